@@ -105,7 +105,7 @@ def test_state_and_session_draw_nothing(folder: str):
 
 
 #: Where no object may change the fields of another.
-CHANGED_BY_METHODS = ("session", "project", "export", "find", "panes", "commands", "window")
+CHANGED_BY_METHODS = ("session", "project", "dialogs", "find", "panes", "commands", "window")
 #: What may be done all the same, with the reason.
 ALLOWED = {
     "asked.emit": "RunsTable chooses among its own signals by the key that was pressed",

@@ -9,11 +9,11 @@ from _common import machine, parser, texts
 
 from tokstudio import Corpus
 from tokstudio.core.base.progress import finish
-from tokstudio.core.exercises.check import Checker, CheckSettings
-from tokstudio.core.exercises.hypotheses import hypotheses
-from tokstudio.core.exercises.naive import NaiveTrainer, Words
-from tokstudio.core.exercises.own_text import SPECIAL_TOKENS, TEXT
-from tokstudio.core.exercises.recipe import Recipe, count_words_work
+from tokstudio.core.teaching.check import Checker, CheckSettings
+from tokstudio.core.teaching.hypotheses import hypotheses
+from tokstudio.core.teaching.naive import NaiveTrainer, Words
+from tokstudio.core.teaching.own_text import SPECIAL_TOKENS, TEXT
+from tokstudio.core.teaching.recipe import Recipe, count_words_work
 
 _MERGES = 744
 _LISTS = {

@@ -24,10 +24,10 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from tokstudio import Corpus, TrainingConfig, save, train
+from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.app.app import Studio
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.resources import sample_text
 
 _MERGES = 300  # before a training is stopped
 _PATIENCE = 600.0  # seconds that a step of a round may take

@@ -10,11 +10,11 @@ import sys
 
 import pytest
 
-from tests.core.exercises.students import divided, recounting_student
+from tests.core.teaching.students import divided, recounting_student
 from tokstudio import cli
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.wording import shown
-from tokstudio.core.exercises.own_text import TEXT
+from tokstudio.core.teaching.own_text import TEXT
 from tokstudio.core.text.byte_level import to_characters
 
 SPECIAL = "--special=<|endoftext|>"

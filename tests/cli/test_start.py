@@ -237,7 +237,8 @@ application = QApplication([])
 studio = Studio(application)
 studio.window.show()
 application.processEvents()
-early = {"numba", "pyqtgraph", "tokstudio.gui.export.dialog", "tokstudio.gui.surgery.prune"} & set(sys.modules)
+dialogs = {"tokstudio.gui.dialogs.export.dialog", "tokstudio.gui.dialogs.surgery.prune"}
+early = {"numba", "pyqtgraph", *dialogs} & set(sys.modules)
 studio.show()
 while "numba" not in sys.modules or studio.session.jobs.running:
     application.processEvents()

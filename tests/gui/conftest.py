@@ -20,11 +20,11 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE, TEXT
+from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
-from tokstudio.resources import sample_text
 
 _FONT = QFont("Source Sans Pro")
 _FONT.setPixelSize(BODY_PIXELS)
@@ -34,8 +34,8 @@ _PAUSES = (
     "session.comparison._TOGETHER",
     "session.token_facts._PAINTED",
     "session.training_control._TICK",
-    "check_training.dialog._TICK",
-    "export.dialog._TICK",
+    "dialogs.check_training.dialog._TICK",
+    "dialogs.export.dialog._TICK",
     "panes.compare.vocabularies._TYPED",
     "panes.compare.words._TYPED",
     "panes.compression.pane._SELDOM",
@@ -53,7 +53,7 @@ _PAUSES = (
     "panes.vocabulary.model._LATER",
     "panes.vocabulary.pane._PAINTED",
     "panes.why.pane._SETTLED",
-    "surgery.parts._AFTER_KEYS",
+    "dialogs.surgery.parts._AFTER_KEYS",
 )
 
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from tokstudio.core.base.errors import BinaryError, CorpusError
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.resources import resource
 from tokstudio.core.comparison.parallel_set import (
     ParallelSet,
     open_parallel_files_work,
@@ -29,7 +30,6 @@ from tokstudio.core.comparison.parallel_set import (
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import main_script_work
 from tokstudio.core.text.languages import is_language
-from tokstudio.resources import resource
 
 TEXTS = {
     "deu_Latn": ("Die Katze saß.", "", 'Er sagte "nein", dann ging er.', "a\tb"),

@@ -8,10 +8,10 @@ from typing import get_args
 import pytest
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig, train
-from tokstudio.core.exercises.your_turn import ROUNDS, TEXTS, YourTurn, count_pairs
+from tokstudio.core.base.resources import DEMO_SENTENCES, sample_text
 from tokstudio.core.guide.pages import read_pages
 from tokstudio.core.model.config import TieBreak
-from tokstudio.resources import DEMO_SENTENCES, sample_text
+from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS, YourTurn, count_pairs
 
 TEXT = sample_text("article")
 CORPUS = Corpus.from_texts([TEXT])

@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 
 import tokstudio
+from tokstudio.core.base.resources import resource
 from tokstudio.core.guide.pages import read_pages
-from tokstudio.resources import resource
 
 FOLDER = resource("guide/pictures")
 LABELS: dict[str, list[str]] = json.loads((FOLDER / "labels.json").read_text(encoding="utf-8"))

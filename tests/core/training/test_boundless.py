@@ -18,7 +18,7 @@ from tests.core.texts import document, patient
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.kernels import runs as kernel
+from tokstudio.core.kernels import word_runs as kernel
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
 from tokstudio.core.training.held_out_curve import held_out_work

@@ -28,12 +28,12 @@ from tokstudio.core.corpus.open_sources import content_work
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.source import CountedWith, Source, entries
-from tokstudio.core.exercises.check import Checker, CheckSettings
 from tokstudio.core.library_training.lines import lines_work
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.pretokenization import count_words
 from tokstudio.core.pretokenization.counting import Counting
 from tokstudio.core.pretokenization.preparation import Preparation
+from tokstudio.core.teaching.check import Checker, CheckSettings
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 LANGUAGES = ("de", "en", "ru")

@@ -19,10 +19,10 @@ from tests.gui.person import PATIENCE, at_the_window, export, quiet
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.cli import main
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.app import app
-from tokstudio.gui.export.dialog import ExportDialog
+from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.state.training_settings import Settings
-from tokstudio.resources import sample_text
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 

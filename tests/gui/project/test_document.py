@@ -19,7 +19,7 @@ from tests.gui.project.behind import at_a_session
 from tokstudio import Corpus, TrainingConfig, count, extend, train
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, save_work
-from tokstudio.gui.export.dialog import ExportDialog
+from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
 from tokstudio.gui.session import availability
 from tokstudio.gui.state.training_settings import Settings

@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.gui.person import PATIENCE
 from tokstudio import Corpus, count
+from tokstudio.core.base.resources import SAMPLES, sample_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.training_settings import Settings
-from tokstudio.resources import SAMPLES, sample_text
 
 
 def idle(qtbot, session: Session) -> None:

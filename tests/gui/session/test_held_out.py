@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QToolButton
 from tests.gui.person import PATIENCE
 from tokstudio.core.analysis.compression import measure_work
 from tokstudio.core.base.progress import Progress, finish
+from tokstudio.core.base.resources import sample_text
 from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.gui.panes.compression.curves import saved_by_each
 from tokstudio.gui.panes.compression.pane import CompressionPane
@@ -20,7 +21,6 @@ from tokstudio.gui.session.availability import cannot_measure_held_out
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.widgets.labels import plain
-from tokstudio.resources import sample_text
 
 
 @pytest.fixture

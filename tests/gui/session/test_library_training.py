@@ -11,13 +11,13 @@ from tests.gui.person import PATIENCE, at_the_window
 from tests.gui.project.test_document import saved
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.resources import sample_text
 from tokstudio.core.libraries import client
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS, TITLES
 from tokstudio.gui.panes.runs.model import ALGORITHM, COLUMNS, MERGES
 from tokstudio.gui.session import availability, training_control
 from tokstudio.gui.state.training_plans import TrainingPlan, problem_of_plans
 from tokstudio.gui.state.training_settings import Settings
-from tokstudio.resources import sample_text
 
 TEXT = sample_text("article")
 WORDPIECE = Settings(400, algorithm="wordpiece")

@@ -10,9 +10,9 @@ import pytest
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training import Settings
-from tokstudio.resources import sample_text
 
 
 def trained(qtbot, session: Session, text: str = TEXT, **limits) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.session import training as training_module
 from tokstudio.gui.state.training_plans import TrainingPlan, names_of_plans, problem_of_plans
 from tokstudio.gui.state.training_settings import Settings
-from tokstudio.resources import sample_text
 
 GPT2 = Settings(vocabulary_size=280, pattern="gpt2")
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import KEEP_WHOLE, READ_ANYWAY, BinaryError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, together
+from tokstudio.core.base.resources import resource
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers import kinds
@@ -35,7 +36,6 @@ from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import groups
 from tokstudio.core.text.languages import is_language
 from tokstudio.core.text.utf8 import AnyPath
-from tokstudio.resources import resource
 
 PARTS = ("dev", "devtest")  # the folders of FLORES-200; the first is read where none is chosen
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.resources import resource
 from tokstudio.core.guide.markdown import plain_text, slug
-from tokstudio.resources import resource
 
 _FILE = "guide/glossary.md"
 

@@ -8,9 +8,9 @@ import html
 from collections.abc import Sequence
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.resources import resource
 from tokstudio.core.guide.markdown import to_html
 from tokstudio.core.guide.pages import FOLDER, Page
-from tokstudio.resources import resource
 
 _ADDRESSES = ("https:",)
 # Nothing is loaded from elsewhere, also if a page asked for it.

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.resources import resource
 from tokstudio.core.guide.figures import figures_text
 from tokstudio.core.guide.glossary import glossary_text
 from tokstudio.core.guide.markdown import plain_text, slug
-from tokstudio.resources import resource
 
 FOLDER = "guide"
 _AROUND = 60  # characters before and after a word that was found

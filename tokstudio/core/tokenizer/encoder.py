@@ -16,7 +16,7 @@ from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.parallel import in_threads
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.model.runs import BREAK, Joining
+from tokstudio.core.model.word_runs import BREAK, Joining
 from tokstudio.core.pretokenization.count_words import word_ends
 from tokstudio.core.pretokenization.patterns import NONE, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces

@@ -20,9 +20,9 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
-from tokstudio.core.model.runs import Joining
 from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, order_of_merges, whole_number
 from tokstudio.core.model.validation import check_sparseness, check_vocabulary
+from tokstudio.core.model.word_runs import Joining
 from tokstudio.core.pretokenization.patterns import known_name
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders

@@ -22,7 +22,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.forbidden import Forbidden
 from tokstudio.core.model.run import max_merges
-from tokstudio.core.model.runs import ALONE, BREAK, Joining
+from tokstudio.core.model.word_runs import ALONE, BREAK, Joining
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, sample_parts, sample_text
 from tokstudio.core.model.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.commands.measure_commands import MeasureCommands
 from tokstudio.gui.commands.parallel_commands import ParallelCommands
@@ -24,7 +25,6 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_parts, sample_text
 
 _SAMPLE_PLAYED = "sample_played"  # whether a sample was trained on slowly before
 _BASE_TOKENS = "Lists of base tokens (*.json *.txt);;All files (*)"

@@ -16,8 +16,8 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.gui.commands.window_protocol import Window
-from tokstudio.gui.corpus_import.choices import Choices
-from tokstudio.gui.corpus_import.question import (
+from tokstudio.gui.dialogs.corpus_import.choices import Choices
+from tokstudio.gui.dialogs.corpus_import.question import (
     DataSetLook,
     DataSetPlace,
     ImportQuestion,

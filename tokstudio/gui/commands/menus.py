@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenuBar
 
-from tokstudio.gui.export.plan import TOKENIZERS
+from tokstudio.gui.dialogs.export.plan import TOKENIZERS
 from tokstudio.gui.widgets.menus import Menu
 
 _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)

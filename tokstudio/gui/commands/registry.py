@@ -15,7 +15,7 @@ from tokstudio.gui.commands.export_commands import ExportCommands
 from tokstudio.gui.commands.open_commands import OpenCommands
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
 from tokstudio.gui.commands.window_protocol import Window
-from tokstudio.gui.export.plan import TOKENIZERS
+from tokstudio.gui.dialogs.export.plan import TOKENIZERS
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences

@@ -17,13 +17,13 @@ from tokstudio.core.comparison.identity import trained_texts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.commands.show_alone import show_alone
 from tokstudio.gui.commands.window_protocol import Window
+from tokstudio.gui.dialogs.surgery.run_names import remark_of
+from tokstudio.gui.dialogs.surgery.works import ChangedTokenizer, filled_work
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.state.training_settings import exact_rules
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.surgery.run_names import remark_of
-from tokstudio.gui.surgery.works import ChangedTokenizer, filled_work
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _FIXED = ("byte", "character", "special")
@@ -59,7 +59,7 @@ class SurgeryCommands(QObject):
         self._extend(self._session.view.playhead)
 
     def _extend(self, merges: int | None) -> None:
-        from tokstudio.gui.surgery.extend import ExtendDialog
+        from tokstudio.gui.dialogs.surgery.extend import ExtendDialog
 
         run = self._session.runs.active
         if run is not None:
@@ -76,7 +76,7 @@ class SurgeryCommands(QObject):
         self._prune(these=True)
 
     def _prune(self, *, these: bool) -> None:
-        from tokstudio.gui.surgery.prune import PruneDialog
+        from tokstudio.gui.dialogs.surgery.prune import PruneDialog
 
         run = self._session.runs.active
         if run is not None:
@@ -86,7 +86,7 @@ class SurgeryCommands(QObject):
 
     def specials(self) -> None:
         """Asks for the special tokens of the active tokenizer."""
-        from tokstudio.gui.surgery.specials import SpecialsDialog
+        from tokstudio.gui.dialogs.surgery.specials import SpecialsDialog
 
         run = self._session.runs.active
         if run is not None:
@@ -101,7 +101,7 @@ class SurgeryCommands(QObject):
             self._prove(run)
 
     def _prove(self, run: StudioRun) -> None:
-        from tokstudio.gui.surgery.proof import ProofDialog
+        from tokstudio.gui.dialogs.surgery.proof import ProofDialog
 
         dialog = ProofDialog(self._session, run, self._theme, self._preferences, self._choosers, self._parent)
         dialog.compareAsked.connect(self.compare)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.hub.names import Name
-from tokstudio.gui.corpus_import.question import ImportQuestion
+from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.panes.configure.pane import ConfigurePane

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.resources import SAMPLES
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.readers.reading import Reading
@@ -23,7 +24,6 @@ from tokstudio.gui.state.problem import Problem, problem_of
 from tokstudio.gui.state.source_jobs import ChangedSources, Read, Replaced, Unread
 from tokstudio.gui.state.source_records import KeptSources, is_missing, read_together
 from tokstudio.gui.state.training_settings import Documents
-from tokstudio.resources import SAMPLES
 
 _LONG_TEXT = 1 << 20  # characters; longer texts become sources in a job
 

@@ -12,8 +12,8 @@ from PySide6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
+from tokstudio.core.base.resources import resource
 from tokstudio.gui.style.theme import Theme
-from tokstudio.resources import resource
 
 
 def icon(name: str, theme: Theme, role: str = "text") -> QIcon:

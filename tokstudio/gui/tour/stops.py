@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
+from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES
 from tokstudio.core.base.wording import several
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.why.question import asked
@@ -18,7 +19,6 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.token_text.merge_sentence import MergeCaptions
 from tokstudio.gui.widgets.pane import Pane
-from tokstudio.resources import DEMO_SENTENCES, SAMPLES
 
 #: What the tour trains on, and how: with pre-tokens and held-out text, which it explains.
 SAMPLE = "article"

@@ -32,7 +32,7 @@ from tokstudio.gui.commands.menus import build_menus
 from tokstudio.gui.commands.open_commands import OpenCommands, is_link
 from tokstudio.gui.commands.registry import list_actions
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
-from tokstudio.gui.corpus_import.question import ImportQuestion
+from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compression.pane import CompressionPane
@@ -76,8 +76,8 @@ from tokstudio.gui.window.tool_bar import ToolBar
 from tokstudio.gui.window.workspaces import WORKSPACES
 
 if TYPE_CHECKING:
-    from tokstudio.gui.check_training.dialog import CheckTrainingDialog
-    from tokstudio.gui.check_training.exercise_dialog import MakeExerciseDialog
+    from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog
+    from tokstudio.gui.dialogs.check_training.exercise_dialog import MakeExerciseDialog
 
 _SIZE = QSize(1440, 900)
 _GUTTER = 8
@@ -145,7 +145,7 @@ class MainWindow(QMainWindow):
 
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
         """Shows the export dialog for a run."""
-        from tokstudio.gui.export.dialog import ExportDialog
+        from tokstudio.gui.dialogs.export.dialog import ExportDialog
 
         dialog = ExportDialog(self.session, run, formats, self._theme, self._preferences, self._choosers, self)
         dialog.written.connect(self.session.jobs.tell)
@@ -158,20 +158,20 @@ class MainWindow(QMainWindow):
         then: Callable[[Sequence[StudioRun]], object] | None = None,
     ) -> None:
         """Shows the dialog that plans several trainings; `then` shows their runs in Compare."""
-        from tokstudio.gui.train_several.dialog import TrainSeveralDialog
+        from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
 
         training, queue = self.session.training, self.session.queue
         TrainSeveralDialog(training, queue, self._theme, self, plans=plans, remark=remark, then=then).open()
 
     def show_check_training(self) -> None:
         """Shows the dialog that checks students' trainings."""
-        from tokstudio.gui.check_training.dialog import CheckTrainingDialog
+        from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog
 
         self._show_tool(CheckTrainingDialog)
 
     def show_make_exercise(self) -> None:
         """Shows the dialog that writes an exercise for a class."""
-        from tokstudio.gui.check_training.exercise_dialog import MakeExerciseDialog
+        from tokstudio.gui.dialogs.check_training.exercise_dialog import MakeExerciseDialog
 
         self._show_tool(MakeExerciseDialog)
 
@@ -222,7 +222,7 @@ class MainWindow(QMainWindow):
 
     def ask_reading(self, question: ImportQuestion, answered: Callable[[Reading | None], None]) -> None:
         """Asks how data sets are read; the answer is None if cancelled."""
-        from tokstudio.gui.corpus_import.dialog import ImportDialog
+        from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
 
         dialog = ImportDialog(question, self.session.jobs, self._theme, self)
         dialog.answered.connect(answered)
@@ -235,7 +235,7 @@ class MainWindow(QMainWindow):
 
         The dialog has `name` filled in.
         """
-        from tokstudio.gui.open_by_name.dialog import OpenByNameDialog
+        from tokstudio.gui.dialogs.open_by_name.dialog import OpenByNameDialog
 
         dialog = OpenByNameDialog(work, self.session.jobs, self._theme, self, name=name)
         dialog.opened.connect(opened)
@@ -303,7 +303,7 @@ class MainWindow(QMainWindow):
 
     def show_your_turn(self) -> None:
         """Shows the game in which the person chooses the merges."""
-        from tokstudio.gui.your_turn.dialog import YourTurnDialog
+        from tokstudio.gui.dialogs.your_turn.dialog import YourTurnDialog
 
         YourTurnDialog(self.session, self._theme, self._preferences, self._choosers, self).open()
 

@@ -18,8 +18,8 @@ from PySide6.QtCore import qVersion
 from PySide6.QtGui import QGuiApplication
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.resources import resource
 from tokstudio.core.base.subprocesses import is_bundle
-from tokstudio.resources import resource
 from tokstudio.version import __version__
 
 # Packages without a licence text, as it is a common one; the second adds to the first.

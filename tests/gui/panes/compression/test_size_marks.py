@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 
 from tests.gui.person import PATIENCE
+from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.panes.compression.curves import TOKENS
 from tokstudio.gui.panes.compression.pane import CompressionPane
-from tokstudio.resources import sample_text
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import read_source
@@ -25,7 +26,6 @@ from tokstudio.gui.panes.corpus.views import beginning, scripts_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.style.theme import Theme
-from tokstudio.resources import sample_text
 
 ADDING = ("open_corpus", "open_folder", "open_counts", "paste_corpus")
 ACTIONS = (*ADDING, "sample_article", "sample_scripts", "sample_python")

@@ -10,6 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.resources import sample_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.run import MergeBatch
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -19,7 +20,6 @@ from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.token_flags import NOT_UTF8, WORDS, describe_token
 from tokstudio.gui.state.token_index import index_work
 from tokstudio.gui.token_table.query import Query
-from tokstudio.resources import sample_text
 
 CONFIG = TrainingConfig(vocabulary_size=700)
 DOWN = Qt.SortOrder.DescendingOrder

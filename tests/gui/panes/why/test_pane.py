@@ -17,13 +17,13 @@ from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, finish
+from tokstudio.core.base.resources import sample_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.why import pane as module
 from tokstudio.gui.panes.why.pane import WhyPane
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.state.run import RunOrigin
-from tokstudio.resources import sample_text
 
 BY_TURNS = Settings(290, algorithm="parity", parallel=tuple(zip(NAMES, PARALLEL.values(), strict=True)))
 TIED = "ab cd ef gh ab cd ef gh ab cd. "

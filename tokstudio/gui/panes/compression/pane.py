@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
 from PySide6.QtWidgets import QToolButton
 
+from tokstudio.core.base.resources import SAMPLES
 from tokstudio.core.base.wording import in_units, size_text
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.panes.compression.curves import (
@@ -47,7 +48,6 @@ from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.menus import Menu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
-from tokstudio.resources import SAMPLES
 from tokstudio.version import __version__
 
 _MANY = 100_000  # merges from which the growing curve is drawn less often

@@ -11,10 +11,10 @@ from PySide6.QtGui import QImage, QKeyEvent, QResizeEvent, QTextDocument
 from PySide6.QtWidgets import QTextBrowser
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.resources import resource
 from tokstudio.core.guide.markdown import to_html
 from tokstudio.core.guide.pages import FOLDER
 from tokstudio.gui.style.theme import Theme
-from tokstudio.resources import resource
 
 _MARGIN = 8  # pixels, left and right of a picture together
 _STYLE = Template("""

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QCheckBox
 from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.resources import DEMO_SENTENCES
 from tokstudio.core.comparison.counts import tokens_of_text_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -36,7 +37,6 @@ from tokstudio.gui.widgets.figures import FigureName
 from tokstudio.gui.widgets.labels import ElidedLabel
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.pane import EmptyState
-from tokstudio.resources import DEMO_SENTENCES
 
 _FIGURES = (
     FigureName("characters", "Unicode characters of the text", "character"),

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.resources import DEMO_SENTENCES
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.panes.text.decode_page import DecodePage
@@ -34,7 +35,6 @@ from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu, offer_actions
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
-from tokstudio.resources import DEMO_SENTENCES
 
 _ICON = 16
 _MENU = ("why_not_one_token", "copy", "copy_ids")  # for the pieces

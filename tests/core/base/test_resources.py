@@ -1,0 +1,225 @@
+"""What TokStudio brings along: sample corpora that keep their promises and icons that can be tinted."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import regex
+from PySide6.QtCore import QByteArray
+from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtSvg import QSvgRenderer
+
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, resource, sample_parts, sample_text
+
+SCRIPTS = ("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Han", "Hangul")
+ICONS = sorted(resource("icons").glob("*.svg"))
+NAMES = [
+    "add",
+    "check",
+    "close",
+    "copy",
+    "cross",
+    "delete",
+    "enlarge",
+    "export",
+    "filter",
+    "find",
+    "first",
+    "folder",
+    "help",
+    "ids",
+    "info",
+    "last",
+    "next",
+    "open",
+    "paste",
+    "pause",
+    "previous",
+    "redo",
+    "reload",
+    "remove",
+    "rename",
+    "save",
+    "step",
+    "stop",
+    "text",
+    "tokenizer",
+    "tokstudio",
+    "train",
+    "undo",
+    "warning",
+    "welcome",
+    "whitespace",
+]
+
+
+def by_name(path: Path) -> str:
+    return path.stem
+
+
+def merge(text: bytes, merges: int) -> list[bytes]:
+    """Byte pair encoding by recounting everything; of equal pairs the first in the text wins."""
+    tokens = [text[place : place + 1] for place in range(len(text))]
+    for _ in range(merges):
+        (left, right), _ = Counter(pairwise(tokens)).most_common(1)[0]  # a Counter keeps the order of the text
+        merged: list[bytes] = []
+        for token in tokens:
+            if merged and (merged[-1], token) == (left, right):
+                merged[-1] += token
+            else:
+                merged.append(token)
+        tokens = merged
+    return tokens
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.key)
+def test_a_sample_is_plain_utf8_with_unix_line_ends(sample):
+    data = resource(sample.file).read_bytes()
+    text = data.decode("utf-8")
+    assert sample_text(sample.key) == text
+    assert text.endswith("\n")
+    assert "\r" not in text
+    assert not text.startswith("\ufeff")
+    assert "\ufffd" not in text
+    assert sample.title
+    assert sample.description.endswith(".")
+
+
+@pytest.mark.parametrize(("key", "least", "most"), [("article", 28, 34), ("scripts", 6, 12), ("python", 3, 5)])
+def test_a_sample_has_the_size_it_promises(key, least, most):
+    assert least * 1000 <= len(sample_text(key).encode()) <= most * 1000
+
+
+def test_sample_keys_are_different():
+    assert len({sample.key for sample in SAMPLES}) == len(SAMPLES) == 3
+
+
+def test_the_parts_of_a_sample_are_its_text():
+    parts = sample_parts("scripts")
+    assert "".join(text for _, text in parts) == sample_text("scripts")
+    assert [name for name, _ in parts][:2] == ["English", "Russian"]
+    assert len(parts) == 8
+    assert parts[7][1].startswith("한국어\n")
+    assert sample_parts("article") == ()
+
+
+def test_the_eight_scripts_are_exactly_eight():
+    text = sample_text("scripts")
+    letters = len(regex.findall(r"\p{Letter}", text))
+    found = {script: len(regex.findall(rf"\p{{Script={script}}}", text)) for script in SCRIPTS}
+    assert min(found.values()) > 200
+    # Hindi and Arabic marks are not letters, so the sum of the scripts may exceed the letters, never miss one.
+    assert sum(len(regex.findall(rf"[\p{{Letter}}&&\p{{Script={s}}}]", text, regex.V1)) for s in SCRIPTS) == letters
+
+
+def test_each_script_tells_the_same_story():
+    stories = sample_text("scripts").strip().split("\n\n\n")
+    assert len(stories) == 8
+    assert {story.count("\n\n") for story in stories} == {5}  # a name, a title and four paragraphs
+    for story, script in zip(stories, SCRIPTS, strict=True):
+        letters = regex.findall(r"\p{Letter}", story)
+        assert all(regex.match(rf"\p{{Script={script}}}", letter) for letter in letters), script
+
+
+def test_the_python_sample_runs_and_counts(tmp_path):
+    sample = resource("corpora/word_count.py")
+    names = {"__name__": "word_count"}
+    exec(compile(sample.read_text(encoding="utf-8"), str(sample), "exec", dont_inherit=True), names)
+    assert list(names["split_words"]("Don't say 'yes', ever!")) == ["don't", "say", "yes", "ever"]
+    text = tmp_path / "text.txt"
+    text.write_text("one two two\nthree\n", encoding="utf-8")
+    report = names["read_files"]([str(text)])
+    assert (report.lines, report.total, report.distinct, report.once_only()) == (2, 4, 3, ["one", "three"])
+
+
+def test_the_worked_example_of_the_article_is_right():
+    article = sample_text("article")
+    example = b"pepper, paper, piper"
+    for merges, tokens in [(1, 16), (2, 13), (5, 7)]:
+        pieces = merge(example, merges)
+        assert len(pieces) == tokens
+        assert b"|".join(pieces).decode() in article.splitlines()
+    assert max(Counter(pairwise(pieces)).values()) == 1
+    assert f"{len(example) / len(pieces):.2f} bytes" in article
+
+
+def test_the_article_counts_its_own_first_merge_right():
+    article = sample_text("article")
+    data = article.encode()
+    pair, count = Counter(pairwise(data)).most_common(1)[0]
+    assert bytes(pair) == b"e "
+    assert f"the letter e with a space after it, {count} times over" in article
+
+
+def test_the_article_measures_the_story_right():
+    stories = {
+        story.split("\n\n")[0]: story.split("\n\n", 1)[1] for story in sample_text("scripts").strip().split("\n\n\n")
+    }
+    assert (len(stories["English"].encode()), len(stories["हिन्दी"].encode())) == (956, 2325)
+    assert "is 956 bytes long and the Hindi one 2,325" in sample_text("article")
+
+
+def test_demo_sentences_show_several_scripts_and_a_joined_emoji():
+    texts = [text for _, text in DEMO_SENTENCES]
+    together = "".join(texts)
+    present = [script for script in (*SCRIPTS, "Katakana") if regex.search(rf"\p{{Script={script}}}", together)]
+    assert len(present) >= 6
+    assert "\u200d" in together
+    assert regex.search(r"\p{Emoji_Modifier}", together)
+    assert len({title for title, _ in DEMO_SENTENCES}) == len(DEMO_SENTENCES)
+    assert all(text == text.strip() and 20 < len(text) < 120 for text in texts)
+
+
+def test_every_icon_is_there():
+    assert sorted(NAMES) == [icon.stem for icon in ICONS]
+
+
+@pytest.mark.parametrize("icon", ICONS, ids=by_name)
+def test_an_icon_draws_something(icon, qapp):
+    renderer = QSvgRenderer(QByteArray(icon.read_bytes().replace(b"currentColor", b"#FF0000")))
+    assert renderer.isValid()
+    assert renderer.viewBox().width() == renderer.viewBox().height()
+    image = QImage(16, 16, QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(QColor(0, 0, 0, 0))
+    painter = QPainter(image)
+    renderer.render(painter)
+    painter.end()
+    assert any(image.pixelColor(x, y).alpha() > 0 for x in range(16) for y in range(16))
+
+
+@pytest.mark.parametrize("icon", [icon for icon in ICONS if icon.stem != "tokstudio"], ids=by_name)
+def test_an_icon_has_no_colour_of_its_own(icon):
+    text = icon.read_text(encoding="utf-8")
+    paints = set(re.findall(r'(?:fill|stroke|color)="([^"]*)"', text))
+    assert "currentColor" in paints
+    assert paints <= {"currentColor", "none"}
+    assert "style" not in text
+    assert "#" not in text
+
+
+def test_a_missing_resource_says_which_and_what_to_do():
+    with pytest.raises(TokStudioError, match=r"icons/unicorn\.svg: .* Install TokStudio again\."):
+        resource("icons/unicorn.svg")
+
+
+def test_a_bundle_is_asked_first(tmp_path, monkeypatch):
+    bundled = tmp_path / "tokstudio" / "resources" / "icons" / "open.svg"
+    bundled.parent.mkdir(parents=True)
+    bundled.write_text("<svg/>", encoding="utf-8")
+    monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
+    assert resource("icons/open.svg") == bundled
+
+
+def test_resources_need_no_qt():
+    code = (
+        "import sys, tokstudio.core.base.resources; sys.exit(any(name.startswith('PySide6') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

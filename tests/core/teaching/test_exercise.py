@@ -1,0 +1,84 @@
+"""What is written for a class: its expected files are right, and no mistake gives them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+
+from tests.core.teaching.test_check import EVERY, naive
+from tokstudio import ConfigError, Corpus, FormatError, cli
+from tokstudio.core.base.progress import finish
+from tokstudio.core.teaching.check import Checker, CheckSettings
+from tokstudio.core.teaching.exercise import OWN_SETTINGS, make_exercise_work
+from tokstudio.core.teaching.own_text import TEXT
+from tokstudio.core.teaching.submissions import read_submission
+
+
+@pytest.fixture(scope="module")
+def exercise(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("class") / "bpe"
+    finish(make_exercise_work(folder))
+    return folder
+
+
+def command_of(folder):
+    (line,) = [line for line in (folder / "README.txt").read_text().splitlines() if "tokstudio check" in line]
+    return shlex.split(line)[1:]
+
+
+def test_its_files_are_there(exercise):
+    assert sorted(str(path.relative_to(exercise).as_posix()) for path in exercise.rglob("*") if path.is_file()) == [
+        "README.txt", "corpus.txt", "expected/merges.txt", "expected/merges_hex.json", "expected/merges_repr.txt",
+        "expected/vocab.json", "settings.json",
+    ]  # fmt: skip
+    assert (exercise / "corpus.txt").read_bytes() == TEXT
+    assert json.loads((exercise / "settings.json").read_text())["special_tokens"] == ["<|endoftext|>"]
+    assert len(json.loads((exercise / "expected" / "vocab.json").read_text())) == OWN_SETTINGS.vocabulary_size
+
+
+@pytest.mark.parametrize("name", ["merges.txt", "merges_hex.json", "merges_repr.txt"])
+def test_the_command_of_its_readme_finds_every_expected_file_identical(exercise, name, monkeypatch, capsys):
+    monkeypatch.chdir(exercise)
+    command = [f"expected/{name}" if part == "merges.txt" else part for part in command_of(exercise)]
+    assert cli.main(command) == 0
+    assert capsys.readouterr().out == f"{name}: identical, 200 merges.\n"
+
+
+def test_every_mistake_differs_from_the_expected_files(exercise):
+    expected = naive(OWN_SETTINGS.recipe)
+    assert tuple(expected) in read_submission(exercise / "expected").readings
+    for mistake in EVERY:
+        for _, recipe in mistake.recipes(OWN_SETTINGS.recipe):
+            assert expected != naive(recipe), mistake.key
+
+
+def test_other_texts_and_settings_are_taken(tmp_path, monkeypatch, capsys):
+    settings = CheckSettings(
+        vocabulary_size=270, pattern=r"\w+|\W", tie_break="first", special_tokens=("<|a b|>", "-x", "$'\"")
+    )
+    finish(make_exercise_work(tmp_path, b"one<|a b|>two-x three$'\" one two three", settings))
+    monkeypatch.chdir(tmp_path)
+    command = ["expected" if part == "merges.txt" else part for part in command_of(tmp_path)]
+    assert cli.main(command) == 0
+    assert capsys.readouterr().out.startswith("expected: identical, ")
+
+
+def test_nothing_is_written_where_something_is_in_the_way(tmp_path):
+    (tmp_path / "expected").write_text("mine")
+    with pytest.raises(FormatError, match="expected is a file"):
+        finish(make_exercise_work(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["expected"]
+    with pytest.raises(ConfigError, match="An exercise needs a vocabulary size"):
+        finish(make_exercise_work(tmp_path, settings=CheckSettings()))
+
+
+def test_a_pattern_with_groups_is_read_by_its_matches():
+    settings = CheckSettings(vocabulary_size=262, pattern=r"(a+)|[^a]+")
+    checker = Checker(Corpus.from_texts(["baab caab daab aab aab"]), settings)
+    right = finish(checker.expected_work(0))
+    found = finish(checker.check_work([*right[:2], (b"x", b"y")]))
+    assert found.difference.ours == right[2]
+    assert found.difference.counts[1] > 0

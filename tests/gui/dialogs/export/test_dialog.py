@@ -1,0 +1,696 @@
+"""The export dialog: choosing formats, reading their losses, exporting, and the checked results."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import errno
+import json
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox
+from shiboken6 import isValid
+from tokenizers import Tokenizer as HuggingFaceTokenizer
+
+from tests.gui import picky
+from tests.gui.person import PATIENCE, Answers
+from tokstudio import load
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress
+from tokstudio.core.formats import FORMATS
+from tokstudio.core.formats.huggingface.format import HuggingFace
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.dialogs.export import plan as export_plan
+from tokstudio.gui.dialogs.export.dialog import ExportDialog
+from tokstudio.gui.dialogs.export.format_row import SignedLine
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.widgets.file_dialogs import Choosers
+
+SENTENCE = "the cat sat on the mat<|end|> and the rat\n"
+
+
+@pytest.fixture
+def answers():
+    return Answers()
+
+
+@pytest.fixture
+def preferences(tmp_path):
+    return Preferences(tmp_path / "settings.ini")
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "выход one"
+
+
+@pytest.fixture
+def opened(qtbot, session, theme, preferences, answers, out):
+    """Opens the dialog for the active run with some formats ticked, and a folder that is not there yet."""
+    dialogs = []
+
+    def opened(*formats: str) -> ExportDialog:
+        preferences.set("export_folder", str(out))
+        dialog = ExportDialog(session, session.runs.active, formats, theme, preferences, answers)
+        dialogs.append(dialog)
+        dialog.open()
+        qtbot.waitExposed(dialog)
+        qtbot.waitUntil(lambda: dialog._part is not None, timeout=PATIENCE)
+        settle(qtbot, session)
+        return dialog
+
+    yield opened
+    session.close()
+    for dialog in dialogs:
+        if isValid(dialog):
+            dialog.blockSignals(True)
+            dialog.close()
+            dialog.deleteLater()
+
+
+@pytest.fixture
+def with_special(make_run):
+    return make_run(vocabulary_size=270, pattern="gpt2", special_tokens=("<|end|>",))
+
+
+def settle(qtbot, session):
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+
+
+def tick(qtbot, dialog, name):
+    row = dialog.list.rows[name]
+    row.check.setFocus()
+    qtbot.keyClick(row.check, Qt.Key.Key_Space)
+
+
+def press_export(qtbot, session, dialog):
+    assert dialog.export_button.isEnabled(), dialog.note.text()
+    qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
+    settle(qtbot, session)
+
+
+def told(dialog, name):
+    """All sentences on a format's row."""
+    row = dialog.list.rows[name]
+    return [line.label.text() for line in row.findChildren(SignedLine) if not line.isHidden()]
+
+
+def test_one_tokenizer_is_written_into_the_folder_itself_and_checked(qtbot, session, with_special, opened, out):
+    dialog = opened("huggingface")
+    assert (
+        dialog.folder.note.text()
+        == "The folder will be created. It will contain tokenizer.json, tokenizer_config.json."
+    )
+    press_export(qtbot, session, dialog)
+    assert told(dialog, "huggingface")[-1].startswith("identical over ")
+    theirs = HuggingFaceTokenizer.from_file(str(out / "tokenizer.json"))
+    assert theirs.encode(SENTENCE).ids == with_special.tokenizer.encode(SENTENCE, "all")
+    assert with_special.exported
+    assert dialog.isVisible()
+    assert not dialog.export_button.isEnabled()
+    assert dialog.note.text() == "All files are written."
+
+
+def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, make_run, opened, out):
+    run = make_run(vocabulary_size=280)
+    dialog = opened("huggingface")
+    tick(qtbot, dialog, "classic")
+    tick(qtbot, dialog, "merges-csv")
+    settle(qtbot, session)
+    assert "huggingface, classic" in dialog.folder.note.text()
+    sentences = []
+    dialog.written.connect(sentences.append)
+    press_export(qtbot, session, dialog)
+    proved = ", ".join(FORMATS[name].title for name in ("huggingface", "classic"))
+    assert sentences[-1] == f"Wrote 5 files in 3 formats to {out}. Read back and identical: {proved}."
+    tick(qtbot, dialog, "vocabulary-csv")
+    settle(qtbot, session)
+    press_export(qtbot, session, dialog)
+    assert sentences[-1] == f"Wrote vocabulary.csv to {out}.", "what was written before is not told again"
+    assert (out / "huggingface" / "tokenizer.json").is_file()
+    assert load(out / "classic").encode("the cat") == run.tokenizer.encode("the cat")
+    assert (out / "merges.csv").read_text(encoding="utf-8").count("\n") == 25
+    assert told(dialog, "merges-csv") == ["written"]
+
+
+def test_closing_the_dialog_cancels_its_checks(qtbot, session, make_run, opened, monkeypatch):
+    make_run(vocabulary_size=280)
+    begun = []
+
+    def endless(tokenizer, name, *, sample):
+        begun.append(name)
+        while True:
+            yield Progress("measuring")
+
+    dialog = opened("huggingface")
+    monkeypatch.setattr("tokstudio.gui.dialogs.export.plan.fit_work", endless)
+    dialog._ask_fits()
+    qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    settle(qtbot, session)
+    assert len(begun) == 1
+
+
+def test_losses_are_listed_and_must_be_accepted(qtbot, session, with_special, opened, out):
+    dialog = opened("classic")
+    losses = told(dialog, "classic")
+    assert len(losses) >= 2
+    assert any("<|end|>" in sentence for sentence in losses)
+    assert "<|end|>" in dialog.list.rows["classic"].check.accessibleDescription()
+    assert not dialog.export_button.isEnabled()
+    assert "lost" in dialog.note.text()
+    assert not out.exists()
+    qtbot.keyClick(dialog.accept_loss, Qt.Key.Key_Space)
+    press_export(qtbot, session, dialog)
+    assert len(load(out).merges) == len(with_special)
+    assert not with_special.exported, "special tokens and pattern cannot be had back from this"
+
+
+def test_an_unsuitable_format_says_why_and_cannot_be_chosen(qtbot, session, make_run, opened):
+    make_run(vocabulary_size=30, base="characters")
+    dialog = opened("classic", "huggingface")
+    check = dialog.list.rows["classic"].check
+    assert not check.isEnabled()
+    assert not check.isChecked()
+    assert told(dialog, "classic") == [FORMATS["classic"].problem(session.runs.active.tokenizer)]
+    assert dialog.list.chosen == ("huggingface",)
+    assert dialog.export_button.isEnabled()
+    tick(qtbot, dialog, "huggingface")
+    settle(qtbot, session)
+    assert dialog.note.text() == "Choose a format."
+    assert not dialog.export_button.isEnabled()
+
+
+def test_the_only_possible_format_is_ticked(qtbot, session, opened, out, preferences):
+    session.corpus.add_text("the cat sat on the mat " * 20)
+    session.training.set_settings(Settings(60, algorithm="sentencepiece-bpe"))
+    session.training.start()
+    qtbot.waitUntil(lambda: not session.training.busy and session.runs.active is not None, timeout=PATIENCE)
+    preferences.set("export_formats", "huggingface")
+    dialog = opened("huggingface")
+    assert dialog.list.chosen == ("sentencepiece",)
+    assert dialog.list.rows["sentencepiece"].check.isChecked()
+    press_export(qtbot, session, dialog)
+    assert [file.suffix for file in out.iterdir()] == [".model"]
+    assert preferences.get("export_formats", "") == "huggingface"
+    tick(qtbot, dialog, "sentencepiece")
+    dialog._ask_fits()
+    settle(qtbot, session)
+    assert dialog.list.chosen == (), "the user does not want it"
+
+
+def test_removed_tokens_are_in_the_tables_alone_and_the_formats_of_tokenizers_say_so(qtbot, session, opened, out):
+    run = picky.trained(qtbot, session)
+    dialog = opened("huggingface", "merges-csv", "vocabulary-csv")
+    assert told(dialog, "huggingface") == [FORMATS["huggingface"].problem(run.tokenizer)]
+    assert not dialog.list.rows["huggingface"].check.isEnabled()
+    assert dialog.list.chosen == ("merges-csv", "vocabulary-csv")
+    press_export(qtbot, session, dialog)
+    heading, *rows = (out / "merges.csv").read_text(encoding="utf-8").splitlines()
+    assert heading.endswith(",left_removed,right_removed")
+    gone = [["" if places < 0 else str(places) for places in row] for row in run.run.removals[:, 2:].tolist()]
+    assert [row.split(",")[-2:] for row in rows] == gone
+    assert (out / "vocabulary.csv").read_text(encoding="utf-8").count("\n") == 1 + run.vocabulary_size
+
+
+def test_only_up_to_the_playhead_with_gaps_or_without(qtbot, session, with_special, opened, out):
+    session.view.set_playhead(10)
+    dialog = opened("huggingface")
+    assert dialog.part.text().replace("&", "") == "Only up to the playhead (10 of 13 merges)"
+    assert dialog.gaps.isHidden()
+    qtbot.keyClick(dialog.part, Qt.Key.Key_Space)
+    settle(qtbot, session)
+    assert not dialog.gaps.isHidden()
+    press_export(qtbot, session, dialog)
+    assert load(out).special_tokens == {"<|end|>": 269}
+    assert not with_special.exported
+
+    qtbot.keyClick(dialog.gaps, Qt.Key.Key_Space)
+    settle(qtbot, session)
+    assert dialog.moves.text() == 'The special token "<|end|>" moves from 269 to 266.'
+    assert told(dialog, "huggingface") == [], "what is written now is not what was proved"
+    assert dialog.export_button.text() == "Rep&lace"
+    press_export(qtbot, session, dialog)
+    proof, moved = told(dialog, "huggingface")
+    assert proof.endswith("tokens after renumbering")
+    assert moved == "Id 269 became 266."
+    assert load(out).special_tokens == {"<|end|>": 266}
+    assert len(load(out)) == 267
+
+
+def test_a_table_keeps_its_counts_when_gaps_are_closed(qtbot, session, with_special, opened, out):
+    session.view.set_playhead(10)
+    dialog = opened("merges-csv")
+    for option in (dialog.part, dialog.gaps):
+        qtbot.keyClick(option, Qt.Key.Key_Space)
+        settle(qtbot, session)
+    assert told(dialog, "merges-csv") == ["It keeps the ids as they are, gaps included."]
+    press_export(qtbot, session, dialog)
+    assert (out / "merges.csv").read_text(encoding="utf-8").count("\n") == 11
+
+
+def test_existing_files_are_counted_and_the_button_says_replace(qtbot, session, make_run, opened, out):
+    run = make_run(vocabulary_size=280)
+    out.mkdir()
+    for name in ("merges.json", "vocabulary.json"):
+        (out / name).write_text("mine")
+    dialog = opened("classic")
+    assert dialog.note.text() == "Replaces 2 files."
+    assert dialog.export_button.text() == "Rep&lace"
+    press_export(qtbot, session, dialog)
+    assert len(load(out)) == len(run.tokenizer)
+    assert sorted(path.name for path in out.iterdir()) == ["merges.json", "vocabulary.json"]
+
+
+def test_a_folder_that_cannot_be_used_says_so_at_once(qtbot, session, make_run, opened, tmp_path, answers):
+    make_run(vocabulary_size=280)
+    (tmp_path / "file.txt").write_text("text")
+    dialog = opened("huggingface")
+    for entered, problem in (
+        (str(tmp_path / "file.txt"), "file.txt is a file, not a folder"),
+        ("somewhere", "full path"),
+        ("", "full path"),
+    ):
+        dialog.folder.edit.setText(entered)
+        settle(qtbot, session)
+        assert problem in dialog.folder.note.text()
+        assert dialog.folder.is_invalid
+        assert not dialog.export_button.isEnabled()
+    answers.folder = tmp_path / "chosen"
+    qtbot.mouseClick(dialog.folder.browse, Qt.MouseButton.LeftButton)
+    settle(qtbot, session)
+    assert not dialog.folder.is_invalid
+    assert dialog.folder.folder == tmp_path / "chosen"
+    assert dialog.export_button.isEnabled()
+
+
+def test_a_folder_without_permission_is_refused_before_anything_is_written(
+    qtbot, session, make_run, opened, out, monkeypatch
+):
+    make_run(vocabulary_size=280)
+    out.mkdir()
+    monkeypatch.setattr("tokstudio.gui.dialogs.export.plan.os.access", lambda path, mode: False)
+    dialog = opened("huggingface")
+    assert dialog.folder.note.text() == f"The folder {out} is not writable: choose another."
+    assert not dialog.export_button.isEnabled()
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_at_its_field(qtbot, session, make_run, opened, out, tmp_path):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface", "classic", "vocabulary-csv")
+    out.write_text("in the way")
+    dialog.resize(dialog.width(), 320)
+    check = dialog.list.rows["huggingface"].check
+    check.setFocus()
+    settle(qtbot, session)
+    qtbot.keyClick(check, Qt.Key.Key_Return)
+    settle(qtbot, session)
+    assert not check.visibleRegion().isEmpty(), "the list has not scrolled away"
+    assert dialog.folder.is_invalid
+    assert dialog.focusWidget() is dialog.folder.edit
+    assert dialog.folder.note.text() == f"{out.name} is a file, not a folder: choose another."
+    assert not any(row._result.count() for row in dialog.list.rows.values())
+    out.unlink()
+    dialog.folder.edit.setText(str(tmp_path / "other"))
+    settle(qtbot, session)
+    assert not dialog.folder.is_invalid
+    press_export(qtbot, session, dialog)
+    assert (tmp_path / "other" / "classic" / "merges.json").is_file()
+
+
+def test_a_folder_refused_by_the_system_is_one_error_and_nothing_is_written(
+    qtbot, session, make_run, opened, out, tmp_path, monkeypatch
+):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface", "classic")
+    mkdir = Path.mkdir
+
+    def refusing(self, *more, **options):
+        if self.name == "classic":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        mkdir(self, *more, **options)
+
+    monkeypatch.setattr(Path, "mkdir", refusing)
+    press_export(qtbot, session, dialog)
+    assert dialog.folder.is_invalid
+    assert dialog.folder.note.text() == (
+        f"classic: the folder cannot be created: {out} cannot be written to: choose another."
+    )
+    assert not any(row._result.count() for row in dialog.list.rows.values())
+    assert not out.exists()
+    monkeypatch.undo()
+    assert dialog.export_button.isEnabled(), "it can be tried again"
+    press_export(qtbot, session, dialog)
+    assert not dialog.folder.is_invalid
+    assert (out / "classic" / "merges.json").is_file()
+
+
+def test_a_folder_whose_name_is_too_long_says_so(qtbot, session, make_run, opened, out):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface")
+    dialog.folder.edit.setText(str(out / ("long" * 100)))
+    settle(qtbot, session)
+    press_export(qtbot, session, dialog)
+    assert dialog.folder.note.text().endswith("the name is too long: choose a shorter one.")
+    assert not out.exists()
+    out.mkdir()
+    dialog.folder.edit.setText(str(out / ("longer" * 100)))
+    settle(qtbot, session)
+    assert dialog.folder.note.text().endswith("the name is too long: choose a shorter one.")
+    assert not dialog.export_button.isEnabled()
+
+
+def test_the_folder_of_each_format_is_checked_too(qtbot, session, make_run, opened, out):
+    make_run(vocabulary_size=280)
+    out.mkdir()
+    (out / "classic").write_text("mine")
+    dialog = opened("huggingface", "classic")
+    assert dialog.folder.note.text() == "classic is a file, not a folder: choose another."
+    assert not dialog.export_button.isEnabled()
+
+
+@pytest.mark.parametrize("last", ["written", "failed"])
+def test_the_result_is_visible_afterwards(qtbot, session, make_run, opened, monkeypatch, last):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface", "merges-jsonl", "vocabulary-csv")
+    dialog.resize(dialog.width(), 320)
+    name = "vocabulary-csv"
+    if last == "failed":
+        name = "merges-jsonl"
+        monkeypatch.setattr(FORMATS[name], "contents", lambda tokenizer: {"merges.jsonl": broken()})
+    check = dialog.list.rows["huggingface"].check
+    check.setFocus()
+    settle(qtbot, session)
+    # Enter presses the button while the keyboard stays in the list.
+    qtbot.keyClick(check, Qt.Key.Key_Return)
+    assert dialog.focusWidget() is dialog.close_button
+    settle(qtbot, session)
+    shown = dialog.list.rows[name].findChildren(SignedLine)[-1]
+    qtbot.waitUntil(lambda: shown.visibleRegion().boundingRect() == shown.rect(), timeout=PATIENCE)
+    assert (shown.label.text() == "written") == (last == "written")
+    for _ in range(20):  # whatever is laid out or scrolled later
+        QApplication.processEvents()
+    assert shown.visibleRegion().boundingRect() == shown.rect(), "it stays"
+
+
+def broken():
+    raise OSError(errno.EIO, "Input/output error")
+    yield b""
+
+
+def test_folder_and_formats_are_remembered(qtbot, session, make_run, opened, out, preferences):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface")
+    tick(qtbot, dialog, "vocabulary-csv")
+    settle(qtbot, session)
+    press_export(qtbot, session, dialog)
+    assert preferences.get("export_formats", "") == "huggingface vocabulary-csv"
+    assert preferences.get("export_folder", "") == str(out)
+
+
+def test_a_failed_check_shows_the_first_difference_and_leaves_no_files(
+    qtbot, session, make_run, opened, out, monkeypatch
+):
+    run = make_run(vocabulary_size=280)
+    contents = HuggingFace.contents
+
+    def wrong(self, tokenizer):
+        return contents(self, tokenizer.at(10))
+
+    monkeypatch.setattr(HuggingFace, "contents", wrong)
+    dialog = opened("huggingface", "vocabulary-csv")
+    press_export(qtbot, session, dialog)
+    problem = told(dialog, "huggingface")[-1]
+    assert "it differs at token" in problem
+    assert "instead of" in problem
+    assert told(dialog, "vocabulary-csv") == ["written"], "the others are written all the same"
+    assert [path.name for path in out.iterdir()] == ["vocabulary.csv"]
+    assert not run.exported
+    assert dialog.export_button.isEnabled(), "it can be tried again"
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_folder(qtbot, session, make_run, opened, out, monkeypatch):
+    make_run(vocabulary_size=280)
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tokstudio.core.base.atomic_files.os.fsync", full)
+    dialog = opened("huggingface")
+    press_export(qtbot, session, dialog)
+    assert "no space left on the disk" in told(dialog, "huggingface")[-1]
+    assert not out.exists()
+
+
+def test_a_folder_that_vanishes_is_made_again(qtbot, session, make_run, opened, out):
+    make_run(vocabulary_size=280)
+    out.mkdir()
+    dialog = opened("huggingface")
+    out.rmdir()
+    press_export(qtbot, session, dialog)
+    assert len(load(out)) == 280
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """The second format waits in the middle of being written, until it is let go or cancelled."""
+    reached, go = threading.Event(), threading.Event()
+    work = export_plan.save_work
+
+    def save_work(tokenizer, path, name, **more):
+        if name == "classic":
+            reached.set()
+            while not go.wait(0.01):
+                yield Progress("proving", 1, 3)
+        return (yield from work(tokenizer, path, name, **more))
+
+    monkeypatch.setattr(export_plan, "save_work", save_work)
+    yield reached, go
+    go.set()
+
+
+def test_cancel_in_the_middle_keeps_what_is_written(qtbot, session, make_run, opened, out, held):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface", "classic", "vocabulary-csv")
+    qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(held[0].is_set, timeout=PATIENCE)
+    row = dialog.list.rows["classic"]
+    # What the job said before may be shown first: it tells of each step when it has gone on to it.
+    qtbot.waitUntil(lambda: row.state.text() == "Proving", timeout=PATIENCE)
+    assert row.bar.isVisible()
+    assert dialog.list.rows["vocabulary-csv"].state.text() == "Waiting"
+    assert not dialog.list.rows["huggingface"].check.isEnabled()
+    assert dialog.close_button.text() == "Cancel"
+    qtbot.mouseClick(dialog.close_button, Qt.MouseButton.LeftButton)
+    settle(qtbot, session)
+    assert told(dialog, "huggingface")[-1].startswith("identical")
+    assert told(dialog, "classic") == told(dialog, "vocabulary-csv") == ["Cancelled. Nothing was changed."]
+    assert [path.name for path in out.iterdir()] == ["huggingface"]
+    assert dialog.isVisible()
+    assert dialog.close_button.text() == "Close"
+
+
+def test_closing_while_it_writes_asks_once(qtbot, session, make_run, opened, out, held, answers):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface", "classic")
+    qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(held[0].is_set, timeout=PATIENCE)
+    answers.yes = False
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert answers.asked == ["One format is not written yet. Files already written are kept."]
+    assert dialog.isVisible()
+    answers.yes = True
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+    settle(qtbot, session)
+    assert [path.name for path in out.iterdir()] == ["huggingface"]
+
+
+def test_the_question_closes_when_everything_is_written(qtbot, session, make_run, theme, preferences, out, held):
+    make_run(vocabulary_size=280)
+    preferences.set("export_folder", str(out))
+    dialog = ExportDialog(session, session.runs.active, ("huggingface", "classic"), theme, preferences, Choosers())
+    qtbot.addWidget(dialog)
+    dialog.open()
+    qtbot.waitUntil(dialog.export_button.isEnabled, timeout=PATIENCE)
+    qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(held[0].is_set, timeout=PATIENCE)
+    asked = []
+
+    def look():
+        asked.append(QApplication.activeModalWidget().text())
+        held[1].set()
+
+    QTimer.singleShot(0, look)
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert asked == ["One format is not written yet. Files already written are kept."]
+    settle(qtbot, session)
+    assert dialog.isVisible(), "what came of it can be read"
+    assert (out / "classic" / "merges.json").is_file()
+    assert not [box for box in dialog.findChildren(QMessageBox) if box.isVisible()]
+
+
+def test_a_change_of_the_active_run_does_not_change_the_exported_one(qtbot, session, make_run, opened, out):
+    first = make_run(vocabulary_size=280)
+    dialog = opened("huggingface")
+    make_run(vocabulary_size=270)
+    session.runs.delete(first)
+    press_export(qtbot, session, dialog)
+    assert len(load(out)) == 280
+    assert not session.runs.active.exported
+
+
+def test_python_code_and_report_can_be_copied_and_saved(qtbot, session, with_special, opened, out, answers):
+    dialog = opened("huggingface")
+    row = dialog.list.rows["huggingface"]
+    assert row.copy_button.isHidden()
+    assert dialog.show_button.isHidden()
+    sentences = []
+    dialog.written.connect(sentences.append)
+    press_export(qtbot, session, dialog)
+    assert sentences[0].startswith("Wrote tokenizer.json and ")
+    qtbot.mouseClick(row.copy_button, Qt.MouseButton.LeftButton)
+    snippet = QGuiApplication.clipboard().text()
+    assert "from_pretrained" in snippet
+    assert str(out) in snippet
+    qtbot.mouseClick(dialog.show_button, Qt.MouseButton.LeftButton)
+    assert answers.shown == [out / "tokenizer.json"]
+    answers.target = out / "REPORT.txt"
+    qtbot.mouseClick(dialog.report_button, Qt.MouseButton.LeftButton)
+    settle(qtbot, session)
+    report = answers.target.read_text(encoding="utf-8")
+    assert told(dialog, "huggingface")[-1] in report
+    assert "tokenizer.json" in report
+    assert sentences[-1] == f"Wrote REPORT.txt to {out}."
+
+
+def test_after_several_formats_their_folder_and_any_failure_are_shown(qtbot, session, make_run, opened, out, answers):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface", "classic")
+    press_export(qtbot, session, dialog)
+    answers.can_show = False
+    qtbot.mouseClick(dialog.show_button, Qt.MouseButton.LeftButton)
+    assert answers.shown == [out]
+    assert dialog.note.text() == "The folder could not be opened."
+
+
+def test_a_report_that_cannot_be_saved_is_one_sentence(qtbot, session, make_run, opened, out, answers):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface")
+    press_export(qtbot, session, dialog)
+    answers.target = out / "missing" / "REPORT.txt"
+    qtbot.mouseClick(dialog.report_button, Qt.MouseButton.LeftButton)
+    settle(qtbot, session)
+    assert "does not exist" in dialog.note.text()
+
+
+def test_a_large_tokenizer_is_checked_only_in_jobs(qtbot, session, opened, monkeypatch):
+    rng = np.random.default_rng(3)
+    merges = np.stack([rng.integers(0, 256, 200_000), np.arange(255, 200_255)], axis=1).astype(np.int32)
+    session.runs.add_tokenizer(Tokenizer(merges, checked=True, special_tokens={"<|end|>": 300_000}), "large")
+    looked_in = set()
+    for slow in ("compact",):
+        original = getattr(Tokenizer, slow)
+
+        def watched(self, original=original):
+            looked_in.add(threading.current_thread())
+            return original(self)
+
+        monkeypatch.setattr(Tokenizer, slow, watched)
+    for known in FORMATS.values():
+        original_losses = type(known).losses
+
+        def losses(self, tokenizer, original=original_losses):
+            looked_in.add(threading.current_thread())
+            return original(self, tokenizer)
+
+        monkeypatch.setattr(type(known), "losses", losses)
+    dialog = opened("huggingface")
+    qtbot.keyClick(dialog.gaps, Qt.Key.Key_Space)
+    settle(qtbot, session)
+    assert dialog.moves.text() == 'The special token "<|end|>" moves from 300,000 to 200,256.'
+    assert looked_in
+    assert threading.main_thread() not in looked_in
+
+
+def test_ten_thousand_losses_are_not_all_shown(qtbot, session, make_run, opened, monkeypatch):
+    make_run(vocabulary_size=280)
+    many = tuple(f"The special token {number} is lost." for number in range(10_000))
+    monkeypatch.setattr(type(FORMATS["classic"]), "losses", lambda self, tokenizer: many)
+    dialog = opened("classic")
+    assert told(dialog, "classic") == [*many[:3], "And 9,997 more like these."]
+
+
+def test_every_kind_of_loss_can_be_read_and_a_change_of_ids_comes_first(qtbot, session, opened):
+    odd = Tokenizer(
+        np.array([[97, 98], [99, 100]], dtype=np.int32),
+        np.array([301, 300], dtype=np.int32),
+        pattern="gpt2",
+        special_tokens={"<|end|>": 256},
+        extra_tokens={257: b"xyz"},
+        whole_words=[301],
+    )
+    session.runs.add_tokenizer(odd, "odd")
+    dialog = opened("classic")
+    losses = told(dialog, "classic")
+    assert len(losses) == 5
+    assert losses[0].startswith("The ids change")
+
+
+def test_an_error_of_a_check_is_shown_on_its_row(qtbot, session, make_run, opened, monkeypatch):
+    make_run(vocabulary_size=280)
+
+    def broken(self, tokenizer):
+        raise FormatError("It is broken.")
+
+    monkeypatch.setattr(type(FORMATS["classic"]), "losses", broken)
+    dialog = opened("classic", "huggingface")
+    assert told(dialog, "classic") == ["It is broken."]
+    assert dialog.list.chosen == ("huggingface",)
+
+
+def test_everything_can_be_reached_by_tab_and_has_a_name(qtbot, session, with_special, opened):
+    session.view.set_playhead(10)
+    dialog = opened("huggingface", "classic")
+    qtbot.keyClick(dialog.part, Qt.Key.Key_Space)
+    settle(qtbot, session)
+    qtbot.keyClick(dialog.accept_loss, Qt.Key.Key_Space)
+    first = dialog.list.rows["huggingface"].check
+    first.setFocus()
+    reached = []
+    widget = first
+    while widget not in reached and len(reached) < 60:
+        reached.append(widget)
+        qtbot.keyClick(widget, Qt.Key.Key_Tab)
+        widget = dialog.focusWidget()
+    wanted = [dialog.part, dialog.gaps, dialog.folder.edit, dialog.folder.browse, dialog.accept_loss]
+    wanted += [dialog.close_button, dialog.export_button]
+    wanted += [row.check for row in dialog.list.rows.values() if row.check.isEnabled()]
+    assert set(wanted) <= set(reached)
+    for widget in reached:
+        assert widget.accessibleName() or widget.text(), widget
+
+
+def test_the_dialog_follows_the_theme(qtbot, session, make_run, opened, theme):
+    make_run(vocabulary_size=280, pattern="gpt2")
+    dialog = opened("classic")
+    sign = dialog.list.rows["classic"].findChild(SignedLine).findChildren(QLabel)[0]
+    before = sign.pixmap().toImage()
+    theme.set_mode("dark")
+    assert sign.pixmap().toImage() != before
+
+
+def test_a_foreign_json_file_counts_as_replaced_only_if_it_has_the_name(qtbot, session, make_run, opened, out):
+    make_run(vocabulary_size=280)
+    (out / "huggingface").mkdir(parents=True)
+    (out / "tokenizer.json").write_text(json.dumps({}))
+    dialog = opened("huggingface", "classic")
+    assert dialog.note.text() == "", "two formats go into folders of their own"
+    tick(qtbot, dialog, "classic")
+    settle(qtbot, session)
+    assert dialog.note.text() == "Replaces 1 file."

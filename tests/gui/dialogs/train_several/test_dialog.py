@@ -1,0 +1,204 @@
+"""The Train Several dialog: rows to vary, add, edit and remove, with the mouse and with keys."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QAbstractItemModelTester
+
+from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet
+from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
+from tokstudio.gui.dialogs.train_several.model import COLUMNS
+from tokstudio.gui.state.training_plans import ALGORITHMS
+from tokstudio.gui.state.training_settings import Settings
+
+ALGORITHM, PATTERN, SIZE, FREQUENCY, BASE, TIES, PERCENT = range(7)
+
+
+@pytest.fixture
+def dialog(qtbot, session, theme):
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(vocabulary_size=280, pattern="gpt2"))
+    made = TrainSeveralDialog(session.training, session.queue, theme)
+    QAbstractItemModelTester(made.model, QAbstractItemModelTester.FailureReportingMode.Fatal, made)
+    qtbot.addWidget(made)
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    made.show()
+    qtbot.waitExposed(made)
+    yield made
+    made.close()
+
+
+def texts(dialog, column):
+    return [dialog.model.index(row, column).data() for row in range(dialog.model.rowCount())]
+
+
+def vary(dialog, words):
+    next(one for one in dialog.vary_button.menu().actions() if words in one.text().replace("&", "")).trigger()
+
+
+def edit(dialog, row, column):
+    index = dialog.model.index(row, column)
+    dialog.table.setCurrentIndex(index)
+    dialog.table.edit(index)
+    # A search among the children would also find the editor of another cell that is still to be deleted.
+    return dialog.table.indexWidget(index)
+
+
+@pytest.mark.parametrize("pixels", [13, 16])
+def test_no_column_is_cut(qtbot, session, theme, pixels):
+    theme.set_text_size(pixels)
+    dialog = TrainSeveralDialog(session.training, session.queue, theme)
+    qtbot.addWidget(dialog)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    dialog.resize(theme.scaled(940), dialog.height())
+    dialog.show()
+    qtbot.waitExposed(dialog)
+    header = dialog.table.horizontalHeader()
+    assert header.length() <= dialog.table.viewport().width()
+    for column in range(len(COLUMNS)):
+        assert header.sectionSizeFromContents(column).width() <= header.sectionSize(column)
+    dialog.close()
+
+
+def test_it_begins_with_the_settings_of_configure(dialog):
+    first = [["Plain BPE"], ["gpt2"], ["280"], ["–"], ["Bytes"], ["First"], ["100 %"]]
+    assert [texts(dialog, column) for column in range(7)] == first
+    assert dialog.train_button.text() == "Train 1 Run"
+    assert dialog.train_button.isEnabled()
+
+
+def test_one_setting_is_varied_over_its_values_and_no_two_rows_are_alike(dialog):
+    vary(dialog, "Each Pattern")
+    assert texts(dialog, PATTERN) == ["none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k"]
+    dialog._select([0])
+    vary(dialog, "Each Tie Rule")
+    assert texts(dialog, TIES)[:5] == ["First", "Lowest id", "Hugging Face", "Bytes", "Mapped strings"]
+    assert len(dialog.model.plans) == 11
+    vary(dialog, "Each Tie Rule")
+    assert len(dialog.model.plans) == 35
+    assert len(set(dialog.model.plans)) == 35
+    assert dialog.train_button.text() == "Train 35 Runs"
+
+
+def test_rows_are_added_duplicated_and_removed(qtbot, dialog):
+    qtbot.mouseClick(dialog.duplicate_button, Qt.MouseButton.LeftButton)
+    assert "Row 2 is the same as row 1" in dialog.problem.text()
+    assert not dialog.train_button.isEnabled()
+    assert dialog._selected() == [1]
+    dialog.model.setData(dialog.model.index(1, PERCENT), 25)
+    assert dialog.problem.text() == ""
+    assert texts(dialog, PERCENT) == ["100 %", "25 %"]
+    qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
+    assert texts(dialog, PERCENT) == ["100 %"]
+    dialog._select([0])
+    qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
+    assert "Add at least one row" in dialog.problem.text()
+    qtbot.mouseClick(dialog.add_button, Qt.MouseButton.LeftButton)
+    assert texts(dialog, SIZE) == ["280"]
+
+
+def test_without_rows_the_corpus_may_change(qtbot, session, dialog):
+    while dialog.model.rowCount():
+        dialog.table.selectRow(0)
+        qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
+    ranges = []
+    dialog.model.dataChanged.connect(lambda first, last: ranges.append((first.isValid(), last.isValid())))
+    session.corpus.add_text("another text")
+    assert ranges == []
+
+
+def test_a_row_that_cannot_be_trained_is_named_and_nothing_starts(qtbot, session, dialog):
+    dialog.model.setData(dialog.model.index(0, SIZE), 200)
+    assert dialog.problem.text() == "Row 1: Vocabulary size must be greater than 256."
+    assert "greater than 256" in dialog.model.index(0, SIZE).data(Qt.ItemDataRole.ToolTipRole)
+    assert not dialog.train_button.isEnabled()
+    dialog.model.setData(dialog.model.index(0, SIZE), 300)
+    session.corpus.set_sources(())
+    assert dialog.problem.text() == "Open a text first."
+
+
+def test_cells_are_edited_as_choices_and_as_numbers(qtbot, dialog):
+    box = edit(dialog, 0, PATTERN)
+    box.setCurrentIndex(box.findData("cl100k"))
+    box.activated.emit(box.currentIndex())
+    assert texts(dialog, PATTERN) == ["cl100k"]
+    number = edit(dialog, 0, FREQUENCY)
+    number.selectAll()
+    qtbot.keyClicks(number, "3")
+    qtbot.keyClick(number, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: texts(dialog, FREQUENCY) == ["3"], timeout=PATIENCE)
+    assert dialog.isVisible()
+    number = edit(dialog, 0, SIZE)
+    number.setValue(0)
+    qtbot.keyClick(number, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: texts(dialog, SIZE) == ["–"], timeout=PATIENCE)
+    assert dialog.model.plans[0].settings == Settings(None, 3, "cl100k")
+
+
+def test_an_expression_of_ones_own_stays_a_choice(session, dialog):
+    dialog.model.setData(dialog.model.index(0, PATTERN), r"\w+|\W+")
+    box = edit(dialog, 0, PATTERN)
+    assert box.currentData() == r"\w+|\W+"
+    assert box.count() == 8
+    box.hidePopup()
+
+
+def test_from_the_menu_to_the_runs(qtbot, monkeypatch, unstyled):
+    def act(window, answers):
+        session = window.session
+        session.corpus.add_text(TEXT)
+        session.training.set_settings(Settings(vocabulary_size=280, pattern="gpt2"))
+        quiet(qtbot, window)
+        window.actions_by_id["train_several"].trigger()
+        dialog = window.findChild(TrainSeveralDialog)
+        vary(dialog, "Each Base")
+        seen = set()
+        session.queue.changed.connect(lambda: seen.add(window.actions_by_id["cancel_queue"].isEnabled()))
+        session.training.merges_added.connect(
+            lambda: (window.status._refresh(), seen.add(window.status.label.text().partition(":")[0]))
+        )
+        qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
+        assert not window.actions_by_id["train_several"].isEnabled()
+        qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+        assert [run.name for run in session.runs.all] == ["Run 1 (bytes)", "Run 2 (characters)"]
+        assert {True, False, "Training 1 of 2", "Training 2 of 2"} <= seen
+        for run in session.runs.all:
+            run.note(exported=True)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_algorithms_are_varied_and_a_row_that_cannot_be_trained_says_why(session, dialog):
+    dialog.model.setData(dialog.model.index(0, SIZE), 400)
+    vary(dialog, "Each Algorithm")
+    assert texts(dialog, ALGORITHM) == list(ALGORITHMS.values())
+    assert texts(dialog, TIES)[:4] == ["First", "Mapped strings", "First", "First"]
+    of_picky = dialog.model.index(5, TIES)
+    assert (of_picky.data(), bool(of_picky.flags() & Qt.ItemFlag.ItemIsEditable)) == ("–", False)
+    of_unigram = [dialog.model.index(6, column) for column in (PATTERN, SIZE, TIES)]
+    assert [index.data() for index in of_unigram] == ["–", "400", "–"]
+    assert [bool(index.flags() & Qt.ItemFlag.ItemIsEditable) for index in of_unigram] == [False, True, False]
+    assert dialog.problem.text().startswith("Row 2: Parity-aware BPE needs at least two languages")
+    assert not dialog.train_button.isEnabled()
+    shown = [dialog.model.index(row, ALGORITHM).data(Qt.ItemDataRole.ForegroundRole) for row in range(4)]
+    assert [colour is not None for colour in shown] == [False, True, False, False]
+    assert "two languages" in dialog.model.index(1, ALGORITHM).data(Qt.ItemDataRole.ToolTipRole)
+    session.corpus.add_text("die Katze und der Hut " * 30)
+    assert dialog.problem.text() == ""
+    assert dialog.model.index(1, ALGORITHM).data(Qt.ItemDataRole.ForegroundRole) is None
+    assert dialog.train_button.text() == f"Train {len(ALGORITHMS)} Runs"
+    dialog.model.setData(dialog.model.index(2, PATTERN), "none")
+    assert dialog.problem.text() == "Row 3: SuperBPE needs a pattern for its first stage: choose one, such as gpt2."
+    dialog.model.setData(dialog.model.index(2, PATTERN), "gpt2")
+    dialog.model.setData(dialog.model.index(3, BASE), "characters")
+    assert dialog.problem.text().startswith("Row 4: Characters as base tokens are whole already")
+
+
+def test_a_row_of_superbpe_follows_its_size(dialog):
+    dialog.model.setData(dialog.model.index(0, ALGORITHM), "superbpe")
+    assert dialog.problem.text().startswith("Row 1: The transition must be at least 256, not 210")
+    dialog.model.setData(dialog.model.index(0, SIZE), 400)
+    assert dialog.problem.text() == ""
+    assert dialog.model.plans[0].settings.transition == 300

@@ -1,0 +1,318 @@
+"""A trainer as a student writes one, with the mistakes that students make as switches.
+
+It is plain and slow, and trains nothing that is exported; `core.training` is the real one. Without a mistake both make
+the same merges, which a test holds.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import pairwise
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.teaching.recipe import Recipe, Sides, Ties
+from tokstudio.core.text.byte_level import to_characters
+
+Pair = tuple[int, int]
+_Change = tuple[Pair, int, Sides]
+_BOTH: Sides = "both"
+_SOME = 4096  # words between two reports of progress
+
+
+class PairCounts:
+    """Counts of pairs, with the pairs of the highest count at hand."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Pair, int] = {}
+        self._by_count: dict[int, dict[Pair, None]] = {}
+        self._heap: list[int] = []
+        self._serials: dict[Pair, int] = {}
+        self._ever: dict[Pair, int] = {}
+        self._next = 0
+
+    def __getitem__(self, pair: Pair) -> int:
+        return self._counts.get(pair, 0)
+
+    def serial(self, pair: Pair) -> int:
+        """The place of a pair in the order in which pairs were first counted, as a dictionary of Python keeps it."""
+        return self._serials[pair]
+
+    def ever(self, pair: Pair) -> int:
+        """The same, for a dictionary from which nothing is deleted."""
+        return self._ever[pair]
+
+    def copy(self) -> PairCounts:
+        """Counts that change by themselves."""
+        made = PairCounts()
+        made._counts, made._serials, made._next = dict(self._counts), dict(self._serials), self._next
+        made._by_count = {count: dict(pairs) for count, pairs in self._by_count.items()}
+        made._heap, made._ever = list(self._heap), dict(self._ever)
+        return made
+
+    def add(self, pair: Pair, change: int) -> None:
+        """Changes a count; a pair is forgotten at 0."""
+        before = self._counts.pop(pair, 0)
+        if before:
+            del self._by_count[before][pair]
+        after = before + change
+        if after <= 0:
+            self._serials.pop(pair, None)
+            return
+        if pair not in self._serials:
+            self._serials[pair], self._next = self._next, self._next + 1
+            self._ever.setdefault(pair, self._next)
+        self._counts[pair] = after
+        if after not in self._by_count:
+            self._by_count[after] = {}
+            heapq.heappush(self._heap, -after)
+        self._by_count[after][pair] = None
+
+    def highest(self) -> tuple[int, list[Pair]]:
+        """The highest count, and the pairs that have it; 0 and none if nothing is left."""
+        while self._heap:
+            count = -self._heap[0]
+            if self._by_count[count]:
+                return count, list(self._by_count[count])
+            del self._by_count[count]
+            heapq.heappop(self._heap)
+        return 0, []
+
+
+class Words:
+    """Words as lists of ids, with the counts of their pairs."""
+
+    def __init__(self, words: list[list[int]], weights: list[int], tokens: list[bytes], counts: PairCounts) -> None:
+        self.words, self.weights, self.tokens, self.counts = words, weights, tokens, counts
+        self.order = list(range(len(words)))
+
+    @classmethod
+    def of_work(cls, words: Counter[str], *, characters: bool) -> Work[Words]:
+        """Words of bytes or of characters."""
+        made: list[list[int]] = []
+        ids: dict[str, int] = {}
+        counts: dict[Pair, int] = {}
+        for number, (word, weight) in enumerate(words.items()):
+            if characters:
+                parts = [ids.setdefault(character, len(ids)) for character in word]
+            else:
+                parts = list(word.encode("utf-8", "surrogateescape"))
+            made.append(parts)
+            for pair in pairwise(parts):
+                counts[pair] = counts.get(pair, 0) + weight
+            if number % _SOME == 0:
+                yield Progress("counting pairs", number, len(words))
+        tokens = [character.encode("utf-8", "surrogateescape") for character in ids]
+        pairs = PairCounts()
+        for pair, count in counts.items():
+            pairs.add(pair, count)
+        return cls(made, list(words.values()), tokens if characters else [bytes([b]) for b in range(256)], pairs)
+
+    @cached_property
+    def where(self) -> defaultdict[Pair, set[int]]:
+        """The numbers of the words that have a pair."""
+        where: defaultdict[Pair, set[int]] = defaultdict(set)
+        for number, word in enumerate(self.words):
+            for pair in pairwise(word):
+                where[pair].add(number)
+        return where
+
+    def copy(self) -> Words:
+        """Words that change by themselves."""
+        made = Words(list(self.words), self.weights, list(self.tokens), self.counts.copy())
+        made.where = defaultdict(set, {pair: set(numbers) for pair, numbers in self.where.items()})
+        return made
+
+
+class NaiveTrainer:
+    """Trains by a recipe.
+
+    Args:
+        words: They are not changed: the trainer makes a copy for its first merge.
+    """
+
+    def __init__(self, words: Words, recipe: Recipe) -> None:
+        self._words, self._recipe = words, recipe
+        self._own, self._moved = False, len(words.words)
+        self._stale = words.counts.copy() if recipe.old_neighbours == "stale" else None
+
+    @property
+    def tokens(self) -> list[bytes]:
+        """The bytes of each token."""
+        return self._words.tokens
+
+    def spell(self, pair: Pair) -> tuple[bytes, bytes]:
+        """The bytes of both tokens of a pair."""
+        return self.tokens[pair[0]], self.tokens[pair[1]]
+
+    def count(self, pair: tuple[bytes, bytes]) -> int:
+        """The count of a pair, given by its bytes; 0 where there is no such pair."""
+        ids = [[number for number, token in enumerate(self.tokens) if token == part] for part in pair]
+        return max((self._words.counts[left, right] for left in ids[0] for right in ids[1]), default=0)
+
+    def best(self, ties: Ties | None = None) -> tuple[Pair | None, int, int]:
+        """The next pair, its count, and how many pairs have this count; None if nothing is left.
+
+        Another rule for ties than the recipe's can be given: the counts do not depend on it.
+        """
+        count, tied = self._words.counts.highest() if self._stale is None else self._of_old_entries(self._stale)
+        if not tied:
+            return None, 0, 0
+        choose, key = _RULES[ties or self._recipe.ties]
+        return (choose(tied, key=partial(key, self)) if len(tied) > 1 else tied[0]), count, len(tied)
+
+    def _of_old_entries(self, stale: PairCounts) -> tuple[int, list[Pair]]:
+        """The pairs that a heap gives whose entries keep the highest counts they ever had."""
+        count, tied = stale.highest()
+        while tied and not any(self._words.counts[pair] for pair in tied):
+            for pair in tied:
+                stale.add(pair, -count)
+            count, tied = stale.highest()
+        return count, [pair for pair in tied if self._words.counts[pair]]
+
+    def merges(self) -> Iterator[tuple[bytes, bytes]]:
+        """All merges, until nothing is left."""
+        while (pair := self.best()[0]) is not None:
+            yield self.spell(pair)
+            self.merge(pair)
+
+    def merge(self, pair: Pair) -> None:
+        """Joins a pair in all words."""
+        if not self._own:
+            self._words, self._own = self._words.copy(), True
+        words, recipe, made_of = self._words, self._recipe, b"".join(self.spell(pair))
+        is_known = recipe.recounts == "same token" and made_of in words.tokens
+        new = words.tokens.index(made_of) if is_known else len(words.tokens)
+        if new == len(self.tokens):
+            words.tokens.append(made_of)
+        touched = set[Pair]()
+        for number in sorted(words.where[pair], key=words.order.__getitem__):
+            weight, word = words.weights[number], words.words[number]
+            made, changes = _joined(word, pair, new, first_only=recipe.first_place_only)
+            if recipe.updates != "places":
+                changes = _between_words(word, made, only_changes=recipe.updates == "changes")
+            words.words[number] = made
+            if recipe.moves:
+                words.order[number] = self._moved = self._moved + 1
+            for changed, times, side in changes:
+                wrong = recipe.old_neighbours if times < 0 else recipe.new_neighbours
+                if changed == pair or wrong not in (_BOTH, side):
+                    words.counts.add(changed, weight * times)
+            after = set(pairwise(made))
+            for changed in {changed for changed, _, _ in changes}:
+                touched.add(changed)
+                (words.where[changed].add if changed in after else words.where[changed].discard)(number)
+        if not (recipe.first_place_only and recipe.recounts):
+            words.counts.add(pair, -words.counts[pair])
+        if self._stale is not None:
+            for changed in sorted(touched):
+                self._stale.add(changed, max(0, words.counts[changed] - self._stale[changed]))
+            self._stale.add(pair, -self._stale[pair])
+
+    def first_place(self, pair: Pair) -> tuple[int, int]:
+        """The word in which a pair stands first, and its place there."""
+        words = self._words
+        if not words.where[pair]:
+            return self._moved + 1, 0
+        number = min(words.where[pair], key=words.order.__getitem__)
+        return words.order[number], list(pairwise(words.words[number])).index(pair)
+
+    @property
+    def counts(self) -> PairCounts:
+        """The counts of pairs at this moment."""
+        return self._words.counts
+
+
+def _joined(word: Sequence[int], pair: Pair, new: int, *, first_only: bool) -> tuple[list[int], list[_Change]]:
+    """A word after a merge, and the changes of its pairs, place by place, with their sides of the new token."""
+    made: list[int] = []
+    changes: list[_Change] = []
+    at, joins = 0, True
+    while at < len(word):
+        if not joins or word[at] != pair[0] or at + 1 == len(word) or word[at + 1] != pair[1]:
+            made.append(word[at])
+            at += 1
+            continue
+        changes.append((pair, -1, _BOTH))
+        if made:
+            changes.extend((((made[-1], pair[0]), -1, "left"), ((made[-1], new), 1, "left")))
+        if at + 2 < len(word):
+            changes.extend((((pair[1], word[at + 2]), -1, "right"), ((new, word[at + 2]), 1, "right")))
+        made.append(new)
+        at += 2
+        joins = not first_only
+    return made, changes
+
+
+def _between_words(word: Sequence[int], made: Sequence[int], *, only_changes: bool) -> list[_Change]:
+    """The changes from the pairs of one word to those of another: all pairs, or only those that are more or fewer."""
+    before, after = Counter(pairwise(word)), Counter(pairwise(made))
+    less, more = (before - after, after - before) if only_changes else (before, after)
+    changes: list[_Change] = []
+    changes.extend((pair, -times, _BOTH) for pair, times in less.items())
+    changes.extend((pair, times, _BOTH) for pair, times in more.items())
+    return changes
+
+
+def _mapped(trainer: NaiveTrainer, pair: Pair) -> tuple[str, str]:
+    left, right = trainer.spell(pair)
+    return to_characters(left), to_characters(right)
+
+
+def _decoded(trainer: NaiveTrainer, pair: Pair) -> tuple[str, str]:
+    left, right = trainer.spell(pair)
+    return left.decode("utf-8", "replace"), right.decode("utf-8", "replace")
+
+
+def _joined_bytes(trainer: NaiveTrainer, pair: Pair) -> tuple[bytes, tuple[bytes, bytes]]:
+    return b"".join(trainer.spell(pair)), trainer.spell(pair)
+
+
+def _joined_mapped(trainer: NaiveTrainer, pair: Pair) -> tuple[str, tuple[str, str]]:
+    return "".join(_mapped(trainer, pair)), _mapped(trainer, pair)
+
+
+def _in_gpt2_order(trainer: NaiveTrainer, pair: Pair) -> list[tuple[int, str]]:
+    """The ids, where those of base bytes are in the order of the characters that GPT-2 shows them by."""
+    return [(token, "") if token > 255 else (-1, to_characters(trainer.tokens[token])) for token in pair]
+
+
+def _length(trainer: NaiveTrainer, pair: Pair) -> int:
+    return sum(map(len, trainer.spell(pair)))
+
+
+_Key = Callable[[NaiveTrainer, Pair], object]
+_RULES: dict[Ties, tuple[Callable[..., Pair], _Key]] = {
+    "bytes": (max, lambda trainer, pair: trainer.spell(pair)),
+    "smallest": (min, lambda trainer, pair: trainer.spell(pair)),
+    "smallest-mapped": (min, _mapped),
+    "smallest-joined": (min, _joined_bytes),
+    "smallest-joined-mapped": (min, _joined_mapped),
+    "first-met": (min, lambda trainer, pair: trainer.first_place(pair)),
+    "first-counted": (min, lambda trainer, pair: trainer.counts.serial(pair)),
+    "first-ever-counted": (min, lambda trainer, pair: trainer.counts.ever(pair)),
+    "last-met": (max, lambda trainer, pair: trainer.first_place(pair)),
+    "last-counted": (max, lambda trainer, pair: trainer.counts.serial(pair)),
+    "lowest-ids": (min, lambda _, pair: pair),
+    "highest-ids": (max, lambda _, pair: pair),
+    "lowest-gpt2-ids": (min, _in_gpt2_order),
+    "highest-gpt2-ids": (max, _in_gpt2_order),
+    "joined-bytes": (max, _joined_bytes),
+    "mapped-strings": (max, _mapped),
+    "joined-mapped-strings": (max, _joined_mapped),
+    "longest": (max, lambda trainer, pair: (_length(trainer, pair), trainer.spell(pair))),
+    "longest-joined": (max, lambda trainer, pair: (_length(trainer, pair), _joined_bytes(trainer, pair))),
+    "longest-first-met": (min, lambda trainer, pair: (-_length(trainer, pair), trainer.first_place(pair))),
+    "decoded": (max, lambda trainer, pair: (_decoded(trainer, pair), trainer.spell(pair))),
+    "decoded-joined": (
+        max,
+        lambda trainer, pair: (b"".join(trainer.spell(pair)).decode("utf-8", "replace"), trainer.spell(pair)),
+    ),
+    "decoded-first-met": (
+        max,
+        lambda trainer, pair: (_decoded(trainer, pair), [-at for at in trainer.first_place(pair)]),
+    ),
+}

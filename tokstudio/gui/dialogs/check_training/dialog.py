@@ -1,0 +1,267 @@
+"""The dialog that checks students' trainings; it does not block the window."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QProgressBar, QPushButton, QWidget
+
+from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import printable, several
+from tokstudio.core.teaching.outcome import sentences, to_csv
+from tokstudio.gui.dialogs.check_training.form import ExerciseForm
+from tokstudio.gui.dialogs.check_training.model import Checking, OutcomesModel
+from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
+from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.tables import ReadOnlyTable
+
+_SIZE = QSize(820, 680)
+_WIDTHS = (180, 80, 130)
+_TICK = 100  # milliseconds between two updates of the results
+_MERGE_FILES = "Merges (*.txt *.csv *.tsv *.json *.jsonl *.bpe *.model *.pkl *.pickle);;All files (*)"
+_EMPTY = (
+    "Add the files of students, or drop them here. Read are merges.txt, CSV with a heading, JSON, repr of Python's "
+    "bytes, ids, minbpe's models and pickles of plain lists; nothing in a file is run."
+)
+
+
+class CheckTrainingDialog(QDialog):
+    """Submissions, the text and the settings; a table of what was found; and the sentences for the selected one."""
+
+    def __init__(
+        self,
+        session: Session,
+        theme: Theme,
+        preferences: Preferences,
+        choosers: Choosers,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._jobs, self._preferences, self._choosers = session.jobs, preferences, choosers
+        self._given: list[Path] = []
+        self._checking: Checking | None = None
+        self._job = LatestJob(session.jobs, self, quiet=True)
+        self._timer = QTimer(self, interval=_TICK)
+        self.setWindowTitle("Check a Training")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setAcceptDrops(True)
+        self.form = ExerciseForm(theme, self._ask_text, lambda: session.corpus.current)
+        self.form.show_settings(session.training.settings)
+        if not session.corpus.sources:
+            self.form.choose_own_text()
+        self.model = OutcomesModel(theme, self)
+        self._make_results(theme)
+        self.note = paragraph_label("muted")
+        self.bar = QProgressBar(maximum=0, textVisible=False)
+        self.bar.setAccessibleName("Progress")
+        parts = (self._adding(), self.form, (self.table, 3), (self.details, 2), self.note, self.bar, self._buttons())
+        column(*parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
+        self._connect(session)
+        resize_on_screen(self, theme, _SIZE)
+        self._refresh()
+
+    # ---- construction
+
+    def _make_results(self, theme: Theme) -> None:
+        self.table = ReadOnlyTable("Results")
+        self.table.setModel(self.model)
+        self.table.horizontalHeader().setStretchLastSection(True)
+        self.table.horizontalHeader().setHighlightSections(False)
+        for number, width in enumerate(_WIDTHS):
+            self.table.setColumnWidth(number, theme.scaled(width))
+        self.details = QPlainTextEdit(readOnly=True)
+        self.details.setPlaceholderText(_EMPTY)
+        self.details.setAccessibleName("What was found in the selected submission")
+        self.details.setTabChangesFocus(True)
+        flags = Qt.TextInteractionFlag
+        self.details.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+
+    def _adding(self) -> QHBoxLayout:
+        self.add_button = QPushButton("&Add Files…", autoDefault=False)
+        self.folder_button = QPushButton("Add F&older…", autoDefault=False)
+        self.folder_button.setToolTip("Add a folder of submissions, or the folder of one training")
+        self.clear_button = QPushButton("C&lear", autoDefault=False)
+        self.configure_button = QPushButton("Settings of Confi&gure", autoDefault=False)
+        self.configure_button.setToolTip("Take over vocabulary size, pattern, tie rule and special tokens")
+        shown = (self.add_button, self.folder_button, self.clear_button, STRETCH, self.configure_button)
+        return row(*shown, spacing=8)
+
+    def _buttons(self) -> QHBoxLayout:
+        self.copy_button = QPushButton("Cop&y Table", autoDefault=False)
+        self.copy_button.setToolTip("Copy the table for a spreadsheet")
+        self.save_button = QPushButton("&Save Table…", autoDefault=False)
+        self.close_button = QPushButton("Close", autoDefault=False)
+        self.check_button = QPushButton("&Check", default=True)
+        self.check_button.setProperty("primary", "true")
+        return row(self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button, spacing=8)
+
+    def _connect(self, session: Session) -> None:
+        self.add_button.clicked.connect(self._add_files)
+        self.folder_button.clicked.connect(self._add_folder)
+        self.clear_button.clicked.connect(self._clear)
+        self.configure_button.clicked.connect(lambda: self.form.show_settings(session.training.settings))
+        self.form.text.currentIndexChanged.connect(self._refresh)
+        session.corpus.sources_changed.connect(self._refresh)
+        self.table.selectionModel().currentRowChanged.connect(self._show_details)
+        self.copy_button.clicked.connect(self._copy)
+        self.save_button.clicked.connect(self._save)
+        self.close_button.clicked.connect(self.reject)
+        self.check_button.clicked.connect(self._check)
+        self._timer.timeout.connect(self._show_results)
+        self._job.done.connect(self._finish)
+        self._job.failed.connect(self._fail)
+        self.finished.connect(self._job.cancel)
+
+    # ---- submissions
+
+    def add(self, paths: Sequence[Path]) -> None:
+        """Adds files and folders; what was found before is no longer shown."""
+        self._given += [path for path in paths if path not in self._given]
+        self._forget()
+
+    def _add_files(self) -> None:
+        paths = self._choosers.open_files("Add Submissions", self._preferences.folder, _MERGE_FILES)
+        if paths:
+            self._preferences.folder = paths[0].parent
+            self.add(paths)
+
+    def _add_folder(self) -> None:
+        folder = self._choosers.open_folder("Add a Folder of Submissions", self._preferences.folder)
+        if folder is not None:
+            self._preferences.folder = folder
+            self.add([folder])
+
+    def _clear(self) -> None:
+        self._given.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._checking = None
+        self.model.show(list(map(file_name, self._given)), [])
+        self.details.clear()
+        self._refresh()
+
+    def _ask_text(self) -> Path | None:
+        paths = self._choosers.open_files("Text of the Exercise", self._preferences.folder)
+        return paths[0] if paths else None
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Accepts files and folders."""
+        if dropped_paths(event.mimeData()) and not self._job.busy:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Adds what was dropped."""
+        self.add(dropped_paths(event.mimeData()))
+        event.acceptProposedAction()
+
+    # ---- checking
+
+    def _check(self) -> None:
+        if not self.check_button.isEnabled():
+            return
+        self._checking = Checking(tuple(self._given), self.form.corpus_work, self.form.settings)
+        self.details.clear()
+        self._job.run(self._checking.work)
+        self._timer.start()
+        self._refresh()
+        self.close_button.setFocus()
+
+    def _show_results(self) -> None:
+        checking = self._checking
+        if checking is None or not checking.names:
+            return
+        self.model.show(checking.names, checking.outcomes[:])
+        progress = self._job.progress
+        self.bar.setRange(0, progress.total)
+        self.bar.setValue(progress.done)
+        if self._job.busy:
+            phase = f": {progress.phase}" if progress.phase else ""
+            self._say(f"Checking {len(checking.outcomes) + 1:,} of {len(checking.names):,}{phase}…")
+        if not self.table.currentIndex().isValid() and checking.outcomes:
+            self.table.selectRow(0)
+
+    def _finish(self) -> None:
+        self._settle()
+        found = self.model.outcomes
+        right = sum(outcome.identical for outcome in found)
+        self._say(
+            f"{right:,} of {several(len(found), 'submission is', 'submissions are')} identical to the right merges."
+        )
+
+    def _fail(self, error: Exception) -> None:
+        self._settle()
+        self._say(problem_of(error).text, "error")
+
+    def _settle(self) -> None:
+        self._timer.stop()
+        self._show_results()
+        self._refresh()
+        self._show_details()
+        self.table.setFocus()
+
+    def reject(self) -> None:
+        """Cancels checking; closes the dialog if nothing is being checked."""
+        if self._job.busy:
+            self._job.cancel()
+            self._settle()
+            self._say("Cancelled.")
+        else:
+            super().reject()
+
+    # ---- what is shown
+
+    def _refresh(self) -> None:
+        busy = self._job.busy
+        for widget in (self.form, self.add_button, self.folder_button, self.configure_button):
+            widget.setEnabled(not busy)
+        self.clear_button.setEnabled(not busy and bool(self._given))
+        obstacle = "Add a submission." if not self._given else self.form.obstacle
+        self.check_button.setEnabled(not busy and obstacle is None)
+        for button in (self.copy_button, self.save_button):
+            button.setEnabled(not busy and bool(self.model.outcomes))
+        self.close_button.setText("Cancel" if busy else "Close")
+        self.bar.setVisible(busy)
+        self._say("" if busy else obstacle or "")
+
+    def _show_details(self) -> None:
+        outcome = self.model.outcome(self.table.currentIndex().row())
+        self.details.setPlainText("\n".join(map(printable, sentences(outcome))) if outcome is not None else "")
+
+    def _say(self, text: str, role: str = "muted") -> None:
+        self.note.setText(text)
+        set_role(self.note, role)
+
+    # ---- the table elsewhere
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(to_csv(self.model.outcomes))
+        self._say("Copied the table.")
+
+    def _save(self) -> None:
+        path = self._choosers.save_file("Save Table", self._preferences.folder / "checked.csv", "CSV (*.csv)")
+        if path is not None:
+            self._preferences.folder = path.parent
+            text = to_csv(self.model.outcomes)
+            self._jobs.start(partial(_write_work, path, text), self._saved, self._fail, writes=True)
+
+    def _saved(self, path: Path) -> None:
+        self._say(f"Wrote {file_name(path)}.")
+
+
+def _write_work(path: Path, text: str) -> Work[Path]:
+    yield from write_files({path: [text.encode("utf-8", "replace")]})
+    return path

@@ -1,0 +1,242 @@
+"""The dialog that asks how a data set is read: its text, what divides it, and which documents are kept."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QWidget,
+)
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.open_sources import look_work
+from tokstudio.core.corpus.readers.contents import Contents
+from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.gui.dialogs.corpus_import.filters import Filters
+from tokstudio.gui.dialogs.corpus_import.parts import (
+    FirstTexts,
+    ImportChoiceBox,
+    delimiter_choices,
+    divisor_choices,
+    text_choices,
+)
+from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion, can_be_text, texts_of
+from tokstudio.gui.session.jobs import Jobs, LatestJob
+from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row, set_tab_order
+
+_SIZE = QSize(560, 520)
+_MOST_NAMED = 20
+
+
+class ImportDialog(QDialog):
+    """Asks how data sets with the same columns are read, and shows the first texts of the chosen column."""
+
+    answered = Signal(object)  # the Reading, or None if cancelled; emitted exactly once
+
+    def __init__(self, question: ImportQuestion, jobs: Jobs, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._question = question
+        self._look = question.looks[0]
+        self._contents = self._look.contents
+        self._reading: Reading | None = None
+        self._looks = LatestJob(jobs, self, quiet=True)
+        verb = question.verb.replace("&", "")
+        self.setWindowTitle(f"{verb} – {self._contents.name}")
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._build(theme)
+        self._connect()
+        self._show_contents(question.reading.field, question.reading.split_by)
+        self.joins.setChecked(question.reading.join_values)
+        self.filters.show_reading(question.reading)
+        self.more_button.setChecked(question.reading.filters)
+        self._show_more()
+        resize_on_screen(self, theme, _SIZE)
+        self.text.setFocus()
+
+    # ---- construction
+
+    def _build(self, theme: Theme) -> None:
+        self.headline = ElidedLabel()
+        self.headline.setTextFormat(Qt.TextFormat.PlainText)
+        self.headline.setProperty("role", "headline")
+        self.facts = ElidedLabel()
+        self.facts.setTextFormat(Qt.TextFormat.PlainText)
+        self.facts.setProperty("role", "muted")
+        self.text, self.divisor, self.delimiter = ImportChoiceBox(()), ImportChoiceBox(()), ImportChoiceBox(())
+        grid = QGridLayout()
+        grid.setColumnStretch(1, 1)
+        grid.setHorizontalSpacing(12)
+        self._delimiter_label = _named(grid, 0, "De&limiter", self.delimiter)
+        _named(grid, 1, "&Text", self.text)
+        _named(grid, 2, "&Divide by", self.divisor)
+        self.joins = QCheckBox("&Join the parts with the same value")
+        self.joins.setToolTip("The parts of all data sets with the same value are one source, named like the value")
+        grid.addWidget(self.joins, 3, 1)
+        self.preview = FirstTexts(theme)
+        card = QFrame()
+        card.setProperty("card", "true")
+        column(self.preview, margins=(4, 4, 4, 4), parent=card)
+        self.more_button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.more_button.setText("&More")
+        self.more_button.setCheckable(True)
+        self.more_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.more_button.setAccessibleName("More: which documents are kept")
+        self.more_button.setToolTip("Keep only some documents, or the beginning of each")
+        self.filters = Filters(theme)
+        self.note = plain_label("error")
+        self.note.setWordWrap(True)
+        self.note.hide()
+        head = column(self.headline, self.facts, spacing=2)
+        parts = (head, grid, (card, 1), self.more_button, self.filters, self.note, self._buttons())
+        column(*parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
+        set_tab_order(*self._order())
+
+    def _buttons(self) -> QHBoxLayout:
+        self.plain_button = QPushButton("Read as &Plain Text Instead", autoDefault=False)
+        self.plain_button.setProperty("link", "true")
+        self.plain_button.setToolTip("Read the file as it is, with the names of its columns and its separators")
+        self.plain_button.setVisible(can_be_text(self._contents))
+        self.cancel = QPushButton("Cancel", autoDefault=False)
+        self.import_button = QPushButton(self._question.verb, default=True)
+        self.import_button.setProperty("primary", "true")
+        return row(self.plain_button, STRETCH, self.cancel, self.import_button, spacing=8)
+
+    def _order(self) -> tuple[QWidget, ...]:
+        """The controls in the order of the Tab key."""
+        filters = self.filters
+        limits = [
+            part for field in (filters.least, filters.most, filters.bytes) for part in (field.check, field.number)
+        ]
+        chosen = (self.delimiter, self.text, self.divisor, self.joins, self.preview, self.more_button)
+        return (*chosen, *limits, filters.duplicates, self.plain_button, self.cancel, self.import_button)
+
+    def _connect(self) -> None:
+        self.text.currentIndexChanged.connect(self._show_column)
+        self.divisor.currentIndexChanged.connect(self._show_joining)
+        self.delimiter.currentIndexChanged.connect(self._look_again)
+        self.more_button.toggled.connect(self._show_more)
+        self.plain_button.clicked.connect(self._choose_plain_text)
+        self.cancel.clicked.connect(self.reject)
+        self.import_button.clicked.connect(self._choose)
+        self._looks.done.connect(self._take_contents)
+        self._looks.failed.connect(self._fail)
+        self.finished.connect(self._looks.cancel)
+        self.finished.connect(self._answer)
+
+    # ---- the data set
+
+    def _show_contents(self, field: str | None, split_by: str | None) -> None:
+        contents = self._contents
+        self.headline.setText(in_a_sentence(contents.name))
+        self.facts.setText(" · ".join(self._facts()))
+        self.facts.setAccessibleName(self.facts.text())
+        self.delimiter.show_choices(delimiter_choices(contents), contents.delimiter)
+        for part in (self.delimiter, self._delimiter_label):
+            part.setVisible(contents.delimiter is not None)
+        texts = text_choices(contents)
+        known = {choice.value for choice in texts}
+        self.text.show_choices(texts, field if field in known else contents.field)
+        self._show_divisors(split_by)
+        self._show_column()
+
+    def _facts(self) -> list[str]:
+        contents, others = self._contents, self._question.looks[1:]
+        facts = [contents.kind]
+        if contents.rows is not None:
+            facts.append(several(contents.rows, "row"))
+        if contents.files > 1:
+            facts.append(several(contents.files, "file"))
+        if others:
+            facts.append(f"{several(len(others), 'other file')} with the same columns")
+            self.headline.setAccessibleDescription(
+                ", ".join(file_name(look.place.path) for look in others[:_MOST_NAMED])
+            )
+        return facts
+
+    def _show_column(self) -> None:
+        field = self.text.value
+        shown = next((one for one in texts_of(self._contents) if one.name == field), None)
+        self.preview.show_column(shown)
+        self._show_divisors(self.divisor.value)
+        self.import_button.setEnabled(shown is not None)
+        self.import_button.setToolTip("" if shown is not None else "No column holds text.")
+
+    def _show_divisors(self, split_by: str | None) -> None:
+        self.divisor.show_choices(divisor_choices(self._contents, self.text.value or ""), split_by)
+        self._show_joining()
+
+    def _show_joining(self) -> None:
+        self.joins.setVisible(bool(self.divisor.value))
+
+    def _look_again(self) -> None:
+        """Looks at the file with another delimiter."""
+        self.import_button.setEnabled(False)
+        self.note.hide()
+        place, reading = self._look.place, Reading(delimiter=self.delimiter.value, keep_truncated=True)
+        self._looks.run(partial(look_work, place.path, None, reading, place.member))
+
+    def _take_contents(self, contents: Contents) -> None:
+        self._contents = contents
+        self._show_contents(self.text.value, self.divisor.value)
+
+    def _fail(self, error: Exception) -> None:
+        self.note.setText(in_a_sentence(problem_of(error).text))
+        self.note.show()
+
+    def _show_more(self) -> None:
+        shown = self.more_button.isChecked()
+        self.more_button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
+        self.filters.setVisible(shown)
+
+    # ---- the answer
+
+    @property
+    def reading(self) -> Reading:
+        """What is chosen."""
+        before = self._question.reading.delimiter
+        is_same = self._contents.delimiter == self._look.contents.delimiter
+        delimiter = before if is_same else self._contents.delimiter
+        divisor = self.divisor.value or None
+        joins = divisor is not None and self.joins.isChecked()
+        return self.filters.added_to(
+            Reading(field=self.text.value, split_by=divisor, delimiter=delimiter, join_values=joins)
+        )
+
+    def _choose(self) -> None:
+        self._accept(self.reading)
+
+    def _choose_plain_text(self) -> None:
+        self._accept(self.filters.added_to(Reading(as_text=True)))
+
+    def _accept(self, reading: Reading) -> None:
+        self._reading = replace(reading, keep_truncated=self._question.reading.keep_truncated)
+        self.accept()
+
+    def _answer(self) -> None:
+        self.answered.emit(self._reading)
+
+
+def _named(grid: QGridLayout, at: int, text: str, box: QWidget) -> QLabel:
+    """Adds a labelled control to a grid."""
+    label = QLabel(text)
+    label.setBuddy(box)
+    box.setAccessibleName(text.replace("&", ""))
+    grid.addWidget(label, at, 0)
+    grid.addWidget(box, at, 1)
+    return label

@@ -1,0 +1,187 @@
+"""The dialog of Extend on the Corpus and Fork at the Playhead: training that goes on from a tokenizer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import numpy as np
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QComboBox, QWidget
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import percent_text, several, size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TieBreak, TrainingConfig
+from tokstudio.core.model.forbidden import Forbidden
+from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
+from tokstudio.core.surgery.reserved import is_reserved
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.dialogs.surgery.parts import SurgeryDialog, check_fields
+from tokstudio.gui.dialogs.surgery.reserved_field import ReservedField
+from tokstudio.gui.dialogs.surgery.run_names import short_name
+from tokstudio.gui.dialogs.surgery.works import Effect, at_merge, closes_gaps, extension_work
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_settings import RULES, RULES_HELP, TIE_RULES
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import Choice
+from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField
+
+_MORE = 1000  # tokens
+_TIES = tuple(Choice(rule, *texts) for rule, texts in TIE_RULES.items())
+
+
+class PatternChoice(Field):
+    """A pattern: one of the names, or an expression."""
+
+    def __init__(self, pattern: str) -> None:
+        self.combo = QComboBox(editable=True)
+        super().__init__("How text is split before merging: a name or an expression.", self.combo)
+        self.combo.addItems(NAMES)
+        self.combo.setEditText(pattern)
+        self.add_label("&Pattern", self.combo, "pattern")
+        self.row.addWidget(self.combo, 2)
+        self.combo.editTextChanged.connect(self.changed)
+
+
+class ExtendDialog(SurgeryDialog):
+    """Trains further on the corpus of the window.
+
+    Signals:
+        begun: The run that now trains, and the reserved special tokens whose ids its first new tokens are to get.
+
+    Args:
+        merges: How many of the tokenizer's merges stay; None for all, so that the pattern stays too.
+    """
+
+    begun = Signal(object, object)
+    room = QSize(900, 780)
+
+    def __init__(
+        self, session: Session, run: StudioRun, theme: Theme, merges: int | None, parent: QWidget | None = None
+    ) -> None:
+        whole = merges is None
+        title = "Extend on the Corpus" if whole else f"Fork at Merge {merges:,}"
+        super().__init__(session, theme, title, "&Extend" if whole else "For&k", parent)
+        self._run, self._merges = run, merges
+        self._old = run.tokenizer
+        self._corpus = session.corpus.current
+        size = self._size = len(self._old) if merges is None else len(self._old.at(merges))
+        self.size_limit = LimitField(
+            "Vocabulary size", "All tokens in the end, the old ones included.", size + _MORE, theme,
+            word="vocabulary-size",
+        )  # fmt: skip
+        self.size_limit.set_value(size + _MORE)
+        self.frequency = LimitField(
+            "Min. frequency", "Stop when no pair occurs this often.", 2, theme, word="minimum-frequency"
+        )
+        self.pattern = PatternChoice(self._old.pattern)
+        self.pattern.setVisible(not whole)
+        self.ties = ChoiceField("T&ie rule", _TIES, theme, word="tie-rule")
+        self.ties.set_value(session.training.settings.tie_break)
+        self.longest = LimitField("Longest token", "No new token is longer.", 16, theme, " bytes", word="longest-token")
+        self.rules = RulesField("&Forbidden tokens", RULES_HELP, RULES, theme, word="forbidden-token")
+        self.rules.set_rules(session.training.settings.forbidden)
+        self.reserved = ReservedField(_reserved(self._old, merges), theme)
+        fields = (self.size_limit, self.reserved, self.frequency, self.pattern, self.ties, self.longest, self.rules)
+        for field in fields:
+            field.changed.connect(self.ask)
+        self.build(run.name, size, self._about(), fields)
+        self.size_limit.number.setFocus()
+
+    def _about(self) -> str:
+        sources = several(len(self._corpus.sources), "source")
+        corpus = f"Corpus: {sources}, {size_text(self._corpus.bytes)}."
+        if share := self._session.training.settings.held_out:
+            corpus += f" As in Configure, {percent_text(share)} of it is held out."
+        if self._merges is None:
+            kept = "All its tokens keep their ids, and its merges come first. New ids follow the highest."
+        else:
+            kept = f"The first {several(self._merges, 'merge')} stay; what follows is learnt with these settings."
+            if closes_gaps(self._old):
+                kept += " Special tokens get the ids after them." if self._old.special_tokens else ""
+            else:
+                kept += " All ids stay, and new ones follow the highest."
+        return f"{kept} {corpus}"
+
+    # ---- the change
+
+    def _config(self) -> TrainingConfig:
+        size = self.size_limit.value
+        return TrainingConfig(
+            # Those whose ids are filled are tokens until the end.
+            vocabulary_size=None if size is None else size + len(self.reserved.chosen),
+            min_frequency=self.frequency.value,
+            pattern=self._pattern,
+            tie_break=cast("TieBreak", self.ties.value),
+            max_token_bytes=self.longest.value,
+            forbidden=self.rules.rules,
+        )
+
+    @property
+    def _pattern(self) -> str:
+        return self._old.pattern if self._merges is None else self.pattern.combo.currentText().strip()
+
+    def _check_size(self) -> None:
+        size, filled = self.size_limit.value, len(self.reserved.chosen)
+        least = self._size - filled
+        if size is not None and size <= least:
+            besides = " besides those to fill" if filled else " already"
+            raise ConfigError(f"At least {least + 1:,}: the tokenizer has {least:,}{besides}.")
+
+    def effect_work(self) -> Callable[[], Work[Effect]]:
+        """Tries the training on a sample."""
+        checks: dict[Field, Callable[[], object]] = {
+            self.size_limit: self._check_size,
+            self.frequency: lambda: TrainingConfig(min_frequency=self.frequency.value or 2),
+            self.pattern: lambda: check_pattern(self._pattern),
+            self.longest: lambda: TrainingConfig(min_frequency=2, max_token_bytes=self.longest.value),
+            self.rules: lambda: Forbidden(self.rules.rules),
+        }
+        check_fields(checks)
+        return partial(_tried_work, self._old, self._merges, self._config(), self._corpus, self.reserved.chosen)
+
+    def result_work(self) -> Callable[[], Work[Tokenizer]]:
+        """Makes the tokenizer that the training starts from."""
+        return partial(_start_work, self._old, self._merges, self._pattern)
+
+    def apply(self, result: object) -> None:
+        """Starts the training."""
+        assert isinstance(result, Tokenizer)
+        how = "extended" if self._merges is None else f"from merge {self._merges:,}"
+        remark = f" ({short_name(self._run.name)}, {how})"
+        control = self._session.training
+        if control.corpus_obstacle is not None:
+            raise ConfigError(control.corpus_obstacle)
+        config = replace(self._config(), held_out=control.settings.held_out)
+        control.start_from(result, config, self._corpus, remark)
+        assert control.current is not None
+        self.begun.emit(control.current.run, self.reserved.chosen)
+        self.accept()
+
+
+def _reserved(old: Tokenizer, merges: int | None) -> list[tuple[str, int]]:
+    """The reserved special tokens with their ids, by id, as training starts with them."""
+    tokens = sorted((number, token) for token, number in old.special_tokens.items() if is_reserved(old, token))
+    if merges is None or merges == len(old.merges) or not closes_gaps(old):
+        return [(token, number) for number, token in tokens]
+    # A fork closes the gaps of the merges that it drops; see `at_merge`.
+    left = old.at(merges).tokens.ids()
+    return [(token, int(np.searchsorted(left, number))) for number, token in tokens]
+
+
+def _start_work(old: Tokenizer, merges: int | None, pattern: str) -> Work[Tokenizer]:
+    yield Progress("loading")
+    return old if merges is None else at_merge(old, merges, pattern)
+
+
+def _tried_work(
+    old: Tokenizer, merges: int | None, config: TrainingConfig, corpus: Corpus, reserved: Sequence[str]
+) -> Work[Effect]:
+    start = yield from _start_work(old, merges, config.pattern)
+    return (yield from extension_work(start, config, corpus, reserved))

@@ -1,0 +1,237 @@
+"""What the dialogs share: fields beside a preview of the effect, which is computed while one looks."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QWidget
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several
+from tokstudio.gui.dialogs.surgery.works import Effect, EffectFigure
+from tokstudio.gui.session.jobs import Cancelled, LatestJob
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import Field, set_role
+from tokstudio.gui.widgets.labels import Caption, paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.scroll_body import TallBody
+
+_AFTER_KEYS = 300  # milliseconds between the last change and the preview
+_MAKING = "Working…"
+_PATIENCE = 2000  # milliseconds after which the status bar shows the work
+
+
+class FieldError(ConfigError):
+    """A field has a wrong value, and shows the reason itself."""
+
+
+class NothingYet(ConfigError):
+    """The person has not said yet what to change."""
+
+
+def check_fields(checks: Mapping[Field, Callable[[], object]]) -> None:
+    """Shows the error of each field; FieldError where one has any."""
+    errors: list[str] = []
+    for field, check in checks.items():
+        try:
+            check()
+        except ConfigError as error:
+            errors.append(str(error))
+            field.set_error(errors[-1])
+        else:
+            field.set_error(None)
+    if errors:
+        raise FieldError(errors[0])
+
+
+class EffectView(QWidget):
+    """Quantities before and after a change, and the first tokens that come or go."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._table = QWidget()
+        self._grid = QGridLayout(self._table)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setColumnStretch(0, 1)
+        self._labels: list[QLabel] = []
+        self.heading, self.notes = paragraph_label(), paragraph_label("muted")
+        self.heading.setProperty("role", "title")
+        self.tokens = QPlainTextEdit(readOnly=True)
+        self.tokens.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.tokens.setTabChangesFocus(True)
+        flags = Qt.TextInteractionFlag
+        self.tokens.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+        self.tokens.setAccessibleName("Tokens")
+        self._rest = QWidget()  # where there are no tokens
+        parts = (self._table, self.notes, self.heading, (self.tokens, 1), (self._rest, 1))
+        column(*parts, spacing=8, parent=self)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+        self.show_effect(None)
+
+    def show_effect(self, effect: Effect | None) -> None:
+        """Shows an effect; None shows nothing."""
+        self._show_figures(effect.figures if effect is not None else ())
+        self.notes.setText(" ".join(effect.notes) if effect is not None else "")
+        self.notes.setVisible(bool(self.notes.text()))
+        self.heading.setText(effect.heading if effect is not None else "")
+        lines = "\n".join(effect.tokens) if effect is not None else ""
+        if lines != self.tokens.toPlainText():
+            self.tokens.setPlainText(lines)
+        self.tokens.setAccessibleName(self.heading.text() or "Tokens")
+        self.tokens.setVisible(bool(lines))
+        self._rest.setVisible(not lines)
+        self.heading.setVisible(bool(lines))
+
+    @property
+    def text(self) -> str:
+        """All quantities, for tests and screen readers."""
+        return "; ".join(label.text() for label in self._labels)
+
+    def _show_figures(self, figures: Sequence[EffectFigure]) -> None:
+        for label in self._labels:
+            self._grid.removeWidget(label)
+            label.deleteLater()
+        self._labels.clear()
+        heads = [EffectFigure("", "Before", "After")] if figures else []
+        for number, figure in enumerate([*heads, *figures]):
+            for at, text in enumerate((figure.name, figure.before, figure.after)):
+                label = plain_label("muted" if not at or not number else "", text)
+                if at:
+                    label.setAlignment(Qt.AlignmentFlag.AlignRight)
+                self._grid.addWidget(label, number, at)
+                self._labels.append(label)
+
+    def _apply_theme(self) -> None:
+        self.tokens.setFont(self._theme.monospace_font())
+
+
+class SurgeryDialog(QDialog):
+    """Fields at the left, their effect at the right, and below what prevents the change.
+
+    Subclasses give the fields to `build`, and define `effect_work`, `result_work` and `apply`.
+
+    Args:
+        title: The title of the window.
+        verb: What the main button says.
+    """
+
+    room = QSize(900, 620)
+    shares = 5, 6  # of the width: for the fields, for the effect
+
+    def __init__(self, session: Session, theme: Theme, title: str, verb: str, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self._session, self._theme, self._verb = session, theme, verb
+        self.effect: Effect | None = None
+        self.setWindowTitle(title)
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.view = EffectView(theme)
+        self.note = paragraph_label("muted")
+        self._job = LatestJob(session.jobs, self, quiet=True, asked=False, patience=_PATIENCE)
+        self._job.done.connect(self._take)
+        self._job.failed.connect(self._fail)
+        self._later = QTimer(self, singleShot=True, interval=_AFTER_KEYS)
+        self._later.timeout.connect(self._begin)
+        self.finished.connect(self._end)
+
+    def build(
+        self, name: str, size: int, about: str, fields: Sequence[QWidget], growing: QWidget | None = None
+    ) -> None:
+        """Lays out the name of the tokenizer, what is to be known, and the fields, which scroll in little room.
+
+        One field may be `growing`: it takes the height that is left.
+        """
+        self.caption = Caption()
+        self.caption.say(name, [several(size, "token")])
+        inner = QWidget()
+        stretched = [(field, 1) if field is growing else field for field in fields]
+        column(*stretched, *([STRETCH] if growing is None else []), spacing=10, margins=(0, 0, 8, 0), parent=inner)
+        sides = row((TallBody(inner), self.shares[0]), (self.view, self.shares[1]), spacing=20)
+        head = column(self.caption, paragraph_label("muted", about), spacing=2)
+        column(head, (sides, 1), self.note, self._buttons(), spacing=12, margins=(20, 16, 20, 16), parent=self)
+        resize_on_screen(self, self._theme, self.room)
+        self.ask()
+
+    def effect_work(self) -> Callable[[], Work[Effect]]:
+        """The work that computes the effect of the fields; raises ConfigError where they are invalid."""
+        raise NotImplementedError
+
+    def result_work(self) -> Callable[[], Work[object]]:
+        """The work that makes what the dialog is for, from valid fields."""
+        raise NotImplementedError
+
+    def apply(self, result: object) -> None:
+        """Does what the dialog is for, with what `result_work` made; raises ConfigError where that is impossible."""
+        raise NotImplementedError
+
+    def ask(self) -> None:
+        """Computes the effect anew, soon; meanwhile the change can be made already."""
+        self._job.cancel()
+        self.effect = None
+        try:
+            self.effect_work()
+        except ConfigError as error:
+            self._later.stop()
+            self.view.show_effect(None)
+            shown = "" if isinstance(error, FieldError) else str(error)
+            self._say(shown, "muted" if isinstance(error, NothingYet) else "error", why_not=str(error))
+            return
+        self._say("Computing the effect…")
+        self._later.start()
+
+    # ---- private
+
+    def _buttons(self) -> QHBoxLayout:
+        self.cancel_button = QPushButton("Cancel", autoDefault=False)
+        self.cancel_button.clicked.connect(self.reject)
+        self.apply_button = QPushButton(self._verb, default=True)
+        self.apply_button.setProperty("primary", "true")
+        self.apply_button.clicked.connect(self._apply)
+        return row(STRETCH, self.cancel_button, self.apply_button, spacing=8)
+
+    def _begin(self) -> None:
+        self._job.run(self.effect_work())
+
+    def _take(self, made: object) -> None:
+        if not isinstance(made, Effect):
+            self._finish(made)
+            return
+        self.effect = made
+        self.view.show_effect(made)
+        self._say(made.problem, "error", why_not=made.problem)
+
+    def _finish(self, result: object) -> None:
+        try:
+            self.apply(result)
+        except ConfigError as error:
+            self._say(str(error), "error", why_not=str(error))
+
+    def _fail(self, error: Exception) -> None:
+        self.view.show_effect(None)
+        told = problem_of(error).text
+        # The effect is only information: the change can be made without it.
+        self._say(told, "error", why_not="" if isinstance(error, Cancelled) else told)
+
+    def _say(self, text: str, role: str = "muted", *, why_not: str = "") -> None:
+        """Says below the fields what is going on, or what is wrong; `why_not` disables the main button."""
+        self.note.setText(text)
+        set_role(self.note, role)
+        self.apply_button.setEnabled(not why_not)
+        self.apply_button.setToolTip(plain(why_not))
+
+    def _apply(self) -> None:
+        self._later.stop()
+        self._say(_MAKING, why_not=_MAKING)
+        self._job.run(self.result_work())
+
+    def _end(self) -> None:
+        self._later.stop()
+        self._job.cancel()

@@ -1,0 +1,272 @@
+"""What stayed the same in a changed tokenizer: the nine points, changed lines, the embedding map."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QDialog, QGridLayout, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import sample_in_one
+from tokstudio.core.surgery.verify import verify_all_work
+from tokstudio.core.text.utf8 import Text
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.embedding_map import NPZ, embedding_map_work, python_lines
+from tokstudio.core.verification.invariants import Point, Proof
+from tokstudio.gui.dialogs.surgery.changed_lines import MOST, ChangedLine, ChangedLinesModel, changed_lines_work
+from tokstudio.gui.dialogs.surgery.works import SAMPLE
+from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.labels import Caption, paragraph_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.scroll_body import TallBody
+from tokstudio.gui.widgets.tables import ReadOnlyTable
+
+_SIZE = QSize(920, 720)
+_PATIENCE = 2000  # milliseconds after which the status bar shows the work
+_BEGINNING = 1 << 16  # bytes of the corpus whose lines are compared
+_LEAST_DETAILS = 3
+_NEUTRAL = "•"  # before a point that holds, but tells a change
+_MAP_FILTERS = "NumPy (*.npz);;JSON (*.json)"
+OF_TEXT, OF_CORPUS = "The text of the Text pane", "The first lines of the corpus"
+OF_FILE = "A file…"
+_LARGEST_REFERENCE = 1 << 22  # bytes of a file whose lines are compared
+
+
+class ProofDialog(QDialog):
+    """Proves the nine points in a job, and shows them as they are."""
+
+    #: The tokenizer before and the run with the one after are to be compared.
+    compareAsked = Signal(object, object)
+
+    def __init__(
+        self,
+        session: Session,
+        run: StudioRun,
+        theme: Theme,
+        preferences: Preferences,
+        choosers: Choosers,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._run = session, run
+        self._preferences, self._choosers = preferences, choosers
+        self._tokenizer = run.tokenizer
+        self.proof: Proof | None = None
+        self.setWindowTitle("What Stayed the Same")
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.caption = Caption()
+        self.caption.say(run.name, [several(len(self._tokenizer), "token")])
+        self.verdict = paragraph_label("")
+        self.note = paragraph_label("muted")
+        self.labels: list[QLabel] = []
+        self._points = QWidget()
+        self._grid = QGridLayout(self._points)
+        self._grid.setContentsMargins(0, 0, 8, 0)
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(4)
+        for side in range(2):
+            self._grid.setColumnStretch(side, 1)
+        self._make_lines(theme)
+        self.body = TallBody(self._points)
+        self.body.room_changed.connect(self._fit)
+        # The points get the room that they need, the lines the rest.
+        parts = ((self.body, 4), self._reference_row(), (self.table, 1), self.note, self._buttons())
+        column(self.caption, self.verdict, *parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
+        self._proofs = LatestJob(session.jobs, self, quiet=True, patience=_PATIENCE)
+        self._proofs.done.connect(self._take)
+        self._proofs.failed.connect(self._fail)
+        self.finished.connect(self._proofs.cancel)
+        resize_on_screen(self, theme, _SIZE)
+        self._known = 0  # the row of the reference text
+        self._map = Path(f"embedding{NPZ}")  # the last that was saved for NumPy
+        self._prove()
+
+    # ---- construction
+
+    def _make_lines(self, theme: Theme) -> None:
+        self.model = ChangedLinesModel(theme, self)
+        self.table = ReadOnlyTable("Lines with other tokens")
+        self.table.setModel(self.model)
+        header = self.table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+
+    def _reference_row(self) -> QHBoxLayout:
+        self.reference = QComboBox()
+        if self._session.view.text:
+            self.reference.addItem(OF_TEXT)
+        if self._session.corpus.sources:
+            self.reference.addItem(OF_CORPUS)
+        self.reference.addItem(OF_FILE)
+        self.reference.setAccessibleName("Reference text")
+        self.reference.activated.connect(self._choose)
+        label = QLabel("&Reference text")
+        label.setBuddy(self.reference)
+        self.lines_note = paragraph_label("muted")
+        return row(label, self.reference, (self.lines_note, 1), spacing=8)
+
+    def _buttons(self) -> QHBoxLayout:
+        self.map_button = QPushButton("Save Embedding &Map…", autoDefault=False)
+        self.map_button.setToolTip("Write which row of a model's embedding becomes which, for NumPy or as JSON")
+        self.python_button = QPushButton("Copy &Python Lines", autoDefault=False)
+        self.python_button.setToolTip("Copy the lines that resize a model's embedding by the map")
+        self.compare_button = QPushButton("&Compare Before and After", autoDefault=False)
+        self.compare_button.setToolTip("Show both tokenizers in the Compare pane")
+        self.close_button = QPushButton("Close", default=True)
+        self.close_button.setProperty("primary", "true")
+        self.map_button.clicked.connect(self._save_map)
+        self.python_button.clicked.connect(self._copy_python)
+        self.compare_button.clicked.connect(self._compare)
+        self.close_button.clicked.connect(self.accept)
+        return row(self.map_button, self.python_button, self.compare_button, STRETCH, self.close_button, spacing=8)
+
+    # ---- the proof
+
+    def _choose(self) -> None:
+        """Takes the chosen reference text; asks for a file where that is wanted."""
+        if self.reference.currentText() == OF_FILE:
+            paths = self._choosers.open_files("Open a Reference Text", self._preferences.texts_folder)
+            if not paths:
+                self.reference.setCurrentIndex(self._known)
+                return
+            self.reference.insertItem(self.reference.count() - 1, file_name(paths[0]), paths[0])
+            self.reference.setCurrentIndex(self.reference.count() - 2)
+        self._known = self.reference.currentIndex()
+        self._prove()
+
+    def _prove(self) -> None:
+        self._say_verdict("Proving what stayed the same…", "muted")
+        chosen = self.reference.currentText()
+        reference = self._session.view.text if chosen == OF_TEXT else self.reference.currentData()
+        self._proofs.run(partial(_proof_work, self._tokenizer, self._session.corpus.current, reference))
+
+    def _take(self, found: tuple[Proof, tuple[ChangedLine, ...]]) -> None:
+        self.proof, lines = found
+        self._show_points(self.proof.points)
+        failed = sum(not point.holds for point in self.proof.points)
+        number = len(self.proof.points)
+        if failed:
+            self._say_verdict(f"{several(failed, 'point fails', 'points fail')} of {number}.", "error")
+        else:
+            neutral = sum(point.neutral for point in self.proof.points)
+            told = f" {_NEUTRAL} marks {neutral:,} that tell a change, or what was not checked." if neutral else ""
+            self._say_verdict(f"All {number} points hold.{told}", "")
+        self.model.show(lines)
+        first = "The first " if len(lines) == MOST else ""
+        self.lines_note.setText(f"{first}{len(lines):,} with other tokens" if lines else "No line has other tokens.")
+
+    def _fail(self, error: Exception) -> None:
+        self._say_verdict(problem_of(error).text, "error")
+
+    def _say_verdict(self, text: str, role: str) -> None:
+        self.verdict.setText(text)
+        set_role(self.verdict, role)
+
+    def _show_points(self, points: tuple[Point, ...]) -> None:
+        for label in self.labels:
+            self._grid.removeWidget(label)
+            label.deleteLater()
+        self.labels = []
+        for point in points:
+            mark = _NEUTRAL if point.neutral else "✓" if point.holds else "✗"
+            self.labels.append(paragraph_label("" if point.holds else "error", f"{mark} {point.number}. {point.name}"))
+            # The changed lines stand in a table of their own.
+            shown = point.details[:_LEAST_DETAILS] if point.number != 6 else ()
+            found = "\n".join((point.sentence, *shown))
+            self.labels.append(paragraph_label("muted" if point.holds else "error", found))
+        for number, label in enumerate(self.labels):
+            self._grid.addWidget(label, number // 2, number % 2, Qt.AlignmentFlag.AlignTop)
+            label.ensurePolished()  # the font decides the height
+        self._fit()
+
+    def _fit(self) -> None:
+        height = max(0, self._grid.totalHeightForWidth(self.body.viewport().width()))  # -1 without points
+        # Without it, the content is as high as narrow labels would be.
+        self._points.setMinimumHeight(height)
+        self.body.setMaximumHeight(height + 1)
+
+    # ---- user actions
+
+    def _save_map(self) -> None:
+        suggestion = self._preferences.folder / f"embedding{NPZ}"
+        path = self._choosers.save_file("Save Embedding Map", suggestion, _MAP_FILTERS)
+        if path is not None:
+            self._preferences.folder = path.parent
+            if path.suffix.lower() not in (NPZ, ".json"):
+                path = path.with_name(path.name + NPZ)
+            self._session.jobs.start(
+                partial(_map_work, self._tokenizer, path), self._saved, self._map_failed, writes=True
+            )
+
+    def _saved(self, path: Path) -> None:
+        if path.suffix.lower() == NPZ:
+            self._map = path
+        self._say(f"Wrote {file_name(path)}.")
+
+    def _map_failed(self, error: Exception) -> None:
+        self._say(problem_of(error).text, "error")
+
+    def _copy_python(self) -> None:
+        QGuiApplication.clipboard().setText(python_lines(self._map))
+        self._say("Copied the Python lines that resize the embedding of a model.")
+
+    def _say(self, text: str, role: str = "muted") -> None:
+        self.note.setText(text)
+        set_role(self.note, role)
+
+    def _compare(self) -> None:
+        origin = self._tokenizer.origin
+        assert origin is not None
+        self.accept()
+        self.compareAsked.emit(origin.old, self._run)
+
+
+def _proof_work(
+    tokenizer: Tokenizer, corpus: Corpus, reference: str | Path | None
+) -> Work[tuple[Proof, tuple[ChangedLine, ...]]]:
+    sample = sample_in_one(corpus, SAMPLE)
+    if isinstance(reference, Path):
+        text = _beginning(Corpus.from_files([reference]), _LARGEST_REFERENCE)
+    else:
+        text = reference if reference is not None else _beginning(corpus, _BEGINNING)
+    proof = yield from verify_all_work(tokenizer, _texts(sample), text)
+    return proof, (yield from changed_lines_work(tokenizer, text))
+
+
+def _texts(corpus: Corpus) -> Iterator[Text]:
+    """The sources as texts; those of word counts have words, one after another."""
+    for source in corpus.sources:
+        yield np.asarray(source.data).tobytes()
+
+
+def _beginning(corpus: Corpus, size: int) -> str:
+    """The first lines of the corpus; a document, such as a row of a data set, ends its line."""
+    if not corpus.sources:
+        return ""
+    source = corpus.sources[0]
+    documents = np.split(np.asarray(source.data[:size]), source.ends[: np.searchsorted(source.ends, size)])
+    return "\n".join(document.tobytes().decode("utf-8", "ignore").removesuffix("\n") for document in documents)
+
+
+def _map_work(tokenizer: Tokenizer, path: Path) -> Work[Path]:
+    table = yield from embedding_map_work(tokenizer)
+    yield from table.write_work(path)
+    return path

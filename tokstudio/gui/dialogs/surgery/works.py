@@ -1,0 +1,398 @@
+"""What the dialogs compute in jobs: the effect of a change before it is made, and the changed tokenizer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import percent_text, several, size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import sample_in_one
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.file_settings import DEFAULT, FileSettings
+from tokstudio.core.project import ProjectTokenizer, keep_changed_work
+from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work, without
+from tokstudio.core.surgery.pruned import with_ids
+from tokstudio.core.surgery.reserved import fill_reserved
+from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
+from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.from_tokenizer import check_start
+from tokstudio.core.training.trainer import Trainer
+from tokstudio.core.verification.reachability import REACHED, reachability_work
+from tokstudio.gui.dialogs.surgery.run_names import name_with
+from tokstudio.gui.token_text.spelling import marked, shown
+
+SAMPLE = 1 << 20  # bytes of the corpus that a preview looks at
+_LISTED = 200  # tokens
+_NOTHING = "Nothing would be removed."
+
+
+@dataclass(frozen=True)
+class EffectFigure:
+    """A line of an effect: a quantity before and after."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a change does, for the preview."""
+
+    figures: tuple[EffectFigure, ...]
+    heading: str  # above the tokens
+    tokens: tuple[str, ...]  # the first ones, a line each
+    notes: tuple[str, ...] = ()
+    problem: str = ""  # why the change is of no use
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedTokenizer:
+    """A tokenizer to add to Runs."""
+
+    tokenizer: Tokenizer
+    name: str
+    change: str
+    kept: ProjectTokenizer
+
+
+@dataclass(frozen=True)
+class PruneChoice:
+    """What is removed: exactly one of the first four is set."""
+
+    size: int | None = None
+    least_uses: int | None = None
+    script: str | None = None
+    tokens: tuple[int, ...] | None = None
+    renumber: bool = True
+
+
+# ---- extending
+
+
+def extension_work(
+    start: Tokenizer, config: TrainingConfig, corpus: Corpus, reserved: Sequence[str] = ()
+) -> Work[Effect]:
+    """The effect of a training from a tokenizer, and of filling reserved ids, tried on a sample of the corpus.
+
+    Raises:
+        ConfigError: The tokenizer cannot be trained further, or not with these settings.
+    """
+    config = check_start(start, config)
+    sample = sample_in_one(corpus, SAMPLE)
+    trainer = Trainer(sample, config, start=start)
+    while trainer.ended is None:
+        trainer.advance()
+        yield trainer.progress
+    run, made = trainer.run, trainer.tokenizer()
+    size = len(made)
+    made = fill_reserved(made, reserved) if reserved else made
+    new: list[int] = made.merge_results[len(start.merges) :].tolist()
+    is_part = sample.bytes < corpus.bytes
+    problem = ""
+    if not new and not is_part:
+        problem = "Nothing new can be learnt from this corpus with these settings."
+    after = int(run.tokens_after[-1]) if new else run.tokens_before
+    scale = run.weight_scale
+    figures = (
+        EffectFigure("Vocabulary", f"{len(start):,}", f"{len(made):,}"),
+        *_tokens_of_text(run.tokens_before // scale, after // scale, sample, corpus, run.corpus.bytes // scale),
+    )
+    limit = config.vocabulary_size
+    notes = ["Tried on the sample; the training reads the whole corpus."] if is_part else []
+    if limit is not None and size < limit and not problem:
+        notes.append(f"Ends at {len(made):,} tokens: {run.ended}.")
+    lines = tuple(lines_of(made, new[:_LISTED]))
+    return Effect(figures, "First new tokens", lines, tuple(notes), problem)
+
+
+def filled_work(tokenizer: Tokenizer, name: str, reserved: Sequence[str]) -> Work[ChangedTokenizer]:
+    """An extended tokenizer whose first new tokens have the ids of reserved special tokens."""
+    made, title = fill_reserved(tokenizer, reserved), name_with(name, "reserved ids filled")
+    return ChangedTokenizer(made, title, "extended", (yield from keep_changed_work(title, made)))
+
+
+def _tokens_of_text(before: int, after: int, sample: Corpus, corpus: Corpus, size: int) -> tuple[EffectFigure, ...]:
+    """The tokens of a sample of the corpus, or of all of it, and its bytes per token; `size` is its bytes."""
+    change = f" ({_signed(after / before - 1)})" if before and after != before else ""
+    what = f"a sample of {size_text(sample.bytes)}" if sample.bytes < corpus.bytes else "the corpus"
+    return (
+        EffectFigure(f"Tokens of {what}", f"{before:,}", f"{after:,}{change}"),
+        EffectFigure("Bytes per token", _ratio(size, before), _ratio(size, after)),
+    )
+
+
+def _ratio(size: int, tokens: int) -> str:
+    return f"{size / tokens:.2f}" if tokens else "–"
+
+
+def _signed(share: float) -> str:
+    return f"{'+' if share > 0 else '−'}{percent_text(abs(share), 1)}"
+
+
+# ---- pruning
+
+
+@dataclass(frozen=True, eq=False)
+class _Pruned:
+    tokenizer: Tokenizer
+    removed: Sequence[int]  # ids, the first to go first
+    needed: int  # tokens that stay, as others need them
+    counts: NDArray[np.int64]  # by id; none where they are not counted
+
+
+class PruneWork:
+    """Prunes one tokenizer in several ways; what was counted is kept.
+
+    Args:
+        tokenizer: The tokenizer.
+        name: Its name in Runs.
+        corpus: The corpus of the window, perhaps empty.
+        own_uses: int64 by id, the uses in the run's own training; None for a tokenizer from a file.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, name: str, corpus: Corpus, own_uses: NDArray[np.int64] | None) -> None:
+        self._tokenizer, self._name, self._corpus, self._own_uses = tokenizer, name, corpus, own_uses
+        self._sample: Corpus | None = None
+        self._counted: NDArray[np.int64] | None = None
+        self._before: tuple[int, int] | None = None  # tokens of the sample, and unreachable tokens
+        nothing = np.empty(0, np.int32)
+        self._ordered: tuple[object, tuple[NDArray[np.int32], NDArray[np.int32]]] = (None, (nothing, nothing))
+
+    def effect_work(self, choice: PruneChoice, uses: str) -> Work[Effect]:
+        """What pruning would do; `uses` is "run", "corpus" or "none".
+
+        Raises:
+            ConfigError: The tokenizer cannot be pruned, or not so.
+        """
+        pruned = yield from self._pruned_work(choice, uses)
+        return (yield from self._effect_work(pruned))
+
+    def result_work(self, choice: PruneChoice, uses: str) -> Work[ChangedTokenizer]:
+        """The pruned tokenizer; raises ConfigError as `effect_work`, and where nothing would be removed."""
+        pruned = yield from self._pruned_work(choice, uses)
+        if not pruned.removed:
+            raise ConfigError(_NOTHING)
+        name = name_with(self._name, f"pruned to {len(pruned.tokenizer):,}")
+        return ChangedTokenizer(
+            pruned.tokenizer, name, "pruned", (yield from keep_changed_work(name, pruned.tokenizer))
+        )
+
+    def _pruned_work(self, choice: PruneChoice, uses: str) -> Work[_Pruned]:
+        tokenizer = self._tokenizer
+        if choice.size is not None:
+            check_size(tokenizer, choice.size)
+        counts = yield from self._counts_work(uses)
+        way = (uses, choice.least_uses, choice.script, choice.tokens)
+        if way != self._ordered[0]:
+            self._ordered = way, (yield from self._order_work(choice, counts))
+        order, needed = self._ordered[1]
+        removed = order if choice.size is None else order[: len(tokenizer) - choice.size]
+        pruned = without(tokenizer, removed, needed, renumber=choice.renumber).tokenizer
+        return _Pruned(pruned, removed.tolist(), len(needed), counts)
+
+    def _order_work(
+        self, choice: PruneChoice, counts: NDArray[np.int64]
+    ) -> Work[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        named = choice.tokens
+        if choice.script is not None:
+            named = (yield from tokens_of_scripts_work(self._tokenizer, [choice.script])).tolist()
+        return (yield from removal_order_work(self._tokenizer, counts, least_uses=choice.least_uses, tokens=named))
+
+    def _counts_work(self, uses: str) -> Work[NDArray[np.int64]]:
+        if uses == "run" and self._own_uses is not None:
+            return self._own_uses[: len(self._tokenizer.tokens)]
+        if uses != "corpus":
+            return np.zeros(0, np.int64)
+        if self._counted is None:
+            self._counted = yield from count_uses_work(self._tokenizer, self._corpus, recognise=False)
+        return self._counted
+
+    def _effect_work(self, made: _Pruned) -> Work[Effect]:
+        old, new, removed, counts = self._tokenizer, made.tokenizer, made.removed, made.counts
+        if self._sample is None:
+            self._sample = sample_in_one(self._corpus, SAMPLE)
+        sample = self._sample
+        if self._before is None:
+            self._before = yield from self._measured_work(old, sample)
+        after = yield from self._measured_work(new, sample)
+        figures = [EffectFigure("Vocabulary", f"{len(old):,}", f"{len(new):,}")]
+        if sample.bytes:
+            figures += _tokens_of_text(self._before[0], after[0], sample, self._corpus, sample.bytes)
+        figures.append(EffectFigure("Never produced", f"{self._before[1]:,}", f"{after[1]:,}"))
+        notes: list[str] = []
+        if needed := made.needed:
+            notes.append(f"{several(needed, 'token stays, as another needs it', 'tokens stay, as others need them')}.")
+        problem = "" if removed else _NOTHING
+        uses = dict(zip(removed, (int(counts[token]) if token < len(counts) else 0 for token in removed), strict=True))
+        listed = tuple(lines_of(old, removed[:_LISTED], uses if len(counts) else None))
+        heading = f"{several(len(removed), 'token goes', 'tokens go')}, the first:" if removed else "No token goes"
+        return Effect(tuple(figures), heading, listed, tuple(notes), problem)
+
+    def _measured_work(self, tokenizer: Tokenizer, sample: Corpus) -> Work[tuple[int, int]]:
+        counts = yield from count_uses_work(tokenizer, sample, recognise=False)
+        reach = yield from reachability_work(tokenizer)
+        return int(counts.sum()), int(np.count_nonzero(reach[tokenizer.merge_results] != REACHED))
+
+
+def check_size(tokenizer: Tokenizer, size: int) -> None:
+    """Raises ConfigError where pruning cannot end at a size."""
+    least = len(tokenizer.alphabet) + len(tokenizer.special_tokens)
+    if size < least:
+        base = f"{len(tokenizer.alphabet):,} {tokenizer.alphabet.base}"
+        specials = several(len(tokenizer.special_tokens), "special token")
+        raise ConfigError(f"At least {least:,}: the {base} and {specials} stay.")
+    if size >= len(tokenizer):
+        raise ConfigError(f"At most {len(tokenizer) - 1:,}: the tokenizer has {len(tokenizer):,}.")
+
+
+# ---- special tokens
+
+
+@dataclass(frozen=True)
+class SpecialRow:
+    """A special token as it will be."""
+
+    text: str
+    id: int
+    before: str | None  # its text so far; None for one that is added
+    role: str = ""
+    more_roles: tuple[str, ...] = ()
+    kind: str = "special"  # with what is particular about how it is found
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """All its roles."""
+        return (self.role, *self.more_roles) if self.role else ()
+
+
+def special_rows(tokenizer: Tokenizer) -> list[SpecialRow]:
+    """The special tokens of a tokenizer, by id."""
+    roles: dict[str, list[str]] = {}
+    for role, token in tokenizer.roles.items():
+        roles.setdefault(token, []).append(role)
+    preparation, rows = tokenizer.preparation, list[SpecialRow]()
+    flags = {
+        "lstrip": preparation.strips_left,
+        "rstrip": preparation.strips_right,
+        "single word": preparation.words,
+        "normalized": preparation.late or preparation.normalized,
+    }
+    for token, number in sorted(tokenizer.special_tokens.items(), key=lambda each: each[1]):
+        first, *more = roles.get(token, [""])
+        kind = "not special" if token in preparation.ordinary else "special"
+        kind = ", ".join([kind, *(name for name, tokens in flags.items() if token in tokens)])
+        rows.append(SpecialRow(token, number, token, first, tuple(more), kind))
+    return rows
+
+
+def settings_text(settings: FileSettings) -> str:
+    """What the files of a tokenizer say besides its tokens, as a sentence; "" where they say nothing."""
+    parts: list[str] = []
+    if settings.chat_templates:
+        names = ", ".join(settings.chat_templates)
+        parts.append("a chat template" if names == DEFAULT else f"the chat templates {names}")
+    if settings.tokenizer_class is not None:
+        parts.append(f"the class {settings.tokenizer_class}")
+    if settings.model_max_length is not None:
+        parts.append(f"a limit of {settings.model_max_length:,} tokens")
+    if settings.post_processor is not None:
+        parts.append("a post-processor")
+    if not parts and settings.config is None:
+        return ""
+    sentences = [f"Its files also have {_listed(parts)}; they stay, with the new names."] if parts else []
+    return " ".join([*sentences, *(["There is no chat template."] if not settings.chat_templates else [])])
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def with_specials(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Tokenizer:
+    """The tokenizer with other special tokens.
+
+    Raises:
+        ConfigError: A text or an id cannot be used, or the tokenizer cannot be changed.
+    """
+    renamed, added, roles = _changes(rows)
+    made = replace_specials(tokenizer, renamed) if renamed else tokenizer
+    made = add_specials(made, added) if added else made
+    given = {role: text for role, text in roles.items() if made.roles.get(role) != text}
+    made = set_roles(made, given) if given else made
+    origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
+    return made.changed(origin=origin, checked=True)
+
+
+def _changes(rows: Sequence[SpecialRow]) -> tuple[dict[str, str], dict[str, int], dict[str, str]]:
+    """New texts by the old ones, ids of added tokens by text, and texts by role."""
+    renamed = {row.before: row.text for row in rows if row.before is not None and row.before != row.text}
+    added = {row.text: row.id for row in rows if row.before is None}
+    return renamed, added, {role: row.text for row in rows for role in row.roles}
+
+
+def specials_work(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Work[Effect]:
+    """What changes with other special tokens; ConfigError as in `with_specials`."""
+    yield Progress("changing")
+    made, (renamed, added, roles) = with_specials(tokenizer, rows), _changes(rows)
+    lines = [f"{_quoted(old)} becomes {_quoted(new)}" for old, new in renamed.items()]
+    lines += [f"{_quoted(text)} is added with the id {number:,}" for text, number in added.items()]
+    before = {role: renamed.get(token, token) for role, token in tokenizer.roles.items()}
+    given = {role.removesuffix("_token"): text for role, text in roles.items() if before.get(role) != text}
+    lines += [f"{_quoted(text)} is {role}" for role, text in given.items()]
+    number = EffectFigure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(made.special_tokens):,}")
+    size = EffectFigure("Vocabulary", f"{len(tokenizer):,}", f"{len(made):,}")
+    return Effect((size, number), "Changes", tuple(lines))
+
+
+def changed_specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -> Work[ChangedTokenizer]:
+    """The tokenizer with other special tokens; ConfigError as in `with_specials`."""
+    made, title = with_specials(tokenizer, rows), name_with(name, "other special tokens")
+    return ChangedTokenizer(made, title, "special tokens", (yield from keep_changed_work(title, made)))
+
+
+def _quoted(text: str) -> str:
+    return marked(shown(text.encode("utf-8", "replace")))
+
+
+def lines_of(tokenizer: Tokenizer, ids: Sequence[int], uses: Mapping[int, int] | None = None) -> list[str]:
+    """Tokens, a line each: id, uses where these are known, and token."""
+    heads = [f"{token:,}" for token in ids]
+    if uses is not None:
+        most = max((len(f"{uses[token]:,}") for token in ids), default=0)
+        heads = [f"{head}  {uses[token]:>{most},}×" for head, token in zip(heads, ids, strict=True)]
+    width = max(map(len, heads), default=0)
+    tokens = (marked(shown(tokenizer.tokens[token] or b"")) for token in ids)
+    return [f"{head:>{width}}  {token}" for head, token in zip(heads, tokens, strict=True)]
+
+
+def closes_gaps(tokenizer: Tokenizer) -> bool:
+    """Whether ids move when a fork leaves out merges; see `at_merge`."""
+    return tokenizer.run is not None and tokenizer.run.start is None
+
+
+def at_merge(tokenizer: Tokenizer, merges: int, pattern: str) -> Tokenizer:
+    """The tokenizer after its first merges, with a pattern.
+
+    That of a run that began with the base tokens has no gaps between ids, as if its training had ended there. Other ids
+    stay, with gaps: they are those of a file.
+    """
+    if merges == len(tokenizer.merges):
+        same = tokenizer.pattern == pattern
+        return tokenizer if same else tokenizer.changed(pattern=pattern, origin=tokenizer.origin)
+    if not closes_gaps(tokenizer):
+        start = tokenizer.at(merges)
+        return start if start.pattern == pattern else start.changed(pattern=pattern)
+    left = tokenizer.at(merges).tokens.ids()
+    new_ids = np.full(len(tokenizer.tokens), -1, np.int32)
+    new_ids[left] = np.arange(len(left))
+    start = with_ids(tokenizer, new_ids, "pruned").tokenizer
+    return start if start.pattern == pattern else start.changed(pattern=pattern, origin=start.origin)

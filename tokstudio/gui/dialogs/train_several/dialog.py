@@ -1,0 +1,180 @@
+"""The dialog that plans several trainings, which run one after another."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import QItemSelectionModel, QSize, Qt
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QTableView,
+    QToolButton,
+    QWidget,
+)
+
+from tokstudio.core.base.wording import several
+from tokstudio.gui.dialogs.train_several.editors import CellEditors
+from tokstudio.gui.dialogs.train_several.model import VARIATIONS, Change, PlansModel
+from tokstudio.gui.session.training_control import TrainingControl
+from tokstudio.gui.session.training_queue import TrainingQueue
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_plans import TrainingPlan
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.menus import Menu
+
+_SIZE = QSize(940, 460)
+_WIDTHS = (170, 100, 125, 120, 100, 120, 70)
+_HELP = (
+    "Each row becomes a run. Rows with the same pattern, base and sample follow each other, as they share one count of "
+    "the corpus. The other settings are those of Configure, or usual ones of an algorithm that is not chosen there. A "
+    "smaller vocabulary needs no row: it is a place of the playhead."
+)
+
+
+class TrainSeveralDialog(QDialog):
+    """A table of settings.
+
+    Args:
+        training: Has the settings of Configure.
+        queue: Trains the rows.
+        theme: The looks.
+        parent: The window.
+        plans: The first rows; those of Configure alone if there are none.
+        remark: What else there is to say about them.
+        then: Called with the runs when all have ended.
+    """
+
+    def __init__(
+        self,
+        training: TrainingControl,
+        queue: TrainingQueue,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        plans: Sequence[TrainingPlan] = (),
+        remark: str = "",
+        then: Callable[[Sequence[StudioRun]], object] | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._training, self._queue, self._then = training, queue, then
+        self._first = TrainingPlan(training.settings)
+        self.setWindowTitle("Train Several")
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        of_rows = training.settings, training.defaults, queue.corpus
+        self.model = PlansModel(plans or (self._first,), *of_rows, theme, self)
+        self._make_table(theme)
+        self.problem = paragraph_label("error")
+        self.problem.setMinimumHeight(theme.scaled(18))
+        self.remark = paragraph_label("muted", remark)
+        self.remark.setVisible(bool(remark))
+        above = paragraph_label("muted", _HELP), self._edit_buttons()
+        below = self.remark, self.problem, self._buttons()
+        column(*above, (self.table, 1), *below, spacing=10, margins=(20, 16, 20, 16), parent=self)
+        for signal in (self.model.dataChanged, self.model.modelReset, self.model.rowsInserted, self.model.rowsRemoved):
+            signal.connect(self._check)
+        self.table.selectionModel().selectionChanged.connect(self._check)
+        training.state_changed.connect(self._check_corpus)
+        resize_on_screen(self, theme, _SIZE)
+        self._select([0])
+        self._check()
+
+    # ---- construction
+
+    def _make_table(self, theme: Theme) -> None:
+        self.table = QTableView(showGrid=True, wordWrap=False)
+        self.table.setModel(self.model)
+        self.table.setItemDelegate(CellEditors(theme, self.table))
+        self.table.setAccessibleName("Trainings")
+        self.table.setTabKeyNavigation(False)
+        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        trigger = QAbstractItemView.EditTrigger
+        self.table.setEditTriggers(trigger.DoubleClicked | trigger.SelectedClicked | trigger.EditKeyPressed)
+        self.table.verticalHeader().setDefaultSectionSize(theme.scaled(32))
+        self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header = self.table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setStretchLastSection(True)
+        header.setProperty("wide", True)
+        for number, width in enumerate(_WIDTHS):
+            self.table.setColumnWidth(number, theme.scaled(width))
+
+    def _edit_buttons(self) -> QHBoxLayout:
+        self.vary_button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.vary_button.setText("&Vary")
+        self.vary_button.setToolTip("Replace the selected rows, or all, by one row for each value of a setting")
+        self.vary_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        menu = Menu(self.vary_button)
+        for words, changes in VARIATIONS.items():
+            menu.addAction(words, partial(self._vary, changes))
+        self.vary_button.setMenu(menu)
+        self.add_button = QPushButton("&Add", autoDefault=False)
+        self.add_button.setToolTip("Add a row with the settings of Configure")
+        self.duplicate_button = QPushButton("D&uplicate", autoDefault=False)
+        self.remove_button = QPushButton("&Remove", autoDefault=False)
+        self.add_button.clicked.connect(self._add)
+        self.duplicate_button.clicked.connect(self._duplicate)
+        self.remove_button.clicked.connect(self._remove)
+        shown = (self.vary_button, STRETCH, self.add_button, self.duplicate_button, self.remove_button)
+        return row(*shown, spacing=8)
+
+    def _buttons(self) -> QHBoxLayout:
+        self.cancel_button = QPushButton("Cancel", autoDefault=False)
+        self.cancel_button.clicked.connect(self.reject)
+        self.train_button = QPushButton("Train", default=True)
+        self.train_button.setProperty("primary", "true")
+        self.train_button.clicked.connect(self._train)
+        return row(STRETCH, self.cancel_button, self.train_button, spacing=8)
+
+    # ---- updates
+
+    def _check_corpus(self) -> None:
+        self.model.set_corpus(self._queue.corpus)
+        self._check()
+
+    def _check(self) -> None:
+        plans = self.model.plans
+        problem = self.model.problem or self._training.corpus_obstacle
+        self.problem.setText(problem or "")
+        self.train_button.setEnabled(problem is None)
+        self.train_button.setText(f"Train {several(len(plans), 'Run')}" if plans else "Train")
+        for button in (self.duplicate_button, self.remove_button):
+            button.setEnabled(bool(self._selected()))
+        self.vary_button.setEnabled(bool(plans))
+
+    def _selected(self) -> list[int]:
+        return sorted(index.row() for index in self.table.selectionModel().selectedRows())
+
+    def _select(self, rows: list[int]) -> None:
+        self.table.clearSelection()
+        flag = QItemSelectionModel.SelectionFlag
+        for at in rows:
+            self.table.selectionModel().select(self.model.index(at, 0), flag.Select | flag.Rows)
+        if rows:
+            self.table.selectionModel().setCurrentIndex(self.model.index(rows[-1], 0), flag.NoUpdate)
+
+    # ---- user actions
+
+    def _vary(self, changes: Sequence[Change]) -> None:
+        self.model.vary(self._selected() or range(len(self.model.plans)), changes)
+
+    def _add(self) -> None:
+        self._select([self.model.add(self._first)])
+
+    def _duplicate(self) -> None:
+        self._select(self.model.duplicate(self._selected()))
+
+    def _remove(self) -> None:
+        self.model.remove(self._selected())
+
+    def _train(self) -> None:
+        self._queue.start(self.model.plans, self._then)
+        self.accept()

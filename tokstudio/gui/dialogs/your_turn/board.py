@@ -1,0 +1,163 @@
+"""The tokens of a short text as boxes in rows, of which two neighbours are chosen, with mouse or keyboard."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from tokstudio.core.teaching.your_turn import Pair
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.merge_sentence import token_name
+from tokstudio.gui.token_text.spelling import mark_of
+from tokstudio.gui.widgets.painting import guarded_painter
+
+_FONT = 15
+_GAP = 3
+_PADDING = 5
+_ROW_GAP = 8
+
+
+class Board(QWidget):
+    """Tokens, with the chosen pair in a frame, and its other places with a coloured ground.
+
+    Signals:
+        changed: Another pair is chosen.
+        joined: The person asked to join it, by Enter or a double click.
+    """
+
+    changed = Signal()
+    joined = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._tokens: tuple[str, ...] = ()
+        self._places: list[QRect] = []
+        self._height = 0
+        self.at = 0  # the left token of the chosen pair
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Tokens: choose two neighbours")
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        theme.changed.connect(self._arrange)
+
+    @property
+    def pair(self) -> Pair | None:
+        """The chosen pair; None if there are no two tokens."""
+        return (self._tokens[self.at], self._tokens[self.at + 1]) if len(self._tokens) > 1 else None
+
+    def set_tokens(self, tokens: Sequence[str]) -> None:
+        """Shows tokens; the choice stays at its place in the text."""
+        characters = sum(map(len, self._tokens[: self.at]))
+        self._tokens = tuple(tokens)
+        at = ends = 0
+        while at < len(tokens) and ends + len(tokens[at]) <= characters:
+            ends, at = ends + len(tokens[at]), at + 1
+        self._arrange()
+        self._choose(at)
+
+    def place_of(self, index: int) -> QRect:
+        """The rectangle of a token."""
+        return self._places[index]
+
+    def sizeHint(self) -> QSize:
+        """Makes room for some rows."""
+        return QSize(self._theme.scaled(560), self.heightForWidth(self._theme.scaled(560)))
+
+    def heightForWidth(self, width: int) -> int:
+        """The height of all rows."""
+        return self._laid_out(width)[1]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Arranges the rows again."""
+        self._arrange()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Chooses the pair that begins with a token."""
+        at = self._at(event)
+        if at is not None and event.button() == Qt.MouseButton.LeftButton:
+            self._choose(at)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Joins the pair."""
+        if self._at(event) is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.joined.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Moves the choice, or joins the pair."""
+        key = Qt.Key(event.key())
+        moves = {Qt.Key.Key_Left: self.at - 1, Qt.Key.Key_Right: self.at + 1, Qt.Key.Key_Home: 0}
+        moves[Qt.Key.Key_End] = len(self._tokens)
+        if key in moves:
+            self._choose(moves[key])
+        elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and self._places:
+            self._choose(self._beside(-1 if key == Qt.Key.Key_Up else 1))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self.joined.emit()
+        else:
+            event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws the tokens."""
+        with guarded_painter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(self._theme.monospace_font(_FONT))
+            palette, pair = self._theme.palette, self.pair
+            for at, (token, place) in enumerate(zip(self._tokens, self._places, strict=True)):
+                both = (self._tokens[at : at + 2], self._tokens[max(at - 1, 0) : at + 1])
+                marked = pair is not None and pair in both
+                painter.setPen(QPen(QColor(palette.accent if marked else palette.control), 1))
+                painter.setBrush(QColor(palette.tokens[4] if marked else palette.surface))
+                painter.drawRoundedRect(QRectF(place).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+                painter.setPen(QColor(palette.text))
+                painter.drawText(place, Qt.AlignmentFlag.AlignCenter, _shown(token))
+            if pair is not None:
+                painter.setPen(QPen(QColor(palette.accent), 3 if self.hasFocus() else 2))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                for place in self._places[self.at : self.at + 2]:
+                    painter.drawRoundedRect(QRectF(place).adjusted(-1, -1, 1, 1), 4, 4)
+
+    def _choose(self, at: int) -> None:
+        self.at = min(max(at, 0), max(len(self._tokens) - 2, 0))
+        left_right = self.pair
+        names = "" if left_right is None else " and ".join(token_name(token.encode()) for token in left_right)
+        self.setAccessibleDescription(names)
+        self.update()
+        self.changed.emit()
+
+    def _at(self, event: QMouseEvent) -> int | None:
+        point = event.position().toPoint()
+        return next((at for at, place in enumerate(self._places) if place.contains(point)), None)
+
+    def _beside(self, rows: int) -> int:
+        """The token above or below."""
+        here = self._places[self.at]
+        y = here.y() + rows * (here.height() + _ROW_GAP)
+        row = [at for at, place in enumerate(self._places) if place.y() == y]
+        return min(row, key=lambda at: abs(self._places[at].center().x() - here.center().x()), default=self.at)
+
+    def _arrange(self) -> None:
+        self._places, self._height = self._laid_out(self.width())
+        self.updateGeometry()
+        self.update()
+
+    def _laid_out(self, width: int) -> tuple[list[QRect], int]:
+        metrics = QFontMetrics(self._theme.monospace_font(_FONT))
+        height, x, y = metrics.height() + 2 * _PADDING, 2, 2
+        places: list[QRect] = []
+        for token in self._tokens:
+            wide = metrics.horizontalAdvance(_shown(token)) + 2 * _PADDING
+            if x > 2 and x + wide > width - 2:
+                x, y = 2, y + height + _ROW_GAP
+            places.append(QRect(x, y, wide, height))
+            x += wide + _GAP
+        return places, y + height + 2
+
+
+def _shown(token: str) -> str:
+    return "".join(mark_of(character) or character for character in token)
