@@ -47,9 +47,10 @@ from system import (
 MINIMUM_PYTHON = (3, 11)
 ENVIRONMENT = ROOT / ".venv"
 LOCK = ROOT / "packaging" / "requirements.lock"
+DOCS_LOCK = ROOT / "packaging" / "requirements-docs.lock"
 PICTURE = ROOT / "tokstudio-demo.png"
 # All arguments of these commands; the others hand theirs on to those who know them.
-TAKES = {"setup": [], "bundle": [], "smoke": [], "pictures": [], "deb": ["--quick"]}
+TAKES = {"setup": [], "bundle": [], "smoke": [], "pictures": [], "docs": [], "deb": ["--quick"]}
 
 USAGE = """\
 Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
@@ -62,6 +63,7 @@ Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
   smoke   same as bundle, then test it: without a display, and on an X server if there is one
   deb     same as bundle, then make a Debian package of it; --quick packs it fast and large, for testing
   pictures  draw the pictures of the guide, and write docs/guide.html
+  docs    write docs/cli.md, and build the documentation site: build/docs/site
   lock    write the locked versions again (needs uv); --upgrade takes newer versions
 """
 
@@ -359,13 +361,15 @@ def lock(arguments: list[str]) -> int:
     code = run_visibly([*command, "--extra", "dev", "-o", str(LOCK), "pyproject.toml"], cwd=ROOT)
     if code != 0:
         return code
-    # What both name has one version: they are installed into one environment.
+    # What several locks name has one version: all are installed into one environment.
     pins = re.findall(r"^[\w.-]+==[^\\\n]+", LOCK.read_text(encoding="utf-8"), flags=re.MULTILINE)
     with tempfile.TemporaryDirectory() as folder:
         common = Path(folder) / "common.txt"
         common.write_text("\n".join(pins), encoding="utf-8")
-        wanted = ["-c", str(common), "-o", str(bundling.LOCK), "packaging/requirements-bundle.in"]
-        return run_visibly([*command, *wanted], cwd=ROOT)
+        for one in (bundling.LOCK, DOCS_LOCK):
+            wanted = ["-c", str(common), "-o", str(one), f"packaging/{one.stem}.in"]
+            code = code or run_visibly([*command, *wanted], cwd=ROOT)
+    return code
 
 
 def bundle(arguments: list[str]) -> int:
@@ -399,6 +403,24 @@ def pictures(arguments: list[str]) -> int:
     return run_visibly([str(program("python")), str(ROOT / "packaging" / "pictures.py")], cwd=ROOT)
 
 
+def docs(arguments: list[str]) -> int:
+    """Writes the reference of the command line, and builds the documentation site; a warning is an error."""
+    set_up()
+    python, writer = str(program("python")), str(ROOT / "packaging" / "docs.py")
+    say("installing mkdocs ...")
+    pip = [python, "-I", "-m", "pip", "install", "-q", "--require-hashes", "-r", str(DOCS_LOCK)]
+    run_quietly(pip, "mkdocs could not be installed; the reason is in pip's output above.")
+    folder = ROOT / "build" / "docs"
+    build = [python, "-m", "mkdocs", "build", "--strict", "-f", str(folder / "mkdocs.yml")]
+    variables = {"NO_MKDOCS_2_WARNING": "1"}  # Else it speaks of its successor.
+    for command in ([python, writer], build, [python, writer, "--check"]):
+        code = run_visibly(command, variables, cwd=ROOT)
+        if code != 0:
+            return code
+    say(f"ready: {folder / 'site' / 'index.html'}")
+    return 0
+
+
 def setup(arguments: list[str]) -> int:
     """Sets up, and compiles the loops, so that the first training waits for nothing."""
     set_up()
@@ -420,7 +442,7 @@ def main(arguments: list[str]) -> int:
         print("Start it with a newer one, for example: python3.12 packaging/dev.py app", file=sys.stderr)
         return 1
     commands = {"app": app, "test": test, "setup": setup, "bench": bench, "lock": lock, "bundle": bundle}
-    commands.update(smoke=smoke, deb=deb, pictures=pictures)
+    commands.update(smoke=smoke, deb=deb, pictures=pictures, docs=docs)
     if arguments[:1] in (["-h"], ["--help"]):
         print(USAGE, end="")
         return 0

@@ -1,15 +1,91 @@
-"""The examples in `docs` are what the library answers."""
+"""The examples in the documents do what they say, and the reference of the command line is what the parser takes."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import doctest
+import re
+import shlex
+import shutil
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+import pytest
+
+import tokstudio
+from tokstudio import cli
+from tokstudio.cli.arguments.parse import parse
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)")
 
 
-def test_the_examples_of_the_algorithm_are_true():
+def blocks(document: Path, language: str) -> list[str]:
+    """The blocks of code in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", document.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def commands(block: str) -> list[list[str]]:
+    """The words after `tokstudio` in each line."""
+    lines = [shlex.split(line, comments=True) for line in block.splitlines()]
+    assert all(line[0] == "tokstudio" for line in lines)
+    return [line[1:] for line in lines]
+
+
+@pytest.fixture
+def books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the examples are run."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copyfile(ROOT / "resources/corpora/how-tokenizers-work.txt", "book.txt")
+    for name in ("eng", "deu"):
+        shutil.copyfile(ROOT / f"resources/corpora/story/{name}_Latn.txt", f"{name}.txt")
+    return tmp_path
+
+
+def test_the_examples_of_the_algorithm_are_true(monkeypatch):
+    monkeypatch.chdir(ROOT)
     failed, tried = doctest.testfile(str(DOCS / "algorithm.md"), module_relative=False, encoding="utf-8")
-    assert tried > 50
+    assert tried > 60
     assert failed == 0
+
+
+def test_the_examples_of_the_python_page_are_true(books):
+    failed, tried = doctest.testfile(str(DOCS / "api.md"), module_relative=False, encoding="utf-8")
+    assert tried > 30
+    assert failed == 0
+
+
+def test_the_python_page_has_every_public_name_once():
+    names = re.findall(r"^::: tokstudio\.(\w+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(names) == sorted(set(tokstudio.__all__) - {"__version__"})
+
+
+def test_the_readme_is_short_and_its_lines_of_python_work(books, capsys):
+    assert len(README.read_bytes()) <= 7000
+    (block,) = blocks(README, "python")
+    exec(compile(block, "README.md", "exec"), {})
+    assert (books / "mine" / "tokenizer.json").is_file()
+    assert capsys.readouterr().out.startswith("[")
+
+
+@pytest.mark.parametrize("document", [README, DOCS / "cli.md"], ids=lambda one: one.name)
+def test_the_first_commands_work(document, books, capsys):
+    for words in commands(blocks(document, "sh")[0]):
+        assert cli.main(words) == 0, (words, capsys.readouterr().err)
+
+
+def test_every_command_in_the_documents_is_one_that_the_program_takes():
+    lines = [words for block in blocks(README, "sh") + blocks(DOCS / "cli.md", "sh") for words in commands(block)]
+    assert len(lines) > 30
+    assert {parse(words).command for words in lines} == {
+        *("train", "count", "encode", "decode", "convert", "inspect", "compare", "report", "check", "extend", "prune"),
+        *("join", "renumber", "specials"),
+    }
+
+
+@pytest.mark.parametrize("folder", [".", "docs", "packaging"])
+def test_every_link_to_a_file_leads_to_one(folder):
+    for document in (ROOT / folder).glob("*.md"):
+        targets = LINK.findall(document.read_text(encoding="utf-8"))
+        assert [target for target in targets if not (document.parent / target).exists()] == [], document.name

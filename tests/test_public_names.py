@@ -97,11 +97,5 @@ def test_the_compiler_waits_for_the_first_loop(names):
     assert loaded_after(f"from tokstudio import {names}") <= {"numpy"}
 
 
-def test_the_readme_s_first_lines_work():
-    corpus = tokstudio.Corpus.from_text("the cat in the hat")
-    tokenizer = tokstudio.train(corpus, tokstudio.TrainingConfig(vocabulary_size=259))
-    assert tokenizer.decode(tokenizer.encode("the hat")) == "the hat"
-
-
 def test_the_package_says_that_it_is_typed():
     assert files("tokstudio").joinpath("py.typed").is_file()

@@ -26,3 +26,11 @@ def dev(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 def system(dev: ModuleType) -> ModuleType:
     """The `system.py` that `dev` uses."""
     return sys.modules["system"]
+
+
+@pytest.fixture
+def docs(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """`docs.py` as a module, gone again after the test."""
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
+    yield import_module("docs")
+    del sys.modules["docs"]

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -427,6 +428,27 @@ def test_a_benchmark_that_is_not_there_is_named(dev: ModuleType, studio: Path) -
         dev.benchmark_files(["window"])
 
 
+@pytest.mark.parametrize(("failing", "ends_with", "ran"), [("", 0, 3), ("mkdocs", 1, 2), ("--check", 1, 3)])
+def test_the_site_is_built_of_written_pages_and_looked_at(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, failing: str, ends_with: int, ran: int
+) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str], variables: dict[str, str] | None = None, cwd: Path | None = None) -> int:
+        commands.append(command[1:])
+        return int(failing in command)
+
+    monkeypatch.setattr(dev, "set_up", lambda: None)
+    monkeypatch.setattr(dev, "run_quietly", lambda command, failure: commands.append(command[-1:]) or "")
+    monkeypatch.setattr(dev, "run_visibly", run)
+    assert dev.main(["docs"]) == ends_with
+    installed, *others = commands
+    assert installed == [str(ROOT / "packaging" / "requirements-docs.lock")]
+    assert len(others) == ran
+    assert others[0] == [str(ROOT / "packaging" / "docs.py")]
+    assert others[1][:4] == ["-m", "mkdocs", "build", "--strict"]
+
+
 def test_dev_runs_as_a_program_from_any_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["dev.py", "--help"])
@@ -453,15 +475,22 @@ def test_the_lock_pins_what_the_project_asks_for() -> None:
         assert all(version in requirement.specifier for version in versions), requirement
 
 
-def test_the_locks_agree_where_both_name_a_package() -> None:
+@pytest.mark.parametrize(("lock", "holds"), [("bundle", "pyinstaller"), ("docs", "mkdocs-material")])
+def test_the_locks_agree_where_both_name_a_package(lock: str, holds: str) -> None:
     pins = [
         dict(re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "packaging" / name).read_text(), flags=re.MULTILINE))
-        for name in ("requirements.lock", "requirements-bundle.lock")
+        for name in ("requirements.lock", f"requirements-{lock}.lock")
     ]
-    assert "pyinstaller" in pins[1]
+    assert holds in pins[1]
     assert all(pins[0][name] == version for name, version in pins[1].items() if name in pins[0])
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-bundle.lock"])
+def test_the_linter_before_a_commit_is_that_of_the_lock() -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    lock = (ROOT / "packaging" / "requirements.lock").read_text(encoding="utf-8")
+    assert f"\nruff=={hook['rev'].removeprefix('v')} " in lock
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-bundle.lock", "requirements-docs.lock"])
 def test_the_lock_names_no_server(name: str) -> None:
     assert "://" not in (ROOT / "packaging" / name).read_text(encoding="utf-8")
