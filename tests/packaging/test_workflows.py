@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,27 @@ def test_pushes_and_pull_requests_are_tested_on_every_system_with_every_python()
     assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13", "3.14"]
     assert {system.split("-")[0] for system in job["strategy"]["matrix"]["os"]} == {"ubuntu", "windows", "macos"}
     assert job["steps"][-1]["run"] == "python packaging/dev.py test"
+
+
+def test_the_site_is_built_for_every_pull_request_and_published_from_main_alone() -> None:
+    workflow = read("docs.yml")
+    assert workflow[True] == {"push": {"branches": ["main"]}, "pull_request": None}
+    build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
+    assert "python packaging/dev.py docs" in [step.get("run") for step in build["steps"]]
+    assert publish["if"] == "github.event_name == 'push'"
+    assert publish["permissions"] == {"pages": "write", "id-token": "write"}
+    assert all("permissions" not in job for name, job in workflow["jobs"].items() if name != "publish")
+
+
+def test_the_forms_of_issues_and_the_citation_can_be_read() -> None:
+    for name in ("bug", "wish"):
+        form = yaml.safe_load((ROOT / f".github/ISSUE_TEMPLATE/{name}.yml").read_text(encoding="utf-8"))
+        assert {"name", "description", "body"} <= set(form)
+        assert all(field["attributes"]["label"] for field in form["body"])
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert citation["repository-code"] == project["urls"]["Homepage"]
+    assert citation["license"] == project["license"]
 
 
 def test_the_wheel_of_the_index_is_for_all_systems() -> None:
