@@ -38,8 +38,9 @@ def books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the examples are run."""
     monkeypatch.chdir(tmp_path)
     shutil.copyfile(ROOT / "resources/corpora/how-tokenizers-work.txt", "book.txt")
-    for name in ("eng", "deu"):
-        shutil.copyfile(ROOT / f"resources/corpora/story/{name}_Latn.txt", f"{name}.txt")
+    for language, names in {"eng": ("eng.txt", "en.txt", "dev.en"), "deu": ("deu.txt", "de.txt", "dev.de")}.items():
+        for name in names:
+            shutil.copyfile(ROOT / f"resources/corpora/story/{language}_Latn.txt", name)
     return tmp_path
 
 
@@ -69,9 +70,16 @@ def test_the_readme_is_short_and_its_lines_of_python_work(books, capsys):
     assert capsys.readouterr().out.startswith("[")
 
 
-@pytest.mark.parametrize("document", [README, DOCS / "cli.md"], ids=lambda one: one.name)
-def test_the_first_commands_work(document, books, capsys):
-    for words in commands(blocks(document, "sh")[0]):
+def test_the_commands_of_the_readme_work(books, capsys):
+    for words in commands(blocks(README, "sh")[0]):
+        assert cli.main(words) == 0, (words, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("title", ["Train, encode, convert", "Algorithms", "Training by other libraries"])
+def test_the_commands_for_training_work(title, books, capsys):
+    section = (DOCS / "cli.md").read_text(encoding="utf-8").split(f"\n## {title}\n")[1]
+    block = section.partition("```sh\n")[2].partition("```")[0]
+    for words in commands(block):
         assert cli.main(words) == 0, (words, capsys.readouterr().err)
 
 
