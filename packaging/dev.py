@@ -49,6 +49,8 @@ ENVIRONMENT = ROOT / ".venv"
 LOCK = ROOT / "packaging" / "requirements.lock"
 DOCS_LOCK = ROOT / "packaging" / "requirements-docs.lock"
 PICTURE = ROOT / "tokstudio-demo.png"
+# Benchmarks that `bench` runs only by name.
+ONLY_NAMED = ("mutation", "soak_random")
 # All arguments of these commands; the others hand theirs on to those who know them.
 TAKES = {"setup": [], "bundle": [], "smoke": [], "pictures": [], "docs": [], "deb": ["--quick"]}
 
@@ -58,7 +60,7 @@ Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
   app     set up, then open the window on a sample corpus; without a display, write a picture of it
   test    set up, then linters, types, import contracts and all tests; arguments are passed to pytest
   setup   only make .venv, install the locked versions and compile the loops
-  bench   set up, then run all benchmarks, or only those named: bench train encode
+  bench   set up, then run the benchmarks, or only those named (bench encode startup), and write BENCHMARKS.md
   bundle  set up, then build the program that needs no Python: dist/tokstudio
   smoke   same as bundle, then test it: without a display, and on an X server if there is one
   deb     same as bundle, then make a Debian package of it; --quick packs it fast and large, for testing
@@ -326,7 +328,7 @@ def bundle_beside() -> Iterator[Callable[[], int]]:
 
 
 def benchmark_files(names: list[str]) -> list[Path]:
-    """The benchmarks to run: all, or those named.
+    """The benchmarks to run: those named, else all but those that take long and compare nothing.
 
     Raises:
         SetupError: When a name is none of them.
@@ -336,17 +338,17 @@ def benchmark_files(names: list[str]) -> list[Path]:
     wrong = [name for name in names if name not in there]
     if wrong:
         raise SetupError(f"There is no benchmark {wrong[0]}; the benchmarks are: {', '.join(there) or 'none'}.")
-    return [there[name] for name in names] or list(there.values())
+    return [there[name] for name in names] or [file for name, file in there.items() if name not in ONLY_NAMED]
 
 
 def bench(arguments: list[str]) -> int:
-    """Runs the benchmarks one after another; each prints its own table."""
+    """Runs the benchmarks one after another; each prints its tables, and puts its results into BENCHMARKS.md."""
     files = benchmark_files(arguments)
     set_up()
     codes = []
     for file in files:
         say(f"{file.name} ...")
-        variables = {"QT_QPA_PLATFORM": os.environ.get("QT_QPA_PLATFORM") or "offscreen"}
+        variables = {"QT_QPA_PLATFORM": os.environ.get("QT_QPA_PLATFORM") or "offscreen", "TOKSTUDIO_RECORD": "1"}
         codes.append(run_visibly([str(program("python")), str(file)], variables, cwd=ROOT))
     return max(codes, default=0)
 

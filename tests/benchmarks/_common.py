@@ -1,9 +1,11 @@
-"""What the benchmarks share: where the texts are, how long something takes and how much memory, and a table."""
+"""What the benchmarks share: where the texts are, how long something takes and how much memory, tables and results."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import argparse
+import datetime
+import importlib.metadata
 import importlib.util
 import json
 import lzma
@@ -15,9 +17,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
+
+import _results
 
 T = TypeVar("T")
 
@@ -43,6 +47,8 @@ def texts(arguments: argparse.Namespace, *names: str) -> Iterator[list[Path]]:
     """The files of that name, unpacked and cut; what had to be made is gone afterwards."""
     if arguments.data is None:
         sys.exit("Say where the texts are: --data FOLDER, or set TOKSTUDIO_DATA.")
+    if arguments.bytes is not None:
+        os.environ.pop("TOKSTUDIO_RECORD", None)  # a try is no result
     with tempfile.TemporaryDirectory(prefix="tokstudio-benchmark-") as folder:
         yield [_unpacked(Path(arguments.data), name, arguments.bytes, Path(folder)) for name in names]
 
@@ -149,7 +155,42 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print(flush=True)
 
 
+def record(
+    work: str, given: str, ours: float, unit: str, rival: str = "", theirs: float | None = None, bar: str = ""
+) -> None:
+    """Keeps a result in `results.json` and BENCHMARKS.md, where `dev.py bench` asks for that.
+
+    Args:
+        work: What is done.
+        given: The text, and what decides the amount of work; with work and rival, it tells the rows apart.
+        ours: The value of TokStudio.
+        unit: The unit of both values; one that ends in "/s" is better when higher.
+        rival: A library, whose version is noted, or another way to do the work.
+        theirs: The value of the rival.
+        bar: What value or ratio should reach.
+    """
+    if os.environ.get("TOKSTUDIO_RECORD") != "1":
+        return
+    version = ""
+    with suppress(importlib.metadata.PackageNotFoundError, ValueError):
+        version = importlib.metadata.version(rival)
+    row = _results.Row(
+        program=Path(sys.argv[0]).stem,
+        work=work,
+        input=given,
+        ours=float(f"{ours:.4g}"),
+        unit=unit,
+        date=datetime.date.today().isoformat(),
+        machine=_results.computer(),
+        rival=rival,
+        version=version,
+        theirs=None if theirs is None else float(f"{theirs:.4g}"),
+        bar=bar,
+    )
+    _results.keep(row)
+
+
 def machine() -> str:
     """One line on where this is measured."""
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}{load}"
+    return f"{_results.computer()}, Python {platform.python_version()}{load}"

@@ -1,23 +1,39 @@
-"""Ten gigabytes counted and trained: the mixed 100 MB with its Latin letters permuted in ten ways, each ten times.
+"""Large corpora: ten gigabytes counted and trained on, and words counted by two local Dask workers.
+
+Ten gigabytes are the mixed 100 MB with its Latin letters permuted in ten ways, each given ten times.
 
 So the text stays as regular as it was, and there are ever more distinct pre-tokens. Each training has a process of its
 own; memory is what it needs at most above what the process held before, the corpus included. With --free the files stay
-on the disk as if so little memory were free. The bar: 4 minutes and 4 GB on two cores.
+on the disk as if so little memory were free.
+
+Dask's workers are held against one process with one thread, and the tables must be equal. The mixed text is cut at line
+ends into files of one source, each given twenty times. The time to start the workers is left out.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import string
 import tempfile
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from _common import in_fresh_process, machine, parser, table, texts, training_by_phase
+from _common import in_fresh_process, machine, parser, record, seconds, table, texts, training_by_phase
 
+from tokstudio.cli.cluster import count_on_cluster, local_cluster
+from tokstudio.cli.process.terminal import Console
+from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.readers import text_store
+from tokstudio.core.corpus.readers.folders import Entry
+from tokstudio.core.corpus.source import CountedWith
+from tokstudio.core.pretokenization.counting import CountedPart, Counting
+
+_TIMES = 10  # how often each permuted copy is given
+_FILES, _GIVEN = 8, 20  # of the text that the workers count, and how often each is given
 
 
 def permutation(seed: int) -> bytes:
@@ -39,43 +55,87 @@ def measure(files: list[str], size: int, pattern: str, tie_break: str, times: in
     return {**made, "bytes": trainer.corpus.bytes, "merges": trainer.merges_made}
 
 
+def ten_gigabytes(chosen: argparse.Namespace, file: Path, folder: Path) -> None:
+    """Trains on one copy and on all, and prints time by phase and memory."""
+    copies = [folder / f"{number:03}.txt" for number in range(max(chosen.copies))]
+    for number, copy in enumerate(copies):
+        copy.write_bytes(file.read_bytes().translate(permutation(number)))
+    rows: list[list[str]] = []
+    for count in chosen.copies:
+        files = [str(copy) for copy in copies[:count]]
+        given = [files, chosen.vocabulary_size, chosen.pattern, chosen.tie_break, _TIMES, chosen.free]
+        made = in_fresh_process(__file__, given)
+        if made is None:
+            print(f"{count} copies: failed, see above", flush=True)
+            continue
+        phases = [f"{took:.2f} s" for took in (*made["phases"].values(), made["seconds"])]
+        memory = [f"{made['memory'] / 1e6:,.0f} MB", f"{made['memory'] / made['bytes']:.2f}"]
+        rows.append([f"{made['bytes'] / 1e6:,.0f} MB", *phases, f"{made['merges']:,}", *memory])
+        if made["bytes"] >= 9e9:
+            text = f"10 GB, {chosen.vocabulary_size:,} tokens"
+            record("count and train", text, made["seconds"], "s", bar="240 s")
+            record("peak memory of it", text, made["memory"] / 1e6, "MB", bar="4,000 MB")
+    heads = ["text", "reading", "counting", "merging", "all", "merges", "peak memory", "bytes a corpus byte"]
+    table(heads, rows)
+
+
+def by_workers(chosen: argparse.Namespace, file: Path, folder: Path) -> None:
+    """Counts alone and on the workers, by turns, and prints both."""
+    counting = Counting(CountedWith(chosen.pattern))
+    entries = [Entry(path, str(folder)) for path in _cut(file.read_bytes(), folder)] * _GIVEN
+    with local_cluster(2) as cluster:
+
+        def alone() -> CountedPart:
+            return finish(counting.count_work(entries, threads=1))
+
+        def together() -> CountedPart:
+            with Console(False) as console:
+                return count_on_cluster(counting, entries, cluster.scheduler_address, console)
+
+        # The first calls load the loops, in the workers too.
+        tables = [job().counts.save(folder / "counts.parquet").read_bytes() for job in (alone, together)]
+        took: dict[str, list[float]] = {"one process, one thread": [], "two workers": []}
+        for _ in range(chosen.runs):
+            for times, job in zip(took.values(), (alone, together), strict=True):
+                times.append(seconds(job)[0])
+    rows = [[name, *(f"{of(times):.2f} s" for of in (min, median, max))] for name, times in took.items()]
+    one, two = took.values()
+    rows.append(["times as fast", *(f"{of(one) / of(two):.2f}" for of in (min, median, max))])
+    table([f"2 GB, {'equal' if len({*tables}) == 1 else 'DIFFERENT'} tables", "best", "median", "worst"], rows)
+    record("count by two Dask workers", f"2 GB, {chosen.pattern}", median(two), "s", "one thread", median(one), "1.6x")
+
+
+def _cut(text: bytes, folder: Path) -> list[Path]:
+    at, made = 0, list[Path]()
+    for number in range(_FILES):
+        end = len(text) if number == _FILES - 1 else text.index(b"\n", len(text) * (number + 1) // _FILES) + 1
+        made.append(folder / f"part{number}.txt")
+        made[-1].write_bytes(text[at:end])
+        at = end
+    return made
+
+
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--vocabulary-size", type=int, default=32768)
     arguments.add_argument("--copies", type=int, nargs="*", default=[1, 10], help="how many permuted copies are made")
-    arguments.add_argument("--times", type=int, default=10, help="how often each copy is given")
     arguments.add_argument("--free", type=int, default=1 << 30, help="bytes of free memory that reading sees")
     arguments.add_argument("--pattern", default="cl100k")
     arguments.add_argument("--tie-break", default="first")
+    arguments.add_argument("--runs", type=int, default=5, help="of counting by workers and alone")
     arguments.add_argument("--text", default="mixed_100mb.txt", help="which of the texts")
+    arguments.add_argument("--only", choices=("training", "workers"), help="one of the tables")
     arguments.add_argument("--one", help="used by itself")
     chosen = arguments.parse_args()
     if chosen.one:
         print(json.dumps(measure(*json.loads(chosen.one))))
         return
-    rows = []
+    print(f"{machine()}\n")
     with texts(chosen, chosen.text) as (file,), tempfile.TemporaryDirectory(prefix="tokstudio-benchmark-") as folder:
-        copies = [Path(folder) / f"{number:03}.txt" for number in range(max(chosen.copies))]
-        text = file.read_bytes()
-        for number, copy in enumerate(copies):
-            copy.write_bytes(text.translate(permutation(number)))
-        del text
-        for count in chosen.copies:
-            files = [str(copy) for copy in copies[:count]]
-            given = [files, chosen.vocabulary_size, chosen.pattern, chosen.tie_break]
-            made = in_fresh_process(__file__, [*given, chosen.times, chosen.free])
-            if made is None:
-                print(f"{count} copies: failed, see above", flush=True)
-                continue
-            phases = [f"{took:.2f} s" for took in made["phases"].values()]
-            memory = f"{made['memory'] / 1e6:,.0f} MB" if made["memory"] else ""
-            share = f"{made['memory'] / made['bytes']:.2f}" if made["memory"] else ""
-            total = f"{made['seconds']:.2f} s"
-            rows.append([f"{made['bytes'] / 1e6:,.0f} MB", *phases, total, f"{made['merges']:,}", memory, share])
-            print(*rows[-1], sep="  ", flush=True)
-    print(f"\nPattern {chosen.pattern}, {chosen.vocabulary_size:,} tokens, ties by {chosen.tie_break}; {machine()}\n")
-    heads = ["text", "reading", "counting", "merging", "all", "merges", "peak memory", "bytes a corpus byte"]
-    table(heads, rows)
+        if chosen.only != "workers":
+            ten_gigabytes(chosen, file, Path(folder))
+        if chosen.only != "training":
+            by_workers(chosen, file, Path(folder))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from _common import record
+
 ROOT = Path(__file__).resolve().parents[2]
 CORE = "tokstudio/core"
 FORMATS = f"{CORE}/formats"
@@ -231,9 +233,12 @@ def main() -> None:
             noticed_in[area].append(noticed)
             verdict = "noticed " if noticed else "SURVIVED"
             print(f"{verdict} {change.file}:{change.line}: {change.old} -> {change.new}", flush=True)
-    for area, noticed in [*noticed_in.items(), ("all", [one for some in noticed_in.values() for one in some])]:
+    everything = [one for some in noticed_in.values() for one in some]
+    for area, noticed in [*noticed_in.items(), ("all", everything)]:
         if noticed:
             print(f"{area:<8} {sum(noticed):>4} of {len(noticed):>4} noticed: {sum(noticed) / len(noticed):.0%}")
+    share = 100 * sum(everything) / max(1, len(everything))
+    record("changes of the sources that the tests notice", f"{chosen.count} changes, seed {chosen.seed}", share, "%")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from _common import machine, parser, table, texts
+from _common import machine, parser, record, table, texts
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication
 
@@ -53,9 +53,7 @@ class _Painted(QObject):
 
 def main() -> None:
     """Trains the runs, moves the playhead in several ways and prints the states a second."""
-    arguments = parser(__doc__)
-    arguments.add_argument("--profile", action="store_true", help="print where the time goes when moving by one merge")
-    parsed = arguments.parse_args()
+    parsed = parser(__doc__).parse_args()
     finish(prepare_work())
     print(machine())
     rows: list[list[str]] = []
@@ -79,15 +77,17 @@ def main() -> None:
             _until(application, lambda: session.training.current is None and not session.jobs.running)
             assert session.runs.active is not None
             session.view.look_at(session.runs.active.base_size + 100)
-            rows += _measure(f"{name}: {len(session.runs.active):,} merges", window, application, parsed.profile)
+            rows += _measure(f"{name}: {len(session.runs.active):,} merges", window, application)
         for run in session.runs.all:
             run.exported = True
         window.close()
         studio.close()
     table(["run", "moved", "states", "a second", f"{_BAR} and more", "slowest", "work a state"], rows)
+    least = min(float(row[3]) for row in rows)
+    record("states while the playhead moves, the slowest way", "10 kB of text", least, "states/s", bar=f"{_BAR}")
 
 
-def _measure(name: str, window: MainWindow, application: QApplication, profiled: bool) -> list[list[str]]:
+def _measure(name: str, window: MainWindow, application: QApplication) -> list[list[str]]:
     session = window.session
     n, middle = len(session.runs.active or ()), len(session.runs.active or ()) // 2
     chosen = random.Random(1)
@@ -105,11 +105,7 @@ def _measure(name: str, window: MainWindow, application: QApplication, profiled:
         _until(application, lambda: not session.jobs.running)
         painted.count = dict.fromkeys(painted.count, 0)
         worked = time.process_time()
-        taken = (
-            _profiled(places, window, application)
-            if profiled and "on by" in way
-            else _move(places, window, application)
-        )
+        taken = _move(places, window, application)
         # A jump from one end of a table to the other may be no change to what is in sight.
         least = min(painted.count.values())
         assert least >= 0.99 * len(places), f"{least} of {len(places)} states were painted"
@@ -140,16 +136,6 @@ def _move(places: Sequence[int], window: MainWindow, application: QApplication) 
         assert shown[1] == place, "the text shows another state"
         assert window.merges.model.playhead == window.vocabulary.model.playhead == place
         taken.append(time.perf_counter() - started)
-    return taken
-
-
-def _profiled(places: Sequence[int], window: MainWindow, application: QApplication) -> list[float]:
-    import cProfile
-    import pstats
-
-    profile = cProfile.Profile()
-    taken = profile.runcall(_move, places, window, application)
-    pstats.Stats(profile).sort_stats("tottime").print_stats(25)
     return taken
 
 

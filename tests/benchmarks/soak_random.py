@@ -25,7 +25,7 @@ from typing import cast
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from _common import machine, memory, parser
+from _common import machine, memory, parser, record
 from _window import open_studio
 from PySide6.QtCore import QObject, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
@@ -47,6 +47,7 @@ class _Driver(QObject):
         super().__init__()
         self._studio, self._acts, self._arguments = studio, acts, arguments
         self.number, self.depth, self.last = 0, 0, deque[str](maxlen=40)
+        self.faults = 0
         self._began, self._due = time.perf_counter(), 0.0
         self.alive, self.worked = time.perf_counter(), time.thread_time()
         self.blocked: Counter[str] = Counter()
@@ -227,11 +228,13 @@ def main() -> None:
 
             def failed(kind, error, trace) -> None:
                 sys.setrecursionlimit(5000)
+                driver.faults += 1
                 driver.say("".join(traceback.format_exception(error)))
                 print("   ", *driver.last, sep="\n    ", flush=True)
 
             def told(kind, context, text) -> None:
                 if kind != QtMsgType.QtDebugMsg and "plugin does not support" not in (text or ""):
+                    driver.faults += 1
                     driver.say(f"Qt: {text}")
                     print("".join(traceback.format_stack(limit=8)), flush=True)
 
@@ -245,6 +248,8 @@ def main() -> None:
             qInstallMessageHandler(before)
             for where, times in driver.blocked.most_common(20):
                 print(times, where)
+            given = f"{parsed.minutes:g} minutes, seed {parsed.seed}"
+            record("errors and warnings of Qt in random acts", given, driver.faults, "faults", bar="0")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
-"""From the start of the process to a window that answers, with the compiled loops cached, offscreen.
+"""From the start of the process to a window that answers, and how long the compiled loops take to be made and loaded.
 
 The window says in its log when its event loop has turned after the first paint; what is measured is when that line
-comes out of a fresh process.
+comes out of a fresh process, offscreen, with the compiled loops cached.
+
+On a new installation a first start makes the loops that every training needs, and then the others in the background,
+which are made here after it. Later starts load each loop when it is first called: so a first training and encoding are
+measured too.
 """
 
 # SPDX-License-Identifier: MIT
@@ -12,23 +16,47 @@ import subprocess
 import sys
 import tempfile
 import time
+from statistics import median
 
-from _common import machine, table
+from _common import machine, parser, record, seconds, table
 
-_RUNS = 7
+_STARTS = 7
+_PROGRAM = (
+    "from tokstudio.core.warm_up import prepare_work; from tokstudio.core.base.progress import finish;"
+    "finish(prepare_work());"
+)
+_TRAINING = _PROGRAM + (
+    "from tokstudio import Corpus, TrainingConfig, train;"
+    "config = TrainingConfig(vocabulary_size=270, pattern='gpt2');"
+    "train(Corpus.from_text('a first text, ' * 70), config).encode('a text')"
+)
+_ALL = "from tokstudio.core.warm_up import main; main()"
 
 
 def main() -> None:
-    """Starts the window some times, and prints the times."""
+    """Prints the times of the window and those of the loops."""
+    arguments = parser(__doc__)
+    arguments.add_argument("--runs", type=int, default=3, help="of making and loading the loops; the best counts")
+    arguments.add_argument("--only", choices=("window", "loops"), help="one of the tables")
+    chosen = arguments.parse_args()
+    print(f"{machine()}\n")
+    if chosen.only != "loops":
+        window()
+    if chosen.only != "window":
+        loops(chosen.runs)
+
+
+def window() -> None:
+    """Starts the window some times."""
     from tokstudio.core.base.progress import finish
     from tokstudio.core.warm_up import prepare_work
 
     finish(prepare_work())
-    print(machine())
     with tempfile.TemporaryDirectory() as home:
-        times = sorted(_start(home) for _ in range(_RUNS))
-    rows = [["start to answering window", f"{times[0]:.2f} s", f"{times[len(times) // 2]:.2f} s", f"{times[-1]:.2f} s"]]
-    table([f"{_RUNS} starts", "fastest", "median", "slowest"], rows)
+        times = sorted(_start(home) for _ in range(_STARTS))
+    cells = [f"{taken:.2f} s" for taken in (times[0], median(times), times[-1])]
+    table([f"{_STARTS} starts", "fastest", "median", "slowest"], [["start to answering window", *cells]])
+    record("start until the window answers", f"median of {_STARTS} starts", median(times), "s", bar="1.5 s")
 
 
 def _start(home: str) -> float:
@@ -45,6 +73,23 @@ def _start(home: str) -> float:
         taken = time.perf_counter() - started
         process.kill()
     return taken
+
+
+def loops(runs: int) -> None:
+    """Makes the loops ready as a first start does, then as later ones do."""
+    took: dict[str, float] = {}
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory() as home:
+            # No loops are cached.
+            environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home, "LOCALAPPDATA": home}
+            environment["NUMBA_CACHE_DIR"] = os.path.join(home, "loops")
+            programs = [("first start", _PROGRAM), ("the loops of other algorithms after it", _ALL)]
+            programs += [("later start", _PROGRAM), ("later start, and a first training of 1 kB", _TRAINING)] * runs
+            for name, program in programs:
+                this, _ = seconds(lambda: subprocess.run([sys.executable, "-c", program], env=environment, check=True))  # noqa: B023
+                took[name] = min(this, took.get(name, this))
+    table(["process that makes the loops ready", "takes"], [[name, f"{best:.2f} s"] for name, best in took.items()])
+    record("compile the loops", "first start", took["first start"], "s", bar="10 s")
 
 
 if __name__ == "__main__":

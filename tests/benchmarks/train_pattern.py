@@ -17,9 +17,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from _common import costs, in_fresh_process, is_installed, machine, parser, table, texts, training_by_phase
+from _common import (
+    costs,
+    in_fresh_process,
+    is_installed,
+    machine,
+    parser,
+    record,
+    table,
+    texts,
+    training_by_phase,
+)
 
 _PIECE = 1 << 16
+# What times as fast we should be.
+_BARS = {"rustbpe": "4x", "gigatoken": "1.6x"}
 # Which tie rule and pattern of ours must give the tokens of a rival.
 _LIKE = {
     "rustbpe": ("lowest-id", "cl100k"),
@@ -195,6 +207,19 @@ def main() -> None:
         size = file.stat().st_size
     print(f"\nTraining on {size / 1e6:.0f} MB of {chosen.text}, {chosen.vocabulary_size:,} tokens; {machine()}\n")
     report(tasks, measured)
+    given = f"{chosen.text}, {chosen.vocabulary_size:,} tokens"
+    for rival in rivals:
+        if (made := measured.get(rival)) is not None:
+            record_beside(rival, made, measured, given)
+
+
+def record_beside(rival: str, made: dict[str, Any], measured: dict[str, dict[str, Any]], given: str) -> None:
+    """Keeps the result beside a rival, with its own tie rule and pattern where it has a pattern of its own."""
+    ours = measured["TokStudio"]
+    if rival in _LIKE and _LIKE[rival][1] != "cl100k":
+        ours = measured.get(f"TokStudio, {', '.join(_LIKE[rival])}", ours)
+    pattern = "its own pattern" if rival not in _LIKE else f"pattern {_LIKE[rival][1]}"
+    record(f"train, {pattern}", given, ours["seconds"], "s", rival, made["seconds"], _BARS.get(rival, "1x"))
 
 
 def measure(tasks: dict[str, Task], runs: int) -> dict[str, dict[str, Any]]:

@@ -417,14 +417,14 @@ def test_an_old_python_gets_a_sentence(
     assert "needs Python 3.11 or newer" in capsys.readouterr().err
 
 
-def test_a_benchmark_that_is_not_there_is_named(dev: ModuleType, studio: Path) -> None:
+def test_benchmarks_are_chosen_by_name_and_one_that_is_not_there_is_named(dev: ModuleType, studio: Path) -> None:
     folder = studio / "tests" / "benchmarks"
     folder.mkdir(parents=True)
-    for name in ("train.py", "encode.py", "_corpora.py"):
+    for name in ("train.py", "encode.py", "mutation.py", "_corpora.py"):
         (folder / name).touch()
     assert [file.stem for file in dev.benchmark_files([])] == ["encode", "train"]
-    assert dev.benchmark_files(["train"]) == [folder / "train.py"]
-    with pytest.raises(dev.SetupError, match=r"no benchmark window; the benchmarks are: encode, train"):
+    assert dev.benchmark_files(["train", "mutation"]) == [folder / "train.py", folder / "mutation.py"]
+    with pytest.raises(dev.SetupError, match=r"no benchmark window; the benchmarks are: encode, mutation, train"):
         dev.benchmark_files(["window"])
 
 

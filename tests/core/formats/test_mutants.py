@@ -1,7 +1,4 @@
-"""Two hundred damaged files of each readable format: each is read, or refused in one sentence.
-
-Thousands of them, and of real files, are for `benchmarks/soak_formats.py`.
-"""
+"""Two hundred damaged files of each readable format: each is read, or refused in one sentence."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
