@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import several, shown
 from tokstudio.core.formats.common.format import (
     GIGABYTE,
     LARGEST_WRITTEN,
@@ -27,7 +27,7 @@ from tokstudio.core.formats.common.format import (
     gathered,
     named_specials,
 )
-from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.formats.common.json_reader import JsonReader
 from tokstudio.core.formats.common.merge_list import MergeList, id_problem
 from tokstudio.core.model.alphabet import BYTES, Alphabet
 

@@ -1,4 +1,4 @@
-"""Joins words of an encoded text by supermerges, in bounded calls: see `model.runs`.
+"""Joins words of an encoded text by supermerges, in bounded calls: see `model.word_runs`.
 
 A token that is a whole pre-token and holds a letter is marked with the bit `ALONE`. Adjacent marked tokens are a run.
 """

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
 
-#: The bit of a token in a run; and what stands between two texts, as in `kernels.runs`.
+#: The bit of a token in a run; and what stands between two texts, as in `kernels.word_runs`.
 ALONE, BREAK = np.uint32(1 << 31), (1 << 31) - 1
 
 _BUDGET = 1 << 18  # tokens per call

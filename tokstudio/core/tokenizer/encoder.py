@@ -114,7 +114,7 @@ class Encoder:
     def marked_work(
         self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32]
     ) -> Work[list[NDArray[np.uint32]]]:
-        """Does the same as `encode_work` up to the joining: the tokens of runs are marked (see `model.runs`).
+        """Does the same as `encode_work` up to the joining: the tokens of runs are marked (see `model.word_runs`).
 
         With `joining`, `BREAK` stands after each piece without a special token.
         """

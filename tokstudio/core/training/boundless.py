@@ -45,7 +45,7 @@ _NOTHING = ChosenMerges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The distinct runs of a corpus in the order of first occurrence; see `model.runs`."""
+    """The distinct runs of a corpus in the order of first occurrence; see `model.word_runs`."""
 
     tokens: NDArray[np.int32]  # the ids of all runs, one after another, after phase 1
     ends: NDArray[np.int64]  # [runs], the end of each

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import several
-from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.base.wording import several, shown
 from tokstudio.core.formats.common.line_reader import LineReader, only_file
 from tokstudio.core.model.alphabet import BYTES
 

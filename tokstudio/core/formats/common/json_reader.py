@@ -15,10 +15,7 @@ from typing import cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.json_depth import DEEPEST, TOO_DEEP, is_too_deep
-from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.line_reader import Reader, why_not
-
-__all__ = ["JsonReader", "shown"]
 
 _CHUNK = 1 << 16
 # A value of so many characters takes some hundred megabytes at worst; a string takes a few times its length.

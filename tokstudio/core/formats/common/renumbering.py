@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.base.wording import shown
 
 if TYPE_CHECKING:
     from tokstudio.core.formats.common.format import Format

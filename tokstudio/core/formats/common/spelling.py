@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.format import cut
-from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.text.byte_level import BYTE_OF, CHARACTER_OF, to_bytes
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from tokstudio.core.base.progress import Work
-from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.base.wording import shown
+from tokstudio.core.formats.common.json_reader import JsonReader
 from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
 from tokstudio.core.text.byte_level import CHARACTER_OF, to_bytes

@@ -17,10 +17,11 @@ import numpy as np
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.added_tokens import AddedToken, preparation_of
 from tokstudio.core.formats.common.beside import beside_work, files_beside, template_of
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, cut, gathered, named_specials
-from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.formats.common.json_reader import JsonReader
 from tokstudio.core.formats.common.known_files import PAIRS, known_work
 from tokstudio.core.formats.common.line_reader import LineReader
 from tokstudio.core.formats.common.merge_list import MergeList, unmade_parts

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.beside import CONFIG, beside_work, files_beside, template_files, templates_in
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, gathered
-from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.line_reader import LineReader
 from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
 from tokstudio.core.formats.common.spelling import misread_specials, spelled_alike_work, spelling, vocabulary

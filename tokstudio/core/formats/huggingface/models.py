@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.base.wording import shown
+from tokstudio.core.formats.common.json_reader import JsonReader
 from tokstudio.core.formats.common.merge_list import LARGEST_ID
 
 BPE = "BPE"

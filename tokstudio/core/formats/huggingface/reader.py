@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.beside import Beside
 from tokstudio.core.formats.common.format import GIGABYTE
-from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.formats.common.json_reader import JsonReader
 from tokstudio.core.formats.common.merge_list import MergeList, unmade_parts
 from tokstudio.core.formats.common.vocabulary import byte_level_ids, empty_remarks, read_vocabulary_work, spelled, utf8
 from tokstudio.core.formats.huggingface import models, parts

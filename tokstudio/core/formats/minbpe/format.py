@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.format import GIGABYTE, Format, added_bytes, cut, gathered
-from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.minbpe.proof import prove_work
 from tokstudio.core.formats.minbpe.reader import VERSION, read_work
 from tokstudio.core.model.alphabet import BYTES

@@ -13,7 +13,7 @@ import numpy as np
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.proof import Ids, compare_work, trials_work
 from tokstudio.core.pretokenization.custom_regex import without_newer
 from tokstudio.core.pretokenization.patterns import splitter

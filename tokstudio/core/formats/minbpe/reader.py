@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.format import GIGABYTE
-from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.line_reader import LineReader
 from tokstudio.core.formats.common.merge_list import MergeList, id_problem
 from tokstudio.core.formats.common.split_regex import named_pattern

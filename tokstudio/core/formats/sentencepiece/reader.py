@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.added_tokens import AddedToken
 from tokstudio.core.formats.common.beside import beside_work
-from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.line_reader import read_whole
 from tokstudio.core.formats.common.merge_list import sensible_ids
 from tokstudio.core.formats.common.recover_merges import recover_work

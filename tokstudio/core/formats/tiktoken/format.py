@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.added_tokens import preparation_of
 from tokstudio.core.formats.common.beside import Completed, beside_work, files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, gathered
-from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.formats.common.json_reader import JsonReader
 from tokstudio.core.formats.common.known_files import Known, known_ranks_work
 from tokstudio.core.formats.common.line_reader import LineReader, only_file
 from tokstudio.core.formats.common.merge_list import id_problem, sensible_ids

@@ -10,8 +10,9 @@ from typing import cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.format import GIGABYTE, NEVER_OF_TEXT
-from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.formats.common.json_reader import JsonReader
 from tokstudio.core.formats.common.known_files import Known
 from tokstudio.core.formats.common.merge_list import LARGEST_ID
 from tokstudio.core.text.utf8 import has_surrogates

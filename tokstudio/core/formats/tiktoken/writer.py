@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.format import GIGABYTE, bytes_of_tokens, cut
-from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
 from tokstudio.core.formats.common.recover_merges import recover_merges_work
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
