@@ -1,6 +1,6 @@
 """Hatchling's hook for the wheel: compiles the loops into it, so that the first training does not wait for that.
 
-They are compiled for a common kind of processor (`tokstudio/core/kernels/shipped.py`), and fit one kind of Python and
+They are compiled for a common kind of processor (`tokstudio/core/kernels/cache.py`), and fit one kind of Python and
 one system, which the tag of the wheel names. With TOKSTUDIO_WITHOUT_LOOPS set, and where they cannot be compiled, the
 wheel has none and fits all.
 """

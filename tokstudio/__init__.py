@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokstudio.core.comparison.comparison import Comparison as Comparison
     from tokstudio.core.comparison.comparison import compare as compare
     from tokstudio.core.corpus.corpus import Corpus as Corpus
-    from tokstudio.core.corpus.readers.reading import Reading as Reading
+    from tokstudio.core.corpus.readers.contents import Reading as Reading
     from tokstudio.core.formats import load as load
     from tokstudio.core.formats import save as save
     from tokstudio.core.library_training.config import LibraryConfig as LibraryConfig
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from tokstudio.core.model.run import MergeBatch as MergeBatch
     from tokstudio.core.model.run import Run as Run
     from tokstudio.core.model.run import TrainingConfig as TrainingConfig
-    from tokstudio.core.pretokenization.counting import count as count
-    from tokstudio.core.pretokenization.counting import count_shard as count_shard
+    from tokstudio.core.pretokenization.count_words import count as count
+    from tokstudio.core.pretokenization.count_words import count_shard as count_shard
     from tokstudio.core.pretokenization.word_counts import WordCounts as WordCounts
     from tokstudio.core.project import load_project as load_project
     from tokstudio.core.project import save_project as save_project
@@ -60,7 +60,7 @@ _MODULES = {
     "Comparison": "comparison.comparison",
     "compare": "comparison.comparison",
     "Corpus": "corpus.corpus",
-    "Reading": "corpus.readers.reading",
+    "Reading": "corpus.readers.contents",
     "ConfigError": "base.errors",
     "CorpusError": "base.errors",
     "FormatError": "base.errors",
@@ -72,8 +72,8 @@ _MODULES = {
     "CharacterTokenizer": "analysis.baselines",
     "WordTokenizer": "analysis.baselines",
     "WordCounts": "pretokenization.word_counts",
-    "count": "pretokenization.counting",
-    "count_shard": "pretokenization.counting",
+    "count": "pretokenization.count_words",
+    "count_shard": "pretokenization.count_words",
     "Tokenizer": "tokenizer.tokenizer",
     "prune": "surgery.prune",
     "Pruned": "surgery.pruned",

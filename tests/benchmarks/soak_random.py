@@ -32,7 +32,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.random_acts import RandomActs, RandomAnswers, small_files
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.core.base.memory import return_freed_memory
+from tokstudio.core.base.machine import return_freed_memory
 from tokstudio.gui.app.app import Studio
 from tokstudio.gui.widgets.file_dialogs import Choosers
 

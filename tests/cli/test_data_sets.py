@@ -12,7 +12,7 @@ from tokstudio import Corpus, TrainingConfig, cli, save, train
 from tokstudio.cli.arguments.parse import parse
 from tokstudio.cli.reading import reading_of
 from tokstudio.core.base.errors import CorpusError
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 
 
 @pytest.fixture

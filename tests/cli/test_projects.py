@@ -15,7 +15,7 @@ from fifty import FIFTY
 from tokstudio import Corpus, Tokenizer, TrainingConfig, cli, load, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.identity import hash_work
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import (
     Project,

@@ -13,8 +13,7 @@ import pytest
 from tokstudio import cli
 from tokstudio.cli.process.failed_start import import_problem, last_failure_file
 from tokstudio.core.formats import FORMATS
-from tokstudio.core.model.config import TIE_BREAKS
-from tokstudio.core.model.forbidden import NAMED_RULES
+from tokstudio.core.model.config import NAMED_RULES, TIE_BREAKS
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, TrainingConfig, cli, train
-from tokstudio.core.model import base_vocabulary
+from tokstudio.core.model import alphabet
 from tokstudio.core.model.config import BASES, PLACEMENTS
 from tokstudio.core.pretokenization.patterns import NAMES
 
@@ -270,7 +270,7 @@ def test_special_tokens_in_word_counts_are_reported(write, capsys):
 
 
 def test_a_base_vocabulary_file_has_a_size_limit(text, write, monkeypatch, capsys):
-    monkeypatch.setattr(base_vocabulary, "_LARGEST", 10)
+    monkeypatch.setattr(alphabet, "_LARGEST", 10)
     arguments = ["--base", "characters", "--base-vocabulary", str(write("base.txt", "a\nb\n" * 3))]
     assert cli.main(["train", text, *arguments, "--min-frequency", "2"]) == 1
     assert capsys.readouterr().err == "tokstudio: base.txt: it is too large: at most 10 bytes are read.\n"

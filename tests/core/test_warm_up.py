@@ -14,7 +14,7 @@ import pytest
 from tokstudio.core import warm_up as prepare
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.base.subprocesses import module_command
-from tokstudio.core.kernels import cache, shipped
+from tokstudio.core.kernels import cache
 from tokstudio.core.kernels.cache import Places
 from tokstudio.core.warm_up import prepare_work
 
@@ -202,7 +202,7 @@ def test_a_package_is_compiled_for_the_common_processor_where_there_is_one(monke
     monkeypatch.setattr(prepare, "problem", lambda: None)
     monkeypatch.setattr(prepare, "_PARTS", {"part": lambda: made.append(os.environ["NUMBA_CPU_NAME"])})
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    for name in (prepare.OWN_ONLY, *shipped.settings()):
+    for name in (prepare.OWN_ONLY, *cache.settings()):
         monkeypatch.setenv(name, "")
     assert prepare.main() == 0
     assert made == compiled

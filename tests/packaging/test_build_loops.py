@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from tokstudio.core.kernels import cache, shipped
+from tokstudio.core.kernels import cache
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,7 +67,7 @@ def test_a_wheel_with_loops_is_for_this_python_and_system(compiler: Compiler, tm
         assert "Root-Is-Purelib: false" in tags(wheel)
         wheel.extractall(tmp_path)
     # Where the program looks for them.
-    loops = tmp_path / shipped.folder().relative_to(Path(shipped.__file__).parents[3])
+    loops = tmp_path / cache.folder().relative_to(Path(cache.__file__).parents[3])
     assert {file.name for file in loops.iterdir()} == {*compiler.names, f"loops-{cache.identity()}"}
     assert cache.is_complete(loops)
     assert not compiler.folders[0].exists()

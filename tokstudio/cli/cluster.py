@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
-from tokstudio.core.base.parallel import processors
+from tokstudio.core.base.machine import processors
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.readers.folders import Entry
-from tokstudio.core.pretokenization.counting import CountedPart, Counting, stored_bytes
+from tokstudio.core.pretokenization.count_words import CountedPart, Counting, stored_bytes
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster

@@ -17,9 +17,9 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import content_work, look_at_content_work
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.corpus.readers.kinds import TEXT
-from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.source import groups
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial

@@ -14,7 +14,7 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.folders import Folder
 from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.pretokenization.counting import Counting
+from tokstudio.core.pretokenization.count_words import Counting
 from tokstudio.core.pretokenization.word_counts import WordCounts
 
 

@@ -21,17 +21,17 @@ from tokstudio.core.base.wording import count_text, in_units, printable, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
 from tokstudio.core.corpus.open_sources import OF_FILE, content_work, empty_source, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
+from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
-from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.formats import tokenizer_files
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.curves import SourceCurves, source_curves_work
 from tokstudio.core.training.prepare_corpus import PreparedCorpus
-from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 
 _STANDARD_INPUT = "standard input"
 _PIPE = Entry(Path(), name=_STANDARD_INPUT)  # in its place; no folder has an entry of this name without shards

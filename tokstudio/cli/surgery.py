@@ -24,7 +24,7 @@ from tokstudio.core.surgery.join import join_work
 from tokstudio.core.surgery.prune import prune_work, tokens_of_scripts_work
 from tokstudio.core.surgery.renumber import order_as_in, order_by_rank, order_by_use, renumber
 from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
-from tokstudio.core.tokenizer.changeable import check_changeable
+from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

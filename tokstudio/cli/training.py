@@ -31,21 +31,21 @@ from tokstudio.cli.reading import (
 from tokstudio.cli.rescue import rescue, save_project
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
-from tokstudio.core.base.memory import free_memory
+from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.wording import count_text, in_units, several, shown
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.corpus.source import DOCUMENTS, CountedWith
 from tokstudio.core.formats import ExportReport
-from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
+from tokstudio.core.model.alphabet import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.curves import SourceCurves
 from tokstudio.core.training.forecast import forecast_work
 from tokstudio.core.training.languages import check_parallel_lines, silent_languages, told_silent
-from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.core.training.trainer import Trainer
 
 SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export

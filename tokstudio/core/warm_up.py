@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from tokstudio.core.base.private_folders import check_space
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.subprocesses import end_with_parent, import_folder, module_command
-from tokstudio.core.kernels import shipped
+from tokstudio.core.kernels import cache
 from tokstudio.core.kernels.cache import (
     FOLDER,
     OWN_ONLY,
@@ -246,9 +246,9 @@ def main() -> int:
     os.environ[OWN_ONLY] = "1"
     parts = sys.argv[1:]
     if parts == [COMMON]:
-        if not shipped.settings():
+        if not cache.settings():
             return 0
-        os.environ.update(shipped.settings())
+        os.environ.update(cache.settings())
         parts = []
     if parts:
         threading.Thread(target=end_with_parent, daemon=True).start()

@@ -16,7 +16,7 @@ from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.trainer import train
 

@@ -17,7 +17,7 @@ from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
 from tokstudio.core.text.byte_level import to_characters

@@ -10,14 +10,14 @@ import sys
 
 import pytest
 
-from tokstudio.core.base import memory
-from tokstudio.core.base.memory import free_memory
+from tokstudio.core.base import machine
+from tokstudio.core.base.machine import free_memory
 
 # Large arrays come and go in many threads, and a small one stays behind each; prints what is held at the end.
 THREADS = """
 import threading
 import numpy as np
-from tokstudio.core.base.memory import return_freed_memory
+from tokstudio.core.base.machine import return_freed_memory
 
 def own_memory():
     line = next(line for line in open("/proc/self/status") if line.startswith("RssAnon:"))
@@ -57,7 +57,7 @@ def root(tmp_path):
 
 def left(root, groups):
     (root / "proc/self/cgroup").write_text(groups)
-    return list(memory._left_in_groups(root))
+    return list(machine._left_in_groups(root))
 
 
 def test_free_memory_of_a_container_includes_reclaimable_cache(root):
@@ -85,17 +85,17 @@ def test_without_limits_the_groups_give_nothing(root, groups):
     names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
     group(root / "sys/fs/cgroup/memory", ".", 9223372036854771712, 300, "total_inactive_file 50\n", names)
     assert left(root, groups) == []
-    assert list(memory._left_in_groups(root / "elsewhere")) == []
+    assert list(machine._left_in_groups(root / "elsewhere")) == []
 
 
 def test_the_lowest_value_counts(monkeypatch):
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(memory, "_free_on_unix", lambda: 500)
-    monkeypatch.setattr(memory, "_left_in_groups", lambda root: iter([700, 300]))
+    monkeypatch.setattr(machine, "_free_on_unix", lambda: 500)
+    monkeypatch.setattr(machine, "_left_in_groups", lambda root: iter([700, 300]))
     assert free_memory() == 300
-    monkeypatch.setattr(memory, "_left_in_groups", lambda root: iter([]))
+    monkeypatch.setattr(machine, "_left_in_groups", lambda root: iter([]))
     assert free_memory() == 500
-    monkeypatch.setattr(memory, "_free_on_unix", lambda: None)
+    monkeypatch.setattr(machine, "_free_on_unix", lambda: None)
     assert free_memory() is None
 
 
@@ -113,7 +113,7 @@ def test_windows_says_what_is_free_and_what_may_still_be_committed(monkeypatch):
     system = System()
     monkeypatch.setattr(ctypes, "windll", type("Libraries", (), {"kernel32": system}), raising=False)
     monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setattr(memory, "_left_in_groups", lambda root: iter([]))
+    monkeypatch.setattr(machine, "_left_in_groups", lambda root: iter([]))
     assert free_memory() == 7_000
     system.succeeds = False
     assert free_memory() is None
@@ -132,19 +132,19 @@ def test_a_mac_counts_pages_that_are_free_or_easily_freed():
             return self.fails
 
     system = System()
-    assert memory._free_pages_on_mac(system) == 120
+    assert machine._free_pages_on_mac(system) == 120
     system.fails = 5
-    assert memory._free_pages_on_mac(system) is None
+    assert machine._free_pages_on_mac(system) is None
 
 
 def test_without_a_figure_half_of_the_memory_counts_as_free(monkeypatch):
     def no_such_file(*_, **__):
         raise FileNotFoundError
 
-    monkeypatch.setattr(memory, "open", no_such_file, raising=False)
+    monkeypatch.setattr(machine, "open", no_such_file, raising=False)
     monkeypatch.setattr(sys, "platform", "freebsd")
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 10, "SC_PHYS_PAGES": 800}.get, raising=False)
-    assert memory._free_on_unix() == 4_000
+    assert machine._free_on_unix() == 4_000
 
 
 @pytest.mark.skipif(

@@ -14,7 +14,7 @@ from tests.core.texts import patient
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.forecast import forecast_work

@@ -13,11 +13,11 @@ from pyarrow import parquet
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus import locate
+from tokstudio.core.corpus import source as sources
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.locate import first_occurrence_work, known_line, row_of
 from tokstudio.core.corpus.readers import collect, columnar, csv_rows, json_rows
 from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.core.corpus.source import first_occurrence_work, known_line, row_of
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.trainer import train
 
@@ -73,7 +73,7 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(json_rows, "_ROWS", 7)
     monkeypatch.setattr(columnar, "_ROWS", 9)
     monkeypatch.setattr(csv_rows, "_BLOCKS", (1 << 11, 1 << 20))
-    monkeypatch.setattr(locate, "_PIECE", 1 << 6)
+    monkeypatch.setattr(sources, "_LOCATED_PIECE", 1 << 6)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json", "csv", "parquet"])

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.core.corpus.open_sources import read_source
+from tokstudio.core.corpus.readers.files import FileText, _File
 from tokstudio.core.corpus.readers.folders import expand_work, read_folder_work
-from tokstudio.core.corpus.readers.large_file import FileText, _File
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.corpus.statistics import preview, statistics_work
 from tokstudio.core.model.config import TrainingConfig
@@ -431,8 +431,8 @@ def test_a_file_too_large_for_memory_stays_on_disk(tmp_path, monkeypatch):
     file = tmp_path / "large.txt"
     file.write_text(text, encoding="utf-8")
     small = Corpus.from_files([file], documents="line")
-    monkeypatch.setattr("tokstudio.core.corpus.readers.text_store.free_memory", lambda: len(text))
-    monkeypatch.setattr("tokstudio.core.corpus.readers.large_file._MOST", 1 << 19)
+    monkeypatch.setattr("tokstudio.core.corpus.readers.files.free_memory", lambda: len(text))
+    monkeypatch.setattr("tokstudio.core.corpus.readers.files._MOST", 1 << 19)
     large = Corpus.from_files([file], documents="line")
     assert isinstance(large.sources[0].data, FileText)
     assert (large.sha256, large.bytes, large.documents) == (small.sha256, small.bytes, small.documents)
@@ -452,8 +452,8 @@ def on_disk(tmp_path, monkeypatch):
     def make(content, documents="file"):
         file = tmp_path / "large.txt"
         file.write_bytes(content)
-        monkeypatch.setattr("tokstudio.core.corpus.readers.text_store.free_memory", lambda: 100)
-        monkeypatch.setattr("tokstudio.core.corpus.readers.large_file._MOST", 1 << 18)
+        monkeypatch.setattr("tokstudio.core.corpus.readers.files.free_memory", lambda: 100)
+        monkeypatch.setattr("tokstudio.core.corpus.readers.files._MOST", 1 << 18)
         corpus = Corpus.from_files([file], documents, encoding="bytes")
         assert isinstance(corpus.sources[0].data, FileText)
         return corpus
@@ -480,7 +480,7 @@ def test_characters_of_a_file_on_disk_that_is_no_text(on_disk):
 
 @pytest.mark.parametrize("long_at", [0, 9])
 def test_holding_out_of_a_file_on_disk_with_a_long_line(on_disk, long_at, monkeypatch):
-    monkeypatch.setattr("tokstudio.core.corpus.held_out_split._PIECE", 1 << 18)
+    monkeypatch.setattr("tokstudio.core.corpus.sampling._PIECE", 1 << 18)
     lines = [b"%d some words\n" % n for n in range(30)]
     lines[long_at] = b"x" * 600_000 + b"\n"
     content = b"".join(lines)
@@ -512,8 +512,8 @@ def test_a_custom_expression_reads_a_file_on_disk_in_pieces(on_disk, monkeypatch
 def test_a_file_that_changes_while_it_stays_on_disk_is_named(tmp_path, monkeypatch):
     file = tmp_path / "large.txt"
     file.write_text("some words " * 100_000)
-    monkeypatch.setattr("tokstudio.core.corpus.readers.text_store.free_memory", lambda: 100)
-    monkeypatch.setattr("tokstudio.core.corpus.readers.large_file._MOST", 1 << 19)
+    monkeypatch.setattr("tokstudio.core.corpus.readers.files.free_memory", lambda: 100)
+    monkeypatch.setattr("tokstudio.core.corpus.readers.files._MOST", 1 << 19)
     corpus = Corpus.from_files([file])
     with file.open("r+b") as opened:
         opened.truncate(20)

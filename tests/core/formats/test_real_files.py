@@ -17,7 +17,7 @@ import tokenizers
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.formats import load, tokenizer_files
 from tokstudio.core.formats.tiktoken.writer import written_regex
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 Owner = Callable[[str, bool], Sequence[int]]

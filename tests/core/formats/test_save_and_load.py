@@ -10,7 +10,7 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import FORMATS, classic, load, load_work, save, save_work
 from tokstudio.core.formats.common import format as base
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 
 
 def names(folder):

@@ -12,7 +12,7 @@ from tests.core.training.test_superbpe import TEXT, superbpe
 from tokstudio import Corpus, train
 from tokstudio.core.formats import fit, load, save
 from tokstudio.core.model.superbpe import SECOND_PATTERN
-from tokstudio.core.pretokenization.covering import covering
+from tokstudio.core.pretokenization.patterns import covering
 
 FILES = {"huggingface": "tokenizer.json", "tiktoken": "x.tiktoken", "minbpe": "x.model"}
 SAMPLE = "12345 ... of the end!! \n\n  the day: of\tthe\r\n naïve 日本 (??)   "

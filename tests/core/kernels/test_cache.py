@@ -17,7 +17,7 @@ from numba.core.caching import FunctionCache
 
 import tokstudio
 from tokstudio.core.base import private_folders, subprocesses
-from tokstudio.core.kernels import cache, compiled, shipped
+from tokstudio.core.kernels import cache, compiled
 from tokstudio.core.kernels.cache import Places
 from tokstudio.core.kernels.compiled import njit
 
@@ -112,11 +112,11 @@ def test_a_loop_for_other_arguments_has_a_file_of_its_own(kept):
 @pytest.fixture
 def shipped_add(use, monkeypatch, tmp_path, problems):
     """`add`, compiled into a folder as for a package; loops defined later use it."""
-    for name, value in shipped.settings().items():
+    for name, value in cache.settings().items():
         monkeypatch.setenv(name, value)
     use(tmp_path / "loops")
     assert njit(cache=True)(add)(2, 3) == 5
-    for name in shipped.settings():
+    for name in cache.settings():
         monkeypatch.delenv(name)
     use(tmp_path / "own", tmp_path / "loops", common=True)
     [file] = (tmp_path / "loops").iterdir()
@@ -166,7 +166,7 @@ def installation(monkeypatch, tmp_path, problems):
     monkeypatch.setattr(cache, "SYSTEM", tmp_path / "var")
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "tokstudio")
     monkeypatch.setattr(cache, "session_folders", lambda: iter([]))
-    monkeypatch.setattr(shipped, "folder", lambda: tmp_path / "loops")
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path / "loops")
     for name in (cache.FOLDER, cache.OWN_ONLY, "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
         monkeypatch.delenv(name, raising=False)
 
@@ -206,7 +206,7 @@ def test_loops_compiled_during_installation_are_used_until_there_are_own_ones(in
 def brought(installation, monkeypatch, tmp_path):
     """The loops that a bundle or a wheel brings with it."""
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(shipped, "features", lambda: LARGE)
+    monkeypatch.setattr(cache, "features", lambda: LARGE)
     fill(tmp_path / "loops")
     return tmp_path / "loops"
 
@@ -236,7 +236,7 @@ def test_a_folder_that_the_person_names_is_used_beside_shipped_loops(brought, mo
 def test_shipped_loops_that_cannot_be_used_are_not(brought, monkeypatch, tmp_path, fault):
     match fault:
         case "an older processor":
-            monkeypatch.setattr(shipped, "features", lambda: LARGE - {"avx2"})
+            monkeypatch.setattr(cache, "features", lambda: LARGE - {"avx2"})
         case "unknown":
             monkeypatch.setattr(platform, "machine", lambda: "riscv64")
         case "damaged":
@@ -254,14 +254,14 @@ def test_shipped_loops_that_cannot_be_used_are_not(brought, monkeypatch, tmp_pat
 
 def test_arm_needs_nothing_that_a_processor_may_lack(brought, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
-    monkeypatch.setattr(shipped, "features", set)
-    assert shipped.settings() == {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "+neon"}
+    monkeypatch.setattr(cache, "features", set)
+    assert cache.settings() == {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "+neon"}
     assert cache.choose_places().common
 
 
 def test_the_features_of_this_processor_are_asked_of_the_compiler():
-    assert all(isinstance(name, str) for name in shipped.features())
-    assert shipped.features()
+    assert all(isinstance(name, str) for name in cache.features())
+    assert cache.features()
 
 
 @pytest.mark.parametrize("fault", ["of others", "damaged", "another build", "one is gone"])

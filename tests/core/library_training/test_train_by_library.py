@@ -15,11 +15,11 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from tokstudio import ConfigError, Corpus, CorpusError, LibraryConfig, load, train_by_library
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.subprocesses import import_folder, module_command
-from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.server import LENGTH
-from tokstudio.core.library_training import lines
+from tokstudio.core.library_training import train
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
 from tokstudio.core.library_training.train import train_by_library_work
 
@@ -158,7 +158,7 @@ def test_lines_are_given_and_documents_end_them():
 
 
 def test_a_weight_repeats_a_text_and_no_weight_leaves_it_out(monkeypatch):
-    monkeypatch.setattr(lines, "_PIECE", 50)
+    monkeypatch.setattr(train, "_PIECE", 50)
     sources = [
         Source.from_texts([line], name) for name, line in zip("abc", ("low lower", "newest", "xyz"), strict=True)
     ]
@@ -237,7 +237,7 @@ def started_processes(monkeypatch):
 
 
 def test_a_process_that_is_killed_gives_an_error(monkeypatch):
-    monkeypatch.setattr(lines, "_PIECE", 100)
+    monkeypatch.setattr(train, "_PIECE", 100)
     ask = client.LibraryProcess.ask
     for passed in (1, 20):
         started, asked = started_processes(monkeypatch), []

@@ -6,8 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.forbidden import Forbidden, token_rule
+from tokstudio.core.model.config import Forbidden, TrainingConfig, token_rule
 
 
 @pytest.mark.parametrize(

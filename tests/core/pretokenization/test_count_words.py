@@ -16,15 +16,14 @@ from tests.core.texts import documents, patient
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.readers.large_file import FileText
+from tokstudio.core.corpus.counts_file import read_counts_work
+from tokstudio.core.corpus.readers.files import FileText
 from tokstudio.core.corpus.source import CountedWith, Source
-from tokstudio.core.corpus.word_counts import read_counts_work
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
 from tokstudio.core.pretokenization import count_words as counting
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
-from tokstudio.core.pretokenization.table_builder import Rows, TableBuilder, TablePart
-from tokstudio.core.pretokenization.word_table import WordTable
+from tokstudio.core.pretokenization.word_table import Rows, TableBuilder, TablePart, WordTable
 from tokstudio.core.training.trainer import train
 
 NO_SPECIALS = SpecialFinder([])
@@ -69,7 +68,7 @@ def test_threads_change_nothing(threads, pattern, small_chunks):
 
 def test_a_text_on_the_disk_may_have_no_place_to_divide_it(small_chunks, tmp_path, monkeypatch):
     """Not even in as much of it as is read at once."""
-    monkeypatch.setattr("tokstudio.core.corpus.readers.large_file._MOST", 1 << 12)
+    monkeypatch.setattr("tokstudio.core.corpus.readers.files._MOST", 1 << 12)
     text = ("日本。\n" * 2_000 + "one two").encode()
     (tmp_path / "a.txt").write_bytes(text)
     source = replace(Source.from_texts([text]), data=FileText(tmp_path / "a.txt"))

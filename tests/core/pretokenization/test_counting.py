@@ -27,12 +27,12 @@ from tests.core.texts import documents, patient
 from tokstudio import Corpus, CorpusError, Trainer, TrainingConfig, WordCounts, count, count_shard, train
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.config import TIE_BREAKS
-from tokstudio.core.pretokenization import count_words, spill
-from tokstudio.core.pretokenization.counting import _count_corpus_work
-from tokstudio.core.pretokenization.spill import Spill
+from tokstudio.core.pretokenization import count_words, word_table
+from tokstudio.core.pretokenization.count_words import _count_corpus_work
+from tokstudio.core.pretokenization.word_table import Spill
 from tokstudio.core.training.prepare_corpus import count_text_work
 
 GPT2 = TrainingConfig(vocabulary_size=275, pattern="gpt2")
@@ -93,14 +93,14 @@ def test_counts_that_do_not_fit_into_memory_give_the_same_table(tmp_path, monkey
     monkeypatch.setattr(count_words, "_CHUNK", 1_500)
     monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
     written, folders = [], []
-    add, folder = Spill.add, spill.TemporaryFolder
+    add, folder = Spill.add, word_table.TemporaryFolder
 
     def slow():  # all threads come to write while the folder is made
         folders.append(1)
         time.sleep(0.2)
         return folder()
 
-    monkeypatch.setattr(spill, "TemporaryFolder", slow)
+    monkeypatch.setattr(word_table, "TemporaryFolder", slow)
     monkeypatch.setattr(Spill, "add", lambda *given: written.append(given) or add(*given))
     assert rows_of(count(corpus, pattern, threads=threads)) == rows_of(whole)
     assert len(written) > 3

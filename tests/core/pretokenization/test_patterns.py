@@ -21,8 +21,7 @@ from tokstudio.core.kernels import scan
 from tokstudio.core.model.superbpe import SECOND_PATTERN
 from tokstudio.core.pretokenization import custom_regex as expressions
 from tokstudio.core.pretokenization import patterns
-from tokstudio.core.pretokenization.covering import covering
-from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, check_pattern, splitter
+from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, check_pattern, covering, splitter
 from tokstudio.core.text.unicode_classes import LETTER, LOWER, NUMBER, SPACE, UNASSIGNED, UPPER, classes
 
 GOLDEN = json.loads((Path(__file__).resolve().parents[2] / "data" / "patterns.json").read_text())["patterns"]

@@ -19,7 +19,7 @@ from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.tokenizer.merge_table import MergeTable
+from tokstudio.core.tokenizer.encoder import MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train
 

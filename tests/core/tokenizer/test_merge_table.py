@@ -15,7 +15,7 @@ from tests.core.texts import patient
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.tokenizer.merge_table import MergeTable
+from tokstudio.core.tokenizer.encoder import MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train
 

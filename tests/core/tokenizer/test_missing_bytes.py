@@ -13,7 +13,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats import fit, load, save
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import NEVER_IN_TEXT, Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.core.reference import named_pattern
 from tests.core.texts import patient
 from tokstudio import Corpus, TrainingConfig, load, save, train
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.text.byte_level import to_bytes
 
 tiktoken = pytest.importorskip("tiktoken")

@@ -19,7 +19,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.tokenizer import encoder, short_texts
+from tokstudio.core.tokenizer import encoder
 from tokstudio.core.training.trainer import train
 
 PART = 64
@@ -59,7 +59,7 @@ def test_a_part_ends_where_no_pattern_notices(text, pattern):
 @pytest.mark.parametrize("pattern", ["none", "gpt2", "o200k", r"\w+|\W"])
 def test_one_tokenizer_encodes_in_several_threads_at_once(pattern, monkeypatch):
     """Its caches are filled, and the trie for text that is not split is made, while others encode."""
-    monkeypatch.setattr(short_texts, "_MOST_KNOWN", 20)
+    monkeypatch.setattr(encoder, "_MOST_KNOWN_OF_SHORT", 20)
     monkeypatch.setattr(encoder, "_MOST_KNOWN", 50)
     trained_one = trained(pattern)
     texts = [TEXT[at : at + size] for size in (1, 30, 200, 900) for at in range(0, 1_200, 199)]

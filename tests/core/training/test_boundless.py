@@ -18,12 +18,11 @@ from tests.core.texts import document, patient
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.kernels import word_runs as kernel
+from tokstudio.core.kernels import encode as kernel
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
-from tokstudio.core.training.held_out_curve import held_out_work
+from tokstudio.core.training.curves import held_out_work, source_curves_work
 from tokstudio.core.training.prepare_corpus import count_text_work
-from tokstudio.core.training.source_curves import source_curves_work
 
 CORPORA = Path(__file__).parents[3] / "resources" / "corpora"
 TEXT = (

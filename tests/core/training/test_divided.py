@@ -25,13 +25,13 @@ from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig,
 from tokstudio.cli import cluster
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import content_work
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.folders import Entry
-from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.source import CountedWith, Source, entries
-from tokstudio.core.library_training.lines import lines_work
+from tokstudio.core.library_training.train import lines_work
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.pretokenization import count_words
-from tokstudio.core.pretokenization.counting import Counting
+from tokstudio.core.pretokenization.count_words import Counting
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.teaching.check import Checker, CheckSettings
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -28,7 +28,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
-from tokstudio.core.pretokenization import counting
+from tokstudio.core.pretokenization import count_words
 from tokstudio.core.pretokenization.word_counts import WordCounts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training import engine as engine_module
@@ -329,7 +329,7 @@ def use_everything():
     assert in_no_order.encode("abc") == [256]
     train(Corpus.from_counts({"the": 3, "a": 1}), TrainingConfig(vocabulary_size=257))
     several = Corpus((*corpus.sources, *corpus.sources)).with_weights({0: 2})
-    counts = counting.count(several, "gpt2", threads=2)
+    counts = count_words.count(several, "gpt2", threads=2)
     train(several, TrainingConfig(vocabulary_size=300, pattern="gpt2"))
     WordCounts.merge([counts, counts])
     made = Tokenizer.from_run(run)

@@ -21,8 +21,7 @@ from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.held_out_curve import held_out_work
-from tokstudio.core.training.source_curves import source_curves_work
+from tokstudio.core.training.curves import held_out_work, source_curves_work
 from tokstudio.core.training.trainer import Trainer, extend, train
 
 ENGLISH = (

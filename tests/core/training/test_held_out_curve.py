@@ -17,7 +17,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.training.held_out_curve import held_out_work
+from tokstudio.core.training.curves import held_out_work
 from tokstudio.core.training.trainer import Trainer
 
 WORDS = [

@@ -12,8 +12,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus as AnyCorpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.training.held_out_curve import held_out_work
-from tokstudio.core.training.source_curves import source_curves_work
+from tokstudio.core.training.curves import held_out_work, source_curves_work
 
 OTHERS = ["abc abd the dog<s>abab the cat and the cat", "", "a bird, then", "the the the"]
 

@@ -17,8 +17,8 @@ from tokstudio.core.analysis.compression import measure_work
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.training.curves import MOST_SOURCES, source_curves_work
 from tokstudio.core.training.prepare_corpus import count_text_work
-from tokstudio.core.training.source_curves import MOST_SOURCES, source_curves_work
 
 WORDS = {
     "english": ["the", "cat", "sat", "mat,", "it's", "42", "<s>", "'ll", "aaaa", ""],

@@ -27,15 +27,13 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.model.superbpe import SECOND_PATTERN
-from tokstudio.core.pretokenization.covering import covering
 from tokstudio.core.pretokenization.custom_regex import covered
-from tokstudio.core.pretokenization.patterns import splitter
+from tokstudio.core.pretokenization.patterns import covering, splitter
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.curves import held_out_work, source_curves_work
 from tokstudio.core.training.forecast import forecast_work
-from tokstudio.core.training.held_out_curve import held_out_work
 from tokstudio.core.training.prepare_corpus import count_text_work
-from tokstudio.core.training.source_curves import source_curves_work
 from tokstudio.core.training.trainer import extend
 
 CORPORA = Path(__file__).parents[3] / "resources" / "corpora"

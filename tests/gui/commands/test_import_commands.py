@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QPushButton
 
 from tests.gui.person import TEXT, asked_to_import, at_the_window, quiet
 from tokstudio import Corpus, count
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
 
 pytestmark = pytest.mark.usefixtures("unstyled")

@@ -14,7 +14,7 @@ from tests.gui.person import PATIENCE
 from tokstudio.core.analysis.compression import measure_work
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.base.resources import sample_text
-from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.gui.panes.compression.curves import saved_by_each
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.session.availability import cannot_measure_held_out

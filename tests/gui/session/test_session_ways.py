@@ -10,7 +10,7 @@ from tests.gui.person import PATIENCE, TEXT
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import sample_text
-from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.training.forecast import Forecast
 from tokstudio.gui.session.session import Session

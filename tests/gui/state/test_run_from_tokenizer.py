@@ -11,8 +11,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.held_out_curve import held_out_work
-from tokstudio.core.training.source_curves import source_curves_work
+from tokstudio.core.training.curves import held_out_work, source_curves_work
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.token_uses import NEVER, NO_LONGER, UNCOUNTED, USED, TokenUses

@@ -19,7 +19,7 @@ from tokstudio.core.analysis.library_concordance import MOST, occurrences_work, 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.held_out_split import blocks_work
+from tokstudio.core.corpus.sampling import blocks_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.patterns import NONE, OWN, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinder

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
-from tokstudio.core.base.memory import free_memory
+from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import count_text, several, size_of_memory
 from tokstudio.core.corpus.corpus import Corpus

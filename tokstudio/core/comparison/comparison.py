@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError
-from tokstudio.core.base.parallel import in_threads
+from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.progress import Work, finish, together
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.counts import (

@@ -24,15 +24,13 @@ from tokstudio.core.corpus.readers import kinds
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.columnar import open_table
 from tokstudio.core.corpus.readers.compression import TruncatedError
-from tokstudio.core.corpus.readers.contents import TEXT, Column
+from tokstudio.core.corpus.readers.contents import TEXT, Column, Reading
 from tokstudio.core.corpus.readers.csv_rows import RowTooLongError
 from tokstudio.core.corpus.readers.datasets import Look, look, read_rows_work, refuse_unclosed, seekable_work
-from tokstudio.core.corpus.readers.files import plain_errors
+from tokstudio.core.corpus.readers.files import Budget, plain_errors
 from tokstudio.core.corpus.readers.folders import read_folder_work
 from tokstudio.core.corpus.readers.json_rows import Plan
-from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.streams import OpenText, opened
-from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import groups
 from tokstudio.core.text.languages import is_language
 from tokstudio.core.text.utf8 import AnyPath

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.text.scripts import scripts_work
+from tokstudio.core.text.languages import scripts_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 NO_SCRIPT = "None"  # of tokens without a letter

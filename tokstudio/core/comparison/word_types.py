@@ -18,7 +18,7 @@ from tokstudio.core.base.arrays import grown
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.pretokenization.count_words import count_work
-from tokstudio.core.pretokenization.cut_specials import cut_sources_work
+from tokstudio.core.pretokenization.special_tokens import cut_sources_work
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 
 Units = Literal["words", "characters", "syllables"]

@@ -18,13 +18,18 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import shown
-from tokstudio.core.corpus.counts_file import is_counts_file, read_counted_sources_work
+from tokstudio.core.corpus.counts_file import (
+    LARGEST,
+    counts_of_mapping,
+    is_counts_file,
+    read_counted_sources_work,
+    read_counts_work,
+)
 from tokstudio.core.corpus.open_sources import empty_source, read_work
+from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.readers.folders import expand_work
-from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source, entries, groups, joined_value
-from tokstudio.core.corpus.word_counts import LARGEST, counts_of_mapping, read_counts_work
 from tokstudio.core.text.utf8 import AnyPath, Text
 
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.

@@ -19,7 +19,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.encodings import code_points
-from tokstudio.core.text.scripts import scripts_work
+from tokstudio.core.text.languages import scripts_work
 
 _PIECE = 1 << 17
 _WORDS_IN_A_PIECE = 1 << 12

@@ -14,7 +14,7 @@ from typing import NoReturn
 from urllib.parse import unquote
 
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.base.memory import limit_memory
+from tokstudio.core.base.machine import limit_memory
 from tokstudio.core.base.subprocesses import end_with_parent
 from tokstudio.core.hub import encodings, repositories
 from tokstudio.core.hub.names import TIKTOKEN, parse_name

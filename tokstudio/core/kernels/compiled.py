@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokstudio.core.kernels import shipped
+from tokstudio.core.kernels import cache as shipped
 from tokstudio.core.kernels.cache import identity, note_problem, places, read_whole, write_whole
 
 if TYPE_CHECKING:

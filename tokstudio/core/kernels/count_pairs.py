@@ -13,11 +13,9 @@ from __future__ import annotations
 
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.heap import build_heap
-from tokstudio.core.kernels.intrinsics import prefetch
-from tokstudio.core.kernels.merge import squeeze
+from tokstudio.core.kernels.intrinsics import prefetch, weight_at
+from tokstudio.core.kernels.merge import build_heap, squeeze
 from tokstudio.core.kernels.tables import Int32, Int64, Tables
-from tokstudio.core.kernels.weights import weight_at
 
 _AHEAD = 16
 _BLOCK = 2048

@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.kernels.characters import wide
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.intrinsics import address_of, load_eight
+from tokstudio.core.kernels.intrinsics import address_of, load_eight, wide
 from tokstudio.core.kernels.scan import scan
 from tokstudio.core.kernels.tables import Int32, Int64
 

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.heap import before, prefix_of, sift_down, sorts_after, tie_of_ids
-from tokstudio.core.kernels.intrinsics import prefetch
+from tokstudio.core.kernels.intrinsics import prefetch, weight_at
+from tokstudio.core.kernels.merge import before, prefix_of, sift_down, sorts_after, tie_of_ids
 from tokstudio.core.kernels.tables import Int32, Int64, Tables
-from tokstudio.core.kernels.weights import weight_at
 
 Float64 = NDArray[np.float64]
 

@@ -19,9 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.kernels.characters import inner, wide
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.intrinsics import address_of, bit_count, byte_at, lowest_bit
+from tokstudio.core.kernels.intrinsics import address_of, bit_count, byte_at, inner, lowest_bit, wide
 from tokstudio.core.kernels.scan_blocks import BLOCK, cl100k_block, gpt2_block
 from tokstudio.core.kernels.tables import Int64
 from tokstudio.core.text.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER

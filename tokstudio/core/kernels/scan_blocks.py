@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokstudio.core.kernels.characters import inner, wide
-from tokstudio.core.kernels.intrinsics import bytes_between, highest_zeros, lowest_bit
+from tokstudio.core.kernels.intrinsics import bytes_between, highest_zeros, inner, lowest_bit, wide
 from tokstudio.core.text.unicode_classes import LETTER, LOWER, NUMBER, SPACE, UPPER
 
 BLOCK = 64

@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.kernels.characters import wide
 from tokstudio.core.kernels.compiled import njit
+from tokstudio.core.kernels.intrinsics import weight_at, wide
 from tokstudio.core.kernels.tables import Int32, Int64
-from tokstudio.core.kernels.weights import weight_at
 from tokstudio.core.text.unicode_classes import LETTER
 
 Bytes = NDArray[np.uint8]

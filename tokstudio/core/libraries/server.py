@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.base.memory import limit_memory
+from tokstudio.core.base.machine import limit_memory
 from tokstudio.core.base.subprocesses import ended_with_parent
 
 _WORD = re.compile(r"\w")

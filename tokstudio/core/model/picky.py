@@ -90,7 +90,7 @@ class Falls:
 
 def falls_of(merges: NDArray[np.int32], rows: NDArray[np.int64], base_size: int) -> Falls:
     """The falls of a run of Picky BPE: its merges, its rows of removals, and the ids before those of the merges."""
-    from tokstudio.core.kernels.falls import list_falls
+    from tokstudio.core.kernels.replay import list_falls
 
     gone, narrow = rows[:, LEFT_GONE:] >= 0, np.empty(0, np.min_scalar_type(max(0, base_size - 1)))
     spans, starts, parts = list_falls(read_only(merges), read_only(rows[:, RESULT]), read_only(gone), base_size, narrow)

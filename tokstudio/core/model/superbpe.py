@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.pretokenization.covering import covering
+from tokstudio.core.pretokenization.patterns import covering
 
 MAX_WORDS = 4  # of the paper
 #: How stage 2 splits text unless another pattern is given: numbers, marks and spaces before spaces stay apart.

@@ -40,7 +40,7 @@ class Joining:
         self, marked: Sequence[NDArray[np.uint32]], limit: int, encode: _Encode
     ) -> Work[NDArray[np.uint32]]:
         """Joins the runs of a text in parts by supermerges below rank `limit`; `encode` joins one long run."""
-        from tokstudio.core.kernels.word_runs import join_runs
+        from tokstudio.core.kernels.encode import join_runs
 
         ids = np.concatenate([np.empty(0, np.uint32), *marked])
         at = to = 0

@@ -6,6 +6,7 @@ The named patterns have compiled scanners in `kernels.scan`; `custom_regex` matc
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.pretokenization.custom_regex import CustomRegex, Ends
+from tokstudio.core.pretokenization.custom_regex import (
+    AFTER_REST,
+    BEFORE_REST,
+    CustomRegex,
+    Ends,
+    compile_expression,
+    covered,
+)
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.text.utf8 import Text, to_utf8
 
@@ -149,3 +157,40 @@ def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
 
     known = classes()  # a reference, as in `Splitter.ends_work`
     return cut_at(data.ctypes.data, at, stop, known.ctypes.data)
+
+
+# --- Patterns that leave text between their matches, with that text as pre-tokens too ---------------------------------
+# The `tokenizers` library calls this behaviour of a split "isolated". A covering pattern says it in one expression: it
+# matches like the other where that matches, else everything up to the next place where it does. `CustomRegex` takes the
+# shorter way.
+
+_REFERENCE = re.compile(r"\\[1-9]|\\g<|\(\?P[=>&]|\(\?[&R0-9(]")
+_SECONDS_OF_A_TRIAL = 0.1
+_TRIAL = "Two words: it's 12 345, naïve 日本.\r\n\n  (End?!)\t_ "
+
+
+def covering(pattern: str) -> str:
+    """The covering pattern of a regular expression; a named pattern covers all text already.
+
+    Raises:
+        ConfigError: It cannot split text, or names a group.
+    """
+    check_pattern(pattern)
+    if (name := known_name(pattern)) in NAMES:
+        return name
+    if covered(pattern) is not None:
+        return pattern
+    if _REFERENCE.search(pattern):
+        raise ConfigError("A pattern that leaves text between its matches cannot refer to its own groups.")
+    made = f"{pattern}{BEFORE_REST}{pattern}{AFTER_REST}"
+    check_pattern(made)
+    return made
+
+
+def leaves_gaps(pattern: str) -> bool:
+    """Whether an expression leaves text of a short sample between its matches."""
+    try:
+        found = [match.group() for match in compile_expression(pattern).finditer(_TRIAL, timeout=_SECONDS_OF_A_TRIAL)]
+    except TimeoutError:
+        return False
+    return "".join(found) != _TRIAL

@@ -21,7 +21,7 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.counts_file import CountedRows, SourceTotals, write_counted_rows_work
 from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.pretokenization.table_builder import Rows, TableBuilder, TablePart
+from tokstudio.core.pretokenization.word_table import Rows, TableBuilder, TablePart
 from tokstudio.core.text.utf8 import AnyPath
 
 _GATHERED = 1 << 20  # words copied by one call of a loop that holds no lock

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from tokstudio.core.corpus.corpus import ONCE
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.run import Run
 from tokstudio.core.project.json_values import Json

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.project.json_values import Json, to_json
 from tokstudio.core.project.model import ProjectSource
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
-from tokstudio.core.tokenizer.changeable import check_changeable
+from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.self_encoding import merged_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -19,8 +19,8 @@ from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.model.tokens import whole_number
 from tokstudio.core.surgery.pruned import Pruned, with_ids
-from tokstudio.core.text.scripts import SCRIPTS, scripts_work
-from tokstudio.core.tokenizer.changeable import check_changeable
+from tokstudio.core.text.languages import SCRIPTS, scripts_work
+from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _REPORTED = 1 << 12

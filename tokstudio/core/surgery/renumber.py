@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.surgery.pruned import Pruned, with_ids
-from tokstudio.core.tokenizer.changeable import check_changeable
+from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 

@@ -14,7 +14,7 @@ from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.model.tokens import whole_number
 from tokstudio.core.text.utf8 import has_surrogates
-from tokstudio.core.tokenizer.changeable import check_changeable
+from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

@@ -102,7 +102,7 @@ def _words_work(
     encoder: Encoder, dropout: Dropout, data: NDArray[np.uint8], edges: NDArray[np.int64]
 ) -> Work[NDArray[np.uint32]]:
     """Encodes neighbouring pre-tokens; `edges` has the start of each, and the end of the last."""
-    from tokstudio.core.kernels.dropout import encode_with_dropout
+    from tokstudio.core.kernels.encode import encode_with_dropout
 
     text = data[edges[0] : edges[-1]]
     symbols = yield from encoder.symbols_work(text)

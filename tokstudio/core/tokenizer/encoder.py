@@ -6,22 +6,108 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import grown
+from tokstudio.core.base.arrays import grown, power_of_two, read_only
 from tokstudio.core.base.errors import ConfigError, TokStudioError
-from tokstudio.core.base.parallel import in_threads
-from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.base.machine import in_threads
+from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.word_runs import BREAK, Joining
 from tokstudio.core.pretokenization.count_words import word_ends
 from tokstudio.core.pretokenization.patterns import NONE, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
-from tokstudio.core.tokenizer.merge_table import MergeTable, Trie
+from tokstudio.core.text.unicode_classes import classes
+
+# --- The merges of a tokenizer in the form that the loops of encoding read --------------------------------------------
+
+_MOST_NODES = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Trie:
+    """The spellings of the tokens that merging can make; see `kernels.longest_match`."""
+
+    tokens: NDArray[np.int32]  # [ids, 4]
+    shorter: NDArray[np.int32]  # [ids], the longest token that each begins with, but for itself
+    edges: NDArray[np.int64]  # [a power of two, 2]
+
+
+class MergeTable:
+    """A hash table of merges, and a trie of their tokens once much text has been encoded. Safe in several threads.
+
+    Args:
+        merges: int32 [n, 2], ids of left and right in rank order.
+        results: int32 [n], the id that each merge makes.
+        chosen: bool [n], the merges in the table, which then has no trie; None for all.
+        ordered: Whether each merge comes after those that make its parts; else the table has no trie.
+
+    Attributes:
+        pairs: int64 [2 s], the hash table; see `kernels.encode`.
+        bits: uint8, those of the pairs in it; see `kernels.encode.fill_pairs`.
+    """
+
+    def __init__(
+        self,
+        merges: NDArray[np.int32],
+        results: NDArray[np.int32],
+        chosen: NDArray[np.bool_] | None = None,
+        ordered: bool = True,
+    ) -> None:
+        from tokstudio.core.kernels.encode import fill_pairs
+
+        self._has_trie = chosen is None and ordered
+        if chosen is not None:
+            # A pair that no text has takes the rank of a merge that is left out.
+            merges = np.where(chosen[:, np.newaxis], merges, np.int32(-2))
+        self._merges, self._results = read_only(merges), read_only(results)
+        self._encoded = 0
+        self._trie: Trie | None = None
+        self.pairs = np.full(2 << max(4, (2 * len(merges)).bit_length()), -1, np.int64)
+        self.bits = np.zeros(power_of_two(max(1, 4 * len(merges))), np.uint8)
+        fill_pairs(self._merges, self._results, self.pairs, self.bits)
+
+    def trie_for(self, alphabet: Alphabet, size: int) -> Trie | None:
+        """The trie for a text of so many base tokens.
+
+        None as long as it would take longer to make than it has saved, where it would be too large, and where a merge
+        makes the token that stands for unknown characters: a base token is none that a merge makes.
+        """
+        self._encoded += size
+        if not self._has_trie or self._encoded < len(self._merges):
+            return None
+        from tokstudio.core.kernels.longest_match import RANK
+
+        ids = 1 + max(int(np.max(alphabet.ids, initial=0)), alphabet.unknown or 0)
+        # Another thread may replace it by one for fewer ids at any time.
+        trie = self._trie
+        if trie is None or len(trie.tokens) < ids:
+            # A merge may name a token that nothing makes.
+            last = max(int(np.max(self._results, initial=0)), int(np.max(self._merges, initial=0)))
+            trie = self._trie = self._made(max(ids, last + 1))
+        if not len(trie.edges) or (alphabet.unknown is not None and trie.tokens[alphabet.unknown, RANK] >= 0):
+            return None
+        return trie
+
+    def _made(self, ids: int) -> Trie:
+        from tokstudio.core.kernels import longest_match as kernel
+
+        tokens = np.zeros((ids, 4), np.int32)
+        tokens[:, kernel.RANK], tokens[:, kernel.LENGTH] = -1, 1
+        reachable = np.ones(ids, np.bool_)
+        reachable[self._results] = False
+        most = kernel.describe(self._merges, self._results, self.pairs, self.bits, tokens, reachable)
+        shorter = np.full(ids, -1, np.int32)
+        edges = np.full((power_of_two(most + most // 4 + 2) if most <= _MOST_NODES else 0, 2), -1, np.int64)
+        if len(edges):
+            kernel.fill_trie(self._results[reachable[self._results]], tokens, most, edges, shorter)
+        return Trie(tokens, shorter, edges)
+
 
 _BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
 _LONGEST_TEXT = 2**31 - 2
@@ -393,3 +479,60 @@ class KnownWords:
         pack(self._ids, self._offsets, self._packed_words, self.encoded, self._packed)
         self._packed_words = self.encoded
         return emit(numbers, self._packed, self._ids, self._offsets, out, at)
+
+
+# --- Encoding of short texts: a look-up of each pre-token, without the arrays and steps that long texts need ----------
+
+
+LONGEST = 256  # bytes of a short text
+_MOST_KNOWN_OF_SHORT = 1 << 14  # pre-tokens cached with their tokens
+_SIZES = read_only(np.arange(LONGEST + 1))
+
+
+class ShortTexts:
+    """Encodes texts that a named pattern splits. Safe in several threads.
+
+    Args:
+        encoder: It encodes words that are not among `whole_words`, and joins no words.
+        whole_words: The ids of words that are left whole.
+    """
+
+    def __init__(self, encoder: Encoder, whole_words: Mapping[bytes, int]) -> None:
+        from tokstudio.core.kernels.documents import scan_documents
+
+        self._scan = scan_documents  # an import with each text would take a tenth of the time
+        self._encoder = encoder
+        self._kind = splitter(encoder.pattern).kind
+        self._whole_words = {word: [token] for word, token in whole_words.items()}
+        self._known = self._whole_words.copy()
+
+    @staticmethod
+    def can_use(encoder: Encoder) -> bool:
+        """Whether it encodes as the encoder does."""
+        return splitter(encoder.pattern).kind > NONE and not encoder.joins_words
+
+    def encode(self, raw: bytes) -> list[int]:
+        """The ids of a text of at most `LONGEST` bytes, without special tokens; raises the same as the encoder."""
+        ends, size = np.empty(LONGEST, np.int64), _SIZES[len(raw) : len(raw) + 1]
+        n, _, _ = self._scan(self._kind, np.frombuffer(raw, np.uint8), 0, 0, size, classes(), ends)
+        stops = ends[:n].tolist()
+        words = [raw[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]
+        try:
+            return list(chain.from_iterable(map(self._known.__getitem__, words)))
+        except KeyError:
+            known = self._learn(words)
+            return list(chain.from_iterable(map(known.__getitem__, words)))
+
+    def _learn(self, words: list[bytes]) -> dict[bytes, list[int]]:
+        """The tokens of at least these words."""
+        known = self._known
+        if len(known) >= _MOST_KNOWN_OF_SHORT + len(self._whole_words):
+            known = self._whole_words.copy()
+        new = [word for word in dict.fromkeys(words) if word not in known]
+        data = np.frombuffer(b"".join(new) + bytes(PADDING), np.uint8)
+        ends = np.array(list(accumulate(map(len, new))), np.int64)
+        made = finish(self._encoder.encode_words_work(data, 0, ends))
+        for word, number in zip(new, made.numbers.tolist(), strict=True):
+            known[word] = made.ids[made.offsets[number] : made.offsets[number + 1]].tolist()
+        self._known = known
+        return known

@@ -28,12 +28,11 @@ from tokstudio.core.pretokenization.preparation import Preparation, PreparedText
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, padding_id
+from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, ends_work, padding_id
 from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
+from tokstudio.core.tokenizer.encoder import LONGEST, ShortTexts
 from tokstudio.core.tokenizer.from_parts import arguments_of_parts
-from tokstudio.core.tokenizer.offsets import ends_work
 from tokstudio.core.tokenizer.origin import Origin, renumbered_arguments, unchanged_ids
-from tokstudio.core.tokenizer.short_texts import LONGEST, ShortTexts
 
 if TYPE_CHECKING:
     from tokstudio.core.kernels.replay import Events

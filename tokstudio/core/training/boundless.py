@@ -19,16 +19,14 @@ from tokstudio.core.base.arrays import grown, in_four_bytes
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.forbidden import Forbidden
+from tokstudio.core.model.config import Forbidden, TrainingConfig
 from tokstudio.core.model.run import max_merges
 from tokstudio.core.model.word_runs import ALONE, BREAK, Joining
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.byte_level import BYTE_ORDER
-from tokstudio.core.tokenizer.encoder import Encoder
-from tokstudio.core.tokenizer.merge_table import MergeTable
+from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Units
 from tokstudio.core.training.from_tokenizer import gathered, new_engine

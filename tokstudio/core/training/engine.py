@@ -18,10 +18,9 @@ from tokstudio.core.base.arrays import grown, power_of_two
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.count_pairs import count_pairs, eligible_pair
-from tokstudio.core.kernels.heap import cuts_character
-from tokstudio.core.kernels.merge import merge
+from tokstudio.core.kernels.intrinsics import count_tokens
+from tokstudio.core.kernels.merge import cuts_character, merge
 from tokstudio.core.kernels.tables import Tables
-from tokstudio.core.kernels.weights import count_tokens
 from tokstudio.core.model.config import TieBreak
 
 if TYPE_CHECKING:

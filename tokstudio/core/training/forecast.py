@@ -11,13 +11,11 @@ from math import log, log2
 import numpy as np
 
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.core.base.memory import free_memory
-from tokstudio.core.base.parallel import processors
+from tokstudio.core.base.machine import free_memory, processors
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import size_of_memory
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
-from tokstudio.core.corpus.held_out_split import LARGEST_BLOCK, check_lines_work
-from tokstudio.core.corpus.sampling import sample_in_one
+from tokstudio.core.corpus.sampling import LARGEST_BLOCK, check_lines_work, sample_in_one
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
 from tokstudio.core.training.languages import languages_of

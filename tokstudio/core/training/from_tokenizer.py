@@ -15,16 +15,15 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
-from tokstudio.core.model.config import TITLES, TrainingConfig
-from tokstudio.core.model.forbidden import Forbidden
+from tokstudio.core.model.config import TITLES, Forbidden, TrainingConfig
 from tokstudio.core.model.superbpe import is_vetoed
 from tokstudio.core.pretokenization.preparation import prepare_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinders
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.byte_level import BYTE_ORDER
-from tokstudio.core.tokenizer.changeable import check_changeable
 from tokstudio.core.tokenizer.counts_by_merge import why_merges_differ
+from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.self_encoding import MARK, marked_work, merged_work
 from tokstudio.core.training.symbols import LARGEST_CORPUS, Layout
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import grown, power_of_two
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import picky_tables as k
+from tokstudio.core.kernels.intrinsics import count_tokens
 from tokstudio.core.kernels.picky import first_places, train_picky
 from tokstudio.core.kernels.picky_tables import Picky, index_pairs, index_tokens
 from tokstudio.core.kernels.tables import ASKS, NEED_ROOM, NUMBER_BITS, ROUND_OVER
-from tokstudio.core.kernels.weights import count_tokens
 from tokstudio.core.training.engine import Allows, ChosenMerges, Pairs, Units, next_floor
 
 _BUDGET = 100_000  # visits of places per call

@@ -22,16 +22,14 @@ from tokstudio.core.base.errors import ConfigError, MissingCharacterError
 from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
-from tokstudio.core.corpus.held_out_split import hold_out_work
-from tokstudio.core.corpus.locate import document_place, first_occurrence_work
-from tokstudio.core.corpus.source import CountedWith, Source, entries, texts_of
+from tokstudio.core.corpus.sampling import hold_out_work
+from tokstudio.core.corpus.source import CountedWith, Source, document_place, entries, first_occurrence_work, texts_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import special_ids
 from tokstudio.core.pretokenization.count_words import count_work
-from tokstudio.core.pretokenization.cut_specials import cut_sources_work
 from tokstudio.core.pretokenization.patterns import OWN, splitter
-from tokstudio.core.pretokenization.special_tokens import Pieces
+from tokstudio.core.pretokenization.special_tokens import Pieces, cut_sources_work
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.training.from_tokenizer import lay_out_tokens_work, prepared_sources_work

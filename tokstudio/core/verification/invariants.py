@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.origin import Origin, from_the_first
 from tokstudio.core.tokenizer.self_encoding import each_work

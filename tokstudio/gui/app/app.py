@@ -24,10 +24,10 @@ from PySide6.QtGui import QFileOpenEvent, QFont, QFontMetrics
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.core.base.memory import return_freed_memory
+from tokstudio.core.base.machine import return_freed_memory
 from tokstudio.core.base.private_folders import remove_left_folders
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.readers.text_store import remove_left_texts
+from tokstudio.core.corpus.readers.files import remove_left_texts
 from tokstudio.core.kernels.cache import places, problem
 from tokstudio.core.project import Recorder
 from tokstudio.core.warm_up import prepare_work

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, sample_parts, sample_text
-from tokstudio.core.model.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
+from tokstudio.core.model.alphabet import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.commands.measure_commands import MeasureCommands
 from tokstudio.gui.commands.parallel_commands import ParallelCommands
 from tokstudio.gui.commands.window_protocol import Window

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import printable, several, shown
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.dialogs.corpus_import.choices import Choices
 from tokstudio.gui.dialogs.corpus_import.question import (

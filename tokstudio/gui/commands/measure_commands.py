@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state import source_jobs

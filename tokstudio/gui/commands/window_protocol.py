@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tokstudio.core.base.progress import Work
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.hub.names import Name
 from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion
 from tokstudio.gui.find.finder import Finder

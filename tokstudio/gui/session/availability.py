@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokstudio.core.corpus.corpus import ONCE
-from tokstudio.core.tokenizer.changeable import why_fixed
+from tokstudio.core.tokenizer.library_tokenizer import why_fixed
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training_control import BY_LIBRARY
 from tokstudio.gui.state.mixture import has_mixture

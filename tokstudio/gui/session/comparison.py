@@ -17,14 +17,14 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.core.base.parallel import in_threads
+from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.counts import AnyTokenizer
 from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
 from tokstudio.core.comparison.identity import held_out_marks
 from tokstudio.core.comparison.texts import ComparedText, text_work
-from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project.json_values import Json
 from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge

@@ -14,7 +14,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import SAMPLES
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import ONCE, Corpus
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source, entries, entry_name
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
 from tokstudio.gui.session.jobs import Job, Jobs

@@ -18,13 +18,12 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.counts import TokenCounts
 from tokstudio.core.comparison.text_tokens import TextTokens, text_tokens_work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.model.run import Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.held_out_curve import HeldOut, held_out_work
+from tokstudio.core.training.curves import HeldOut, SourceCurves, held_out_work, source_curves_work
 from tokstudio.core.training.prepare_corpus import CountedText
-from tokstudio.core.training.source_curves import SourceCurves, source_curves_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Cancelled, Jobs, LatestJob

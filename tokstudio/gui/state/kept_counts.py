@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.held_out_split import in_use
+from tokstudio.core.corpus.sampling import in_use
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.prepare_corpus import CountedText

@@ -24,10 +24,9 @@ from tokstudio.core.model.picky import RESULT, Removals
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, may_continue, special_ids, vocabulary_size
 from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.curves import HeldOut, SourceCurves
 from tokstudio.core.training.from_tokenizer import check_start, start_of
-from tokstudio.core.training.held_out_curve import HeldOut
 from tokstudio.core.training.prepare_corpus import PreparedCorpus
-from tokstudio.core.training.source_curves import SourceCurves
 from tokstudio.gui.state.merge_log import MergeLog
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.run_uses import RunUses

@@ -14,9 +14,9 @@ from tokstudio.core.base.errors import BinaryError, CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import counted_sources_work
 from tokstudio.core.corpus.open_sources import read_again_work, read_otherwise_work, read_source, read_work
+from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
-from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.core.corpus.readers.text_store import Budget
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import ProjectSource, reopen_source_work
 from tokstudio.core.text.utf8 import to_utf8

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.text.scripts import scripts_work
+from tokstudio.core.text.languages import scripts_work
 from tokstudio.gui.state.token_flags import HEAD, Looks, pairs
 
 _STEP = 1024  # tokens between two reports

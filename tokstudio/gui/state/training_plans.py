@@ -11,7 +11,7 @@ from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.library_training import config as libraries
 from tokstudio.core.library_training.config import LibraryAlgorithm
-from tokstudio.core.library_training.lines import check_corpus
+from tokstudio.core.library_training.train import check_corpus
 from tokstudio.core.model.config import TITLES, Algorithm
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.training.trainer import Trainer

@@ -22,8 +22,17 @@ from tokstudio.core.library_training.config import (
     LibraryConfig,
 )
 from tokstudio.core.model.alphabet import Base
-from tokstudio.core.model.config import ALGORITHMS, DEFAULT_TIES, Algorithm, SpecialPlacement, TieBreak, TrainingConfig
-from tokstudio.core.model.forbidden import NAMED_RULES, Forbidden, token_rule
+from tokstudio.core.model.config import (
+    ALGORITHMS,
+    DEFAULT_TIES,
+    NAMED_RULES,
+    Algorithm,
+    Forbidden,
+    SpecialPlacement,
+    TieBreak,
+    TrainingConfig,
+    token_rule,
+)
 from tokstudio.core.model.parity import ALPHA
 from tokstudio.core.model.picky import THRESHOLD
 from tokstudio.core.model.superbpe import MAX_WORDS

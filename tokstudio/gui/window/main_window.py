@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget, QWidget
 
 from tokstudio.core.base.progress import Work
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.hub.names import Name
 from tokstudio.core.model.config import TieBreak
 from tokstudio.gui.commands.actions import build_actions, refresh_actions

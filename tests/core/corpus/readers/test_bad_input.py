@@ -33,10 +33,10 @@ from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
-from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, text_store
+from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, files
 from tokstudio.core.corpus.readers.compression import TruncatedError
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
-from tokstudio.core.corpus.readers.reading import Reading
 
 
 @pytest.fixture
@@ -395,9 +395,9 @@ def test_a_file_that_changes_while_it_is_streamed_is_named(write):
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(write, monkeypatch, tmp_path):
-    monkeypatch.setattr(text_store, "free_memory", lambda: 100)
-    monkeypatch.setattr(text_store, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(text_store, "_free", lambda folder: 200_000_500)
+    monkeypatch.setattr(files, "free_memory", lambda: 100)
+    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(files, "_free", lambda folder: 200_000_500)
     message = refused(write("a.jsonl", json_lines(DOCUMENTS)))
     assert "does not fit into the free memory, and the disk with" in message
     assert list((tmp_path / "cache" / "texts").iterdir()) == []

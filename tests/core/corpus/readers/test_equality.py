@@ -29,9 +29,8 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
 from tokstudio.core.corpus.readers.collect import Collector
-from tokstudio.core.corpus.readers.large_file import FileText
-from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.core.corpus.readers.text_store import Budget
+from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.corpus.readers.files import Budget, FileText
 from tokstudio.core.corpus.source import Source
 
 WANTED = Corpus.from_texts(DOCUMENTS)
@@ -259,9 +258,9 @@ def test_filters_do_as_a_simple_loop_does(write, documents, least, most, dedupli
 
 @pytest.mark.parametrize("rows", [1, 7, 1_000])
 def test_duplicates_are_known_across_blocks_and_give_their_memory_back(monkeypatch, rows):
-    from tokstudio.core.corpus.readers import text_store
+    from tokstudio.core.corpus.readers import files
 
-    monkeypatch.setattr(text_store, "free_memory", lambda: 1_000_000)
+    monkeypatch.setattr(files, "free_memory", lambda: 1_000_000)
     texts = [str(number * number % 397) for number in range(1_000)]
     budget = Budget()
     collect = Collector("a", Reading(deduplicate=True), budget)
@@ -277,11 +276,11 @@ def test_duplicates_are_known_across_blocks_and_give_their_memory_back(monkeypat
 
 
 def test_what_is_too_large_for_the_memory_is_kept_on_the_disk_and_removed(write, monkeypatch, tmp_path):
-    from tokstudio.core.corpus.readers import text_store
+    from tokstudio.core.corpus.readers import files
 
-    monkeypatch.setattr("tokstudio.core.corpus.readers.large_file._MOST", 1 << 16)
-    monkeypatch.setattr(text_store, "free_memory", lambda: 100)
-    monkeypatch.setattr(text_store, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("tokstudio.core.corpus.readers.files._MOST", 1 << 16)
+    monkeypatch.setattr(files, "free_memory", lambda: 100)
+    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
     text = "Größe und Länge, 日本. " * 3_000
     paths = {
         "jsonl.zst": write("a.jsonl.zst", COMPRESSIONS[".zst"](json_lines(DOCUMENTS))),
@@ -309,10 +308,10 @@ def test_what_is_too_large_for_the_memory_is_kept_on_the_disk_and_removed(write,
 
 def test_texts_left_by_a_killed_process_are_removed(tmp_path, monkeypatch, write):
     from tokstudio.core.base import leftovers
-    from tokstudio.core.corpus.readers import text_store
+    from tokstudio.core.corpus.readers import files
 
-    monkeypatch.setattr(text_store, "free_memory", lambda: 100)
-    monkeypatch.setattr(text_store, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(files, "free_memory", lambda: 100)
+    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
     corpus = Corpus.from_files(write("a.jsonl", json_lines(DOCUMENTS)))
     kept = tmp_path / "cache" / "texts"
     left = leftovers.hidden_name(kept)
@@ -322,7 +321,7 @@ def test_texts_left_by_a_killed_process_are_removed(tmp_path, monkeypatch, write
     other = Corpus.from_files(write("b.jsonl", json_lines(DOCUMENTS)))
     assert not left.exists()
     left.write_bytes(b"left again")
-    text_store.remove_left_texts()
+    files.remove_left_texts()
     assert not left.exists()
     assert corpus.sha256 == other.sha256
 
@@ -375,10 +374,10 @@ def test_a_reading_is_kept_as_json():
 
 
 def test_texts_that_are_too_large_for_the_memory_are_kept_on_the_disk(monkeypatch, tmp_path):
-    from tokstudio.core.corpus.readers import text_store
+    from tokstudio.core.corpus.readers import files
 
-    monkeypatch.setattr(text_store, "free_memory", lambda: 1_000_000)
-    monkeypatch.setattr(text_store, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(files, "free_memory", lambda: 1_000_000)
+    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
     texts = [f"{number} " * 9 for number in range(99_000)]
     [source] = Corpus.from_texts(iter(texts)).sources
     assert len(list((tmp_path / "cache" / "texts").iterdir())) == 1

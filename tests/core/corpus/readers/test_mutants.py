@@ -33,7 +33,7 @@ from tests.times import TIMES
 from tokstudio import Corpus, TokStudioError, count
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import look_work, read_work
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.text.encodings import _CHARACTER_SETS
 
 MUTANTS = 40 * TIMES

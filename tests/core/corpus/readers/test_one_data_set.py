@@ -14,8 +14,8 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_otherwise_work, read_work
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.folders import read_folder_work
-from tokstudio.core.corpus.readers.reading import Reading
 
 POSTS = '{"text": "one", "lang": "de"}\n{"text": "two", "lang": "en"}\n'
 PEOPLE = '{"name": "Ada"}\n{"name": "Bob"}\n'

@@ -14,7 +14,7 @@ from tests.core.formats.trained import TEXT, trained
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import PatternNeeded, fit, load, load_work, save
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 
 KLONSUPHAP = ("vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "tokenizer_config.json")
 

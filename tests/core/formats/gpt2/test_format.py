@@ -13,7 +13,7 @@ from tests.core.formats.trained import TEXT, everything, gpt2_pair, same, traine
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import PatternNeeded, load, load_work
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 NAMES = [("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")]

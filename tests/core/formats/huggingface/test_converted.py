@@ -13,7 +13,7 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import load, load_work, save, tokenizer_files
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.project import keep_tokenizer_work, reopen_tokenizer_work
 
 TEXT = "Hello wörld, the WORLD of words. 日本 words日本 Straße [CLS] hello [MASK]\n"

@@ -34,7 +34,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import FORMATS, load, save
 from tokstudio.core.formats.huggingface import format as huggingface
 from tokstudio.core.libraries import client
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -19,7 +19,7 @@ from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import fit, load, save
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.text.byte_level import to_bytes
 from tokstudio.core.verification.reachability import REACHED, reachability_work
 

@@ -28,7 +28,7 @@ from tests.core.formats.trained import (
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import fit, load, load_work, save, tokenizer_files
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}

@@ -20,7 +20,7 @@ from tests.core.formats.trained import (
 )
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import load, load_work, save
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import load, load_work, save, tokenizer_files
 from tokstudio.core.formats.sentencepiece import reader
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 
 KINDS = ("byte", "character", "merge", "special", "unreachable", "other")
 OPTIONS = {

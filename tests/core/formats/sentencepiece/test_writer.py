@@ -14,7 +14,7 @@ from tests.core.formats.trained import TEXT, everything, of_characters, with_unk
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.formats import FORMATS, fit, save
 from tokstudio.core.formats.sentencepiece import format as own
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

@@ -13,7 +13,7 @@ from tests.core.formats.trained import TEXT, library_ids, ranks_of, tiktoken_lin
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import FORMATS, Loaded, fit, load, load_work, save
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.verification.reachability import NOT_MADE, reachability_work
 

@@ -24,7 +24,7 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import PatternNeeded, load, load_work
 from tokstudio.core.libraries import client
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 
 tiktoken = pytest.importorskip("tiktoken")

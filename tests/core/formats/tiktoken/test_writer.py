@@ -15,7 +15,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.formats import FORMATS, fit, load, save
 from tokstudio.core.formats.tiktoken import writer as tiktoken_writer
 from tokstudio.core.libraries import client
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

@@ -14,7 +14,7 @@ from shiboken6 import isValid
 
 from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
 from tokstudio.gui.dialogs.corpus_import.question import DataSetPlace, ImportQuestion, look_all_work
 

@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_the_window, quiet
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.corpus.temperature import TemperatureDialog

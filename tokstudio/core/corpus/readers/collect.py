@@ -15,8 +15,8 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.base.wording import several, shown
-from tokstudio.core.corpus.readers.reading import Reading
-from tokstudio.core.corpus.readers.text_store import Budget, TextStore
+from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.corpus.readers.files import Budget, TextStore
 
 NO_VALUE = "(none)"
 _MOST_VALUES = 1_000

@@ -14,9 +14,8 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.corpus.readers.collect import Collector
-from tokstudio.core.corpus.readers.columns import columns_of_schema, texts_of
 from tokstudio.core.corpus.readers.compression import refuse_bomb
-from tokstudio.core.corpus.readers.contents import Column
+from tokstudio.core.corpus.readers.contents import Column, columns_of_schema, texts_of
 from tokstudio.core.corpus.readers.json_rows import Plan
 from tokstudio.core.corpus.readers.kinds import ARROW, PARQUET
 

@@ -20,9 +20,9 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.compression import Stream
+from tokstudio.core.corpus.readers.contents import TEXT_FIELDS
 from tokstudio.core.corpus.readers.json_rows import Plan
 from tokstudio.core.corpus.readers.kinds import DELIMITERS, TSV, lines_of
-from tokstudio.core.corpus.readers.reading import TEXT_FIELDS
 from tokstudio.core.corpus.readers.streams import OpenText, Peekable, Utf8Stream
 
 # The longest row that is read; a block holds at least one row.

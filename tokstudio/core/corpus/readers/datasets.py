@@ -17,8 +17,15 @@ from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers import kinds
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.columnar import open_table
-from tokstudio.core.corpus.readers.columns import columns_of_rows
-from tokstudio.core.corpus.readers.contents import TEXT, Column, Contents, column_named, suggested
+from tokstudio.core.corpus.readers.contents import (
+    TEXT,
+    Column,
+    Contents,
+    Reading,
+    column_named,
+    columns_of_rows,
+    suggested,
+)
 from tokstudio.core.corpus.readers.csv_rows import (
     Dialect,
     dialect_of,
@@ -26,6 +33,7 @@ from tokstudio.core.corpus.readers.csv_rows import (
     sample_of_table,
     unclosed_quote,
 )
+from tokstudio.core.corpus.readers.files import Budget, ContentFile, FileText, TextStore
 from tokstudio.core.corpus.readers.json_rows import (
     Plan,
     read_json_work,
@@ -33,10 +41,7 @@ from tokstudio.core.corpus.readers.json_rows import (
     sample_of_json,
     sample_of_lines,
 )
-from tokstudio.core.corpus.readers.large_file import ContentFile, FileText
-from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream, encoding_of
-from tokstudio.core.corpus.readers.text_store import Budget, TextStore
 from tokstudio.core.text.encodings import LFS_POINTER, SAMPLE, no_text, with_byte_order
 
 _HEAD_OF_ROWS = 1 << 20  # bytes of rows to look at

@@ -18,10 +18,10 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import look
 from tokstudio.core.corpus.readers.files import plain_errors
 from tokstudio.core.corpus.readers.kinds import COLUMNAR, DATA, JSON, kind_of, suffix_of
-from tokstudio.core.corpus.readers.reading import Reading
 from tokstudio.core.corpus.readers.streams import OpenText
 from tokstudio.core.text.encodings import LFS_POINTER
 from tokstudio.core.text.utf8 import AnyPath

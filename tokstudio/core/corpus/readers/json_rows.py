@@ -18,10 +18,8 @@ from tokstudio.core.base.json_depth import is_too_deep
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.corpus.readers.collect import NO_VALUE, Collector
-from tokstudio.core.corpus.readers.columns import text_of_row, texts_of, type_of
 from tokstudio.core.corpus.readers.compression import Stream
-from tokstudio.core.corpus.readers.contents import Column
-from tokstudio.core.corpus.readers.reading import TEXT_FIELDS
+from tokstudio.core.corpus.readers.contents import TEXT_FIELDS, Column, text_of_row, texts_of, type_of
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
 from tokstudio.core.text.utf8 import to_utf8
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 
 if TYPE_CHECKING:
     from tokstudio.core.libraries.client import LibraryInput, Trial

@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 
 from tokstudio.core.base.errors import ConfigError, FormatError
-from tokstudio.core.pretokenization.covering import covering, leaves_gaps
 from tokstudio.core.pretokenization.custom_regex import covered
-from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, splitter
+from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, covering, leaves_gaps, splitter
 
 # The library's regular expressions are Oniguruma's. It takes `{1,3}+` for a repeated group, others for a possessive
 # `{1,3}`; in the named patterns both split alike without the plus sign.

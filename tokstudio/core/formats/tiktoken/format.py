@@ -35,7 +35,7 @@ from tokstudio.core.formats.common.vocabulary import IS_EMPTY, empty_remarks, re
 from tokstudio.core.formats.tiktoken import writer
 from tokstudio.core.formats.tiktoken.sets import portable
 from tokstudio.core.formats.tiktoken.tekken import MARK, read_tekken_work
-from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import BYTES, NEVER_IN_TEXT, Alphabet, missing_byte
 from tokstudio.core.pretokenization.patterns import NAMES, splitter
 from tokstudio.core.text.utf8 import has_surrogates

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.gui.session.preferences import Preferences
 
 _MOST = 50

@@ -22,8 +22,7 @@ from PySide6.QtWidgets import (
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import look_work
-from tokstudio.core.corpus.readers.contents import Contents
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Contents, Reading
 from tokstudio.gui.dialogs.corpus_import.filters import Filters
 from tokstudio.gui.dialogs.corpus_import.parts import (
     FirstTexts,

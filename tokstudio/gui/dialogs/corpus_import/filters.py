@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import LimitField
 from tokstudio.gui.widgets.layouts import column

@@ -13,8 +13,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.open_sources import look_work
 from tokstudio.core.corpus.readers import kinds
-from tokstudio.core.corpus.readers.contents import TEXT, Column, Contents
-from tokstudio.core.corpus.readers.reading import Reading
+from tokstudio.core.corpus.readers.contents import TEXT, Column, Contents, Reading
 from tokstudio.core.corpus.source import Source
 
 _NO_VALUES = ("bytes", "binary", "mixed", "<")  # in the kinds of columns that do not divide; "<" as in "map<"

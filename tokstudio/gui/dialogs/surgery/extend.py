@@ -16,8 +16,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TieBreak, TrainingConfig
-from tokstudio.core.model.forbidden import Forbidden
+from tokstudio.core.model.config import Forbidden, TieBreak, TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
 from tokstudio.core.surgery.reserved import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

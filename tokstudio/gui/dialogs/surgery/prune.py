@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.text.scripts import SCRIPTS
-from tokstudio.core.tokenizer.changeable import check_changeable
+from tokstudio.core.text.languages import SCRIPTS
+from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.gui.dialogs.surgery.parts import SurgeryDialog, check_fields
 from tokstudio.gui.dialogs.surgery.works import ChangedTokenizer, Effect, PruneChoice, PruneWork, check_size
 from tokstudio.gui.session.session import Session

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QHeader
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.model.file_settings import ROLES
-from tokstudio.core.tokenizer.changeable import check_changeable
+from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.gui.dialogs.surgery.parts import FieldError, NothingYet, SurgeryDialog
 from tokstudio.gui.dialogs.surgery.special_rows import ID, KIND, ROLE, TOKEN, SpecialsModel, wrong_cells
 from tokstudio.gui.dialogs.surgery.works import (

@@ -7,7 +7,7 @@ import numpy as np
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QAction
 
-from tokstudio.core.training.source_curves import SourceCurves
+from tokstudio.core.training.curves import SourceCurves
 from tokstudio.gui.panes.compression.legend import LegendEntry
 from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.library_training import lines
+from tokstudio.core.library_training import train
 from tokstudio.core.library_training.config import LibraryAlgorithm
 from tokstudio.core.model.config import Algorithm
 from tokstudio.core.training.superbpe import check_corpus
@@ -62,7 +62,7 @@ def _why_not(settings: Settings, corpus: Corpus) -> str:
     """Why an algorithm whose fields do not tell cannot train on the corpus; "" if it can."""
     try:
         if settings.by_library:
-            lines.check_corpus(corpus)
+            train.check_corpus(corpus)
         elif settings.problem is None:
             check_corpus(corpus, settings.config())
     except ConfigError as error:

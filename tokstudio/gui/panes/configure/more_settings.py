@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QWidget
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.held_out_split import in_use, refuse_counts
+from tokstudio.core.corpus.sampling import in_use, refuse_counts
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.model.config import SpecialPlacement, TieBreak
 from tokstudio.gui.state.training_settings import RULES, RULES_HELP, TIE_RULES, Documents, Settings

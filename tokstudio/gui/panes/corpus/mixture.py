@@ -15,7 +15,7 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import main_script_work
 from tokstudio.core.guide.glossary import explained
-from tokstudio.core.training.source_curves import SourceCurves
+from tokstudio.core.training.curves import SourceCurves
 from tokstudio.gui.panes.corpus.weight_row import WeightRow
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session

@@ -12,7 +12,7 @@ import numpy as np
 from tokstudio.core.analysis.concordance import Concordance, Hit
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.locate import known_line, row_of
+from tokstudio.core.corpus.source import known_line, row_of
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.token_text.bidi import direction
 from tokstudio.gui.token_text.pieces import beginning, ending, hexadecimal
