@@ -158,8 +158,7 @@ def main() -> None:
     from PySide6.QtGui import QFont, QFontDatabase
 
     from tokstudio.core.base.progress import finish
-    from tokstudio.core.guide.one_file import one_file
-    from tokstudio.core.guide.pages import read_pages
+    from tokstudio.core.guide.pages import one_file, read_pages
     from tokstudio.core.warm_up import prepare_work
     from tokstudio.gui.app.app import make_application
 

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from tokstudio.core.project import load_project as load_project
     from tokstudio.core.project import save_project as save_project
     from tokstudio.core.surgery.join import join as join
+    from tokstudio.core.surgery.prune import Pruned as Pruned
     from tokstudio.core.surgery.prune import prune as prune
-    from tokstudio.core.surgery.pruned import Pruned as Pruned
     from tokstudio.core.surgery.renumber import order_as_in as order_as_in
     from tokstudio.core.surgery.renumber import order_by_rank as order_by_rank
     from tokstudio.core.surgery.renumber import order_by_use as order_by_use
     from tokstudio.core.surgery.renumber import renumber as renumber
-    from tokstudio.core.surgery.reserved import fill_reserved as fill_reserved
     from tokstudio.core.surgery.specials import add_specials as add_specials
+    from tokstudio.core.surgery.specials import fill_reserved as fill_reserved
     from tokstudio.core.surgery.specials import replace_specials as replace_specials
     from tokstudio.core.surgery.specials import set_roles as set_roles
     from tokstudio.core.surgery.verify import verify as verify
@@ -76,13 +76,13 @@ _MODULES = {
     "count_shard": "pretokenization.count_words",
     "Tokenizer": "tokenizer.tokenizer",
     "prune": "surgery.prune",
-    "Pruned": "surgery.pruned",
+    "Pruned": "surgery.prune",
     "join": "surgery.join",
     "renumber": "surgery.renumber",
     "order_by_rank": "surgery.renumber",
     "order_by_use": "surgery.renumber",
     "order_as_in": "surgery.renumber",
-    "fill_reserved": "surgery.reserved",
+    "fill_reserved": "surgery.specials",
     "replace_specials": "surgery.specials",
     "set_roles": "surgery.specials",
     "add_specials": "surgery.specials",

@@ -10,10 +10,9 @@ from _common import machine, parser, record, texts
 from tokstudio import Corpus
 from tokstudio.core.base.progress import finish
 from tokstudio.core.teaching.check import Checker, CheckSettings
+from tokstudio.core.teaching.exercise import SPECIAL_TOKENS, TEXT
 from tokstudio.core.teaching.hypotheses import hypotheses
-from tokstudio.core.teaching.naive import NaiveTrainer, Words
-from tokstudio.core.teaching.own_text import SPECIAL_TOKENS, TEXT
-from tokstudio.core.teaching.recipe import Recipe, count_words_work
+from tokstudio.core.teaching.naive import NaiveTrainer, Recipe, Words, count_words_work
 
 _MERGES = 744
 _LISTS = {

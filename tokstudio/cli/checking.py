@@ -14,7 +14,7 @@ from tokstudio.cli.reading import read_corpus_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import printable
 from tokstudio.core.teaching.check import Checker, CheckSettings
-from tokstudio.core.teaching.outcome import Outcome, outcome_work, paths_of, sentences, table, texts
+from tokstudio.core.teaching.exercise import Outcome, outcome_work, paths_of, sentences, table, texts
 
 
 def check(arguments: argparse.Namespace, console: Console) -> int:

@@ -26,9 +26,8 @@ from tokstudio.core.comparison.comparison import Comparison, compare_work
 from tokstudio.core.comparison.counts import AnyTokenizer
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.parallel_set import open_parallel_work
-from tokstudio.core.comparison.report.facts import origin_work
-from tokstudio.core.comparison.report.report import report_work
-from tokstudio.core.comparison.written import plain_text
+from tokstudio.core.comparison.report.report import origin_work, report_work
+from tokstudio.core.comparison.table import plain_text
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats import Loaded
 from tokstudio.core.text.languages import language_name

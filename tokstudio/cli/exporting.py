@@ -24,7 +24,7 @@ from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.corpus.readers.folders import read_folder_work
 from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, tokenizer_files, try_places_work
 from tokstudio.core.formats.common.beside import files_beside
-from tokstudio.core.formats.common.renumbering import closed_gaps
+from tokstudio.core.formats.common.proof import closed_gaps
 from tokstudio.core.formats.report import described
 from tokstudio.core.surgery.verify import verify_all_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

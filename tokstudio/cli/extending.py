@@ -12,7 +12,7 @@ from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.surgery.reserved import check_reserved, fill_reserved
+from tokstudio.core.surgery.specials import check_reserved, fill_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.core.analysis.test_encoding_steps import POEM, runs_of_ab, stepped, tokenizers, trained, words_as_they_are
 from tests.core.reference import replace
 from tests.core.texts import document, documents, patient, settings_of_runs
-from tokstudio.core.analysis.encoding_rounds import Rounds
+from tokstudio.core.analysis.encoding_steps import Rounds
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig

@@ -11,7 +11,7 @@ import pytest
 import sentencepiece
 
 from tokstudio import load
-from tokstudio.core.analysis import library_concordance as library_places
+from tokstudio.core.analysis import concordance as library_places
 from tokstudio.core.analysis import token_counts as usage
 from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.token_counts import count_uses_work
@@ -78,8 +78,8 @@ def test_in_word_counts_each_word_is_encoded_separately(tokenizer):
 
 
 def test_spans_of_a_long_text_have_the_occurrences_of_the_whole(tokenizer, monkeypatch):
-    monkeypatch.setattr(library_places, "_PIECE", 100)
-    monkeypatch.setattr(library_places, "_MARGIN", 60)
+    monkeypatch.setattr(library_places, "_LIBRARY_PIECE", 100)
+    monkeypatch.setattr(library_places, "_LIBRARY_MARGIN", 60)
     text = POEM * 3 + "12 " * 99 + f"{STRANGE} and\n  {STRANGE}{STRANGE}\n" * 20 + "the shells " * 40
     corpus = Corpus.from_texts([text, f"sea {STRANGE}"])
     uses = finish(count_uses_work(tokenizer, corpus))

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.core.project.test_picky import TEXT, config_of
 from tests.core.texts import patient
 from tokstudio import Corpus, Tokenizer, TrainingConfig, train
-from tokstudio.core.analysis.encoding_rounds import Rounds
-from tokstudio.core.analysis.encoding_steps import Steps, steps_work
+from tokstudio.core.analysis.encoding_steps import Rounds, Steps, steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
 

@@ -18,11 +18,8 @@ import pytest
 from tokstudio import ByteTokenizer, Comparison, Corpus, Tokenizer, WordTokenizer, __version__, compare, save, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
-from tokstudio.core.comparison.report.facts import origin_work
-from tokstudio.core.comparison.report.markup import escaped, tag
-from tokstudio.core.comparison.report.report import report_work
-from tokstudio.core.comparison.report.style import SHADES, STYLE, shade
-from tokstudio.core.comparison.report.svg import SizeCurve, drawing
+from tokstudio.core.comparison.report.markup import SHADES, STYLE, escaped, shade, tag
+from tokstudio.core.comparison.report.report import SizeCurve, drawing, origin_work, report_work
 from tokstudio.core.formats import load_work
 from tokstudio.core.model.config import TrainingConfig
 

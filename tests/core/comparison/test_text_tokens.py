@@ -10,7 +10,7 @@ import pytest
 
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, load, save, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.comparison.text_tokens import text_tokens_work
+from tokstudio.core.comparison.alignment import text_tokens_work
 
 TEXTS = ["the cat sat on the mat, ", "the rat <s> sat. ", "ein Satz für sich"]
 TRAINED = Corpus.from_texts(["the cat sat on the mat, then the rat sat. " * 20])

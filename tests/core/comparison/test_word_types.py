@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tokstudio.core.base.progress import finish
-from tokstudio.core.comparison.word_types import NO_WORDS, word_types_work
+from tokstudio.core.comparison.texts import NO_WORDS, word_types_work
 from tokstudio.core.corpus.source import Source
 
 

@@ -29,8 +29,7 @@ from tokstudio import (
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.identity import hash_work
-from tokstudio.core.comparison.table import SIGNS, Below, FigureTable, number_text
-from tokstudio.core.comparison.written import plain_text
+from tokstudio.core.comparison.table import SIGNS, Below, FigureTable, number_text, plain_text
 from tokstudio.core.formats.report import versions
 from tokstudio.core.model.config import TrainingConfig
 

@@ -32,8 +32,8 @@ from tests.times import TIMES
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.formats import load, save
 from tokstudio.core.formats.classic import Classic
-from tokstudio.core.formats.common import json_reader
-from tokstudio.core.formats.common import line_reader as lines
+from tokstudio.core.formats.common import text_readers
+from tokstudio.core.formats.common import text_readers as lines
 from tokstudio.core.formats.huggingface.format import HuggingFace
 from tokstudio.core.libraries import client
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -365,7 +365,7 @@ def test_values_cut_by_the_reader_s_window_stay_whole(tmp_path, monkeypatch):
     whole = {name: content(name, 12) for name in ("tokenizer.json", "merges.json", "vocabulary.json")}
     expected = trained("banana bandana", 12)
     for size in (1, 2, 3, 7, 50):
-        monkeypatch.setattr(json_reader, "_CHUNK", size)
+        monkeypatch.setattr(text_readers, "_CHUNK", size)
         for name, data in whole.items():
             folder = tmp_path / f"{name} {size}"
             folder.mkdir()
@@ -396,7 +396,7 @@ def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, m
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "merges.json"])
 def test_a_value_of_many_parts_takes_bounded_memory(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(json_reader, "_LARGEST_VALUE", 1 << 17)
+    monkeypatch.setattr(text_readers, "_LARGEST_VALUE", 1 << 17)
     path = tmp_path / name
     path.write_bytes(b'{"x": [[' + b"[]," * 1_000_000)
     tracemalloc.start()

@@ -14,7 +14,7 @@ from tokstudio import Corpus, load, save, train
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import fit
-from tokstudio.core.formats.near_form import difference_work, near_form
+from tokstudio.core.formats.writers import difference_work, near_form
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 
 # " the" is a word, and the beginning of others that are not one token each.

@@ -14,7 +14,7 @@ from tests.core.formats.sentencepiece.test_reader import trained_model
 from tests.core.formats.trained import TEXT, everything, settings_of
 from tokstudio import FormatError, load, save
 from tokstudio.core.formats import FORMATS, fit
-from tokstudio.core.formats.passthrough import Copy
+from tokstudio.core.formats.writers import Copy
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ import pytest
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.guide import pages as pages_module
-from tokstudio.core.guide.glossary import read_words
-from tokstudio.core.guide.markdown import plain_text, slug, to_html
+from tokstudio.core.guide.glossary import plain_text, read_words, slug, to_html
 from tokstudio.core.guide.pages import Page, read_pages, search
 
 PAGES = read_pages()

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import tokstudio
 from tokstudio.core.guide.glossary import read_words
-from tokstudio.core.guide.one_file import one_file
-from tokstudio.core.guide.pages import Page, read_pages
+from tokstudio.core.guide.pages import Page, one_file, read_pages
 
 FILE = Path(tokstudio.__file__).parent.parent / "docs" / "guide.html"
 

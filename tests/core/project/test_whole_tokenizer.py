@@ -14,7 +14,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project import keep_changed_work, reopen_tokenizer_work
-from tokstudio.core.project.json_values import from_json, to_json
+from tokstudio.core.project.schema import from_json, to_json
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.surgery.prune import prune
 from tokstudio.core.surgery.renumber import renumber

@@ -21,10 +21,9 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.model.config import TIE_BREAKS
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.core.teaching.check import Checker, CheckSettings
+from tokstudio.core.teaching.exercise import SPECIAL_TOKENS, TEXT, VOCABULARY_SIZE
 from tokstudio.core.teaching.hypotheses import hypotheses
-from tokstudio.core.teaching.naive import NaiveTrainer, Words
-from tokstudio.core.teaching.own_text import SPECIAL_TOKENS, TEXT, VOCABULARY_SIZE
-from tokstudio.core.teaching.recipe import Recipe, count_words_work
+from tokstudio.core.teaching.naive import NaiveTrainer, Recipe, Words, count_words_work
 from tokstudio.core.teaching.submissions import Submission
 from tokstudio.core.text.byte_level import to_characters
 
@@ -223,7 +222,7 @@ def test_characters_that_are_fewer_than_bytes_explain_a_longer_list_with_another
     ],
 )
 def test_what_a_mistake_makes_of_a_persons_expression_raises_nothing_and_ends(monkeypatch, pattern, specials):
-    monkeypatch.setattr("tokstudio.core.teaching.recipe._SECONDS", 0.2)
+    monkeypatch.setattr("tokstudio.core.teaching.naive._SECONDS", 0.2)
     text = "the cat sat " * 30 + "a" * 40 + "é 12 " + "b" * 40 + "é "
     checker = Checker(Corpus.from_texts([text]), CheckSettings(pattern=pattern, special_tokens=specials))
     right = finish(checker.expected_work(10))

@@ -12,8 +12,7 @@ from tests.core.teaching.test_check import EVERY, naive
 from tokstudio import ConfigError, Corpus, FormatError, cli
 from tokstudio.core.base.progress import finish
 from tokstudio.core.teaching.check import Checker, CheckSettings
-from tokstudio.core.teaching.exercise import OWN_SETTINGS, make_exercise_work
-from tokstudio.core.teaching.own_text import TEXT
+from tokstudio.core.teaching.exercise import OWN_SETTINGS, TEXT, make_exercise_work
 from tokstudio.core.teaching.submissions import read_submission
 
 

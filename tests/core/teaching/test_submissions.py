@@ -25,7 +25,7 @@ from tokstudio import Corpus, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.teaching import submissions as module
 from tokstudio.core.teaching.check import Checker, CheckSettings
-from tokstudio.core.teaching.own_text import SPECIAL_TOKENS, TEXT
+from tokstudio.core.teaching.exercise import SPECIAL_TOKENS, TEXT
 from tokstudio.core.teaching.submissions import read_merges, read_submission, submissions
 from tokstudio.core.text.byte_level import to_characters as mapped
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.texts import patient
-from tokstudio.core.analysis.compression import measure_work
+from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus

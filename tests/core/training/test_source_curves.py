@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
-from tokstudio.core.analysis.compression import measure_work
+from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source

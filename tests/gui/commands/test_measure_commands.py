@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tests.gui.person import PATIENCE, at_the_window, trained
-from tokstudio.core.comparison.text_tokens import TextTokens
+from tokstudio.core.comparison.alignment import TextTokens
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 

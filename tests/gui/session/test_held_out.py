@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton
 
 from tests.gui.person import PATIENCE
-from tokstudio.core.analysis.compression import measure_work
+from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.corpus.sampling import hold_out_work

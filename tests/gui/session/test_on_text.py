@@ -7,7 +7,7 @@ import pytest
 
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio.core.base.progress import finish
-from tokstudio.core.comparison.text_tokens import TextTokens, text_tokens_work
+from tokstudio.core.comparison.alignment import TextTokens, text_tokens_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.session import held_out
 from tokstudio.gui.session.training import Settings
@@ -17,15 +17,15 @@ from tokstudio.gui.state.measured_texts import ChosenText
 @pytest.fixture
 def encoded(monkeypatch):
     """The numbers of merges of the tokenizers that encoded a text, one for each time."""
-    from tokstudio.core.comparison import text_tokens
+    from tokstudio.core.comparison import alignment
 
-    found, count = [], text_tokens.count_uses_work
+    found, count = [], alignment.count_uses_work
 
     def counted(tokenizer, *arguments, **settings):
         found.append(len(tokenizer.merges))
         return (yield from count(tokenizer, *arguments, **settings))
 
-    monkeypatch.setattr(text_tokens, "count_uses_work", counted)
+    monkeypatch.setattr(alignment, "count_uses_work", counted)
     return found
 
 

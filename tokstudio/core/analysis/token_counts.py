@@ -6,8 +6,8 @@ For a trained run, `Run.uses` gives the same from the merges, without encoding.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, groups
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NONE, splitter
 from tokstudio.core.pretokenization.preparation import Preparation, prepare_work
-from tokstudio.core.pretokenization.special_tokens import SpecialFinders
+from tokstudio.core.pretokenization.special_tokens import SpecialFinder, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -168,3 +169,43 @@ def _as_text(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> tuple[NDArray[
     """Documents with U+FFFD for invalid UTF-8, as in training."""
     texts = [part.tobytes().decode("utf-8", "replace").encode() for part in np.split(data, ends[:-1])]
     return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([len(text) for text in texts], dtype=np.int64)
+
+
+# --- Measures how well a tokenizer compresses held-out text -----------------------------------------------------------
+
+_COMPRESSION_PHASE = "measuring held-out text"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The bytes and tokens of an encoded text; special tokens are cut out and not counted."""
+
+    bytes: int
+    tokens: int
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """The compression ratio; None where there is no text."""
+        return self.bytes / self.tokens if self.tokens else None
+
+
+def measure_work(tokenizer: Tokenizer, held_out: Sequence[Source], config: TrainingConfig) -> Work[Measured]:
+    """Encodes held-out text, document by document, with special tokens cut out as in training.
+
+    Raises:
+        ConfigError: It has a character that the training text lacks, and there is no unknown token.
+    """
+    finder = SpecialFinder(token.encode() for token in config.all_specials)
+    size = sum(len(source.data) for source in held_out)
+    text_bytes = tokens = 0
+    for source in held_out:
+        cutting = finder.cut_work(source.data, source.ends)
+        pieces = yield from part_of(cutting, _COMPRESSION_PHASE, min(size, text_bytes), 0, size)
+        for start, stop in zip(pieces.starts.tolist(), pieces.stops.tolist(), strict=True):
+            text = source.data[start:stop].tobytes()
+            if config.base == "characters":
+                text = text.decode("utf-8", "replace").encode()
+            tokens += len((yield from tokenizer.encode_work(text)))
+            text_bytes += len(text)
+            yield Progress(_COMPRESSION_PHASE, min(size, text_bytes), size)
+    return Measured(text_bytes, tokens)

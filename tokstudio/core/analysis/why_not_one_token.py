@@ -10,8 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.encoding_steps import Steps
-from tokstudio.core.analysis.step_pieces import State
+from tokstudio.core.analysis.encoding_steps import State, Steps
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several, shown
 

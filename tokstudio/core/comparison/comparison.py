@@ -39,10 +39,9 @@ from tokstudio.core.comparison.figures import (
     without_lines_of,
 )
 from tokstudio.core.comparison.identity import hash_work, vocabulary_size
-from tokstudio.core.comparison.table import Below, FigureTable
+from tokstudio.core.comparison.table import Below, FigureTable, csv_text, markdown, numbers
 from tokstudio.core.comparison.texts import ComparedText, text_work
 from tokstudio.core.comparison.vocabularies import Overlap, overlap_work
-from tokstudio.core.comparison.written import csv_text, markdown, numbers
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.report import versions
 from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8

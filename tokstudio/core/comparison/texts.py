@@ -1,21 +1,149 @@
-"""The texts that tokenizers are compared on, with what does not depend on a tokenizer: characters, lines, words."""
+"""The distinct words of a text, and how often each occurs.
+
+They are kept in arrays: the millions of objects of a dictionary would take ten times the memory, and Python would visit
+or move all of them at once from time to time, while no other thread could run.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tokstudio.core.base.arrays import grown
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.comparison.word_types import Units, WordTypes, word_types_work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.corpus.statistics import statistics_work
+from tokstudio.core.pretokenization.count_words import count_work
+from tokstudio.core.pretokenization.special_tokens import cut_sources_work
+from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.utf8 import Text
+
+Units = Literal["words", "characters", "syllables"]
+
+# Scripts that put no space between words, with the long vowel marks of Kana, which several scripts share; Tibetan,
+# whose tshegs end syllables; and the Ethiopic space.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Khmer}\p{Lao}\p{Myanmar}"
+_UNIT = rf"[{_UNSPACED}]|[\p{{Tibetan}}--[\u0f0b\u0f0c]]+|[^\s\u1361{_UNSPACED}\p{{Tibetan}}]+"
+_SPECIAL = rf"[\s\u1361{_UNSPACED}\p{{Tibetan}}]"  # a run without any of these is one word
+_GRAPHIC = bytes(range(0x21, 0x7F))
+_UNITS: tuple[Units, ...] = ("words", "characters", "syllables")  # of equal counts, the first
+_WORDS = 1 << 12
+
+
+class WordTypes:
+    """Distinct words, in the order of their first occurrence, and how often each occurs.
+
+    Attributes:
+        data: uint8, the words one after another.
+        ends: int64 [words], the end of each.
+        counts: int64 [words], the occurrences of each.
+    """
+
+    def __init__(self, data: NDArray[np.uint8], ends: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        self.data, self.ends, self.counts = data, ends, counts
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __iter__(self) -> Iterator[bytes]:
+        start = 0
+        for first in range(0, len(self), _WORDS):
+            ends = self.ends[first : first + _WORDS].tolist()
+            some, begin = self.data[start : ends[-1]].tobytes(), start
+            for end in ends:
+                yield some[start - begin : end - begin]
+                start = end
+
+    def total(self) -> int:
+        """The occurrences of all words."""
+        return int(self.counts.sum())
+
+    def most_common(self, number: int) -> list[bytes]:
+        """The words that occur most often; of equal counts, the first."""
+        chosen = np.argsort(-self.counts, kind="stable")[:number]
+        starts = np.append(np.zeros(1, np.int64), self.ends)[chosen].tolist()
+        return [self.data[begin:end].tobytes() for begin, end in zip(starts, self.ends[chosen].tolist(), strict=True)]
+
+
+NO_WORDS = WordTypes(np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def word_types_work(source: Source) -> Work[tuple[WordTypes, Units]]:
+    """The words of a source, and what most of them are."""
+    pieces, _ = yield from cut_sources_work([source], ())
+    counted = yield from count_work(pieces, CountedWith("whitespace"))
+    table, of_units, occurrences, start = WordTable(), Counter[Units](), np.zeros(_WORDS, np.int64), 0
+    for first in range(0, len(counted.ends), _WORDS):
+        yield Progress("counting words", first, len(counted.ends))
+        ends = counted.ends[first : first + _WORDS].tolist()
+        runs = [counted.data[begin:end].tobytes() for begin, end in zip([start, *ends[:-1]], ends, strict=True)]
+        start = ends[-1]
+        found = _words_of(runs, counted.counts[first : first + _WORDS].tolist(), of_units)
+        occurrences = _added(table, occurrences, found)
+    size = int(table.offsets[-1])
+    types = WordTypes(table.words[:size].copy(), table.offsets[1:].copy(), occurrences[: len(table)].copy())
+    return types, max(_UNITS, key=of_units.__getitem__)
+
+
+def _added(table: WordTable, occurrences: NDArray[np.int64], found: Counter[bytes]) -> NDArray[np.int64]:
+    """Adds words and their occurrences; returns the occurrences by number, in an array that may be longer."""
+    data = np.frombuffer(b"".join(found) + bytes(PADDING), np.uint8)
+    ends, counts = np.cumsum([len(word) for word in found], dtype=np.int64), np.array(list(found.values()), np.int64)
+    for first in range(0, len(ends), MOST_WORDS):
+        begin = int(ends[first - 1]) if first else 0
+        numbers = table.look_up(data, begin, ends[first : first + MOST_WORDS])
+        if len(table) > len(occurrences):
+            occurrences = grown(occurrences, 2 * len(table))
+        np.add.at(occurrences, numbers, counts[first : first + MOST_WORDS])
+    return occurrences
+
+
+def _words_of(runs: list[bytes], counts: list[int], of_units: Counter[Units]) -> Counter[bytes]:
+    """How often each word occurs in runs between white space."""
+    import regex
+
+    types = Counter[bytes]()
+    unit, special = regex.compile(_UNIT, regex.V1), regex.compile(_SPECIAL, regex.V1)
+    unspaced, tibetan = regex.compile(f"[{_UNSPACED}]"), regex.compile(r"\p{Tibetan}")
+    apart = regex.compile(r"[\s\u1361]+")
+    for raw, occurs in zip(runs, counts, strict=True):
+        raw = raw.strip(b" ")
+        if raw.translate(None, _GRAPHIC):
+            run = raw.decode("utf-8", "surrogateescape").strip()
+            if special.search(run):
+                for part in apart.split(run):
+                    for place, word in enumerate(unit.findall(part)):
+                        kind = _UNITS[1 if unspaced.match(word) else 2 if tibetan.match(word) else 0]
+                        coded = word.encode("utf-8", "surrogateescape")
+                        types[coded if place or kind != "words" else b" " + coded] += occurs
+                        of_units[kind] += occurs
+                continue
+            raw = run.encode("utf-8", "surrogateescape")
+        if raw:
+            types[b" " + raw] += occurs
+            of_units["words"] += occurs
+    return types
+
+
+def in_running_text(word: str) -> bytes:
+    """A word as it is encoded, with the space before it; without one in scripts that put none between words."""
+    import regex
+
+    unspaced = regex.match(rf"[{_UNSPACED}\p{{Tibetan}}]", word, regex.V1)
+    return (word if unspaced else f" {word}").encode()
+
+
+# --- Texts ------------------------------------------------------------------------------------------------------------
+# The texts that tokenizers are compared on, with what does not depend on a tokenizer: characters, lines, words.
 
 _PIECE = 1 << 20
 

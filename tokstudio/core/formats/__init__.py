@@ -24,18 +24,17 @@ from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.readers.files import network_address
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, Loaded, PatternNeeded, bytes_of_tokens
-from tokstudio.core.formats.common.json_reader import JsonReader
-from tokstudio.core.formats.common.line_reader import LineReader, open_file
-from tokstudio.core.formats.common.renumbering import renumbered
-from tokstudio.core.formats.gpt2.format import Gpt2
+from tokstudio.core.formats.common.proof import renumbered
+from tokstudio.core.formats.common.text_readers import JsonReader, LineReader, open_file
+from tokstudio.core.formats.gpt2 import Gpt2
 from tokstudio.core.formats.huggingface.converted import WordEndPair, WordPieceVocabulary
 from tokstudio.core.formats.huggingface.format import HuggingFace
-from tokstudio.core.formats.minbpe.format import Minbpe
-from tokstudio.core.formats.passthrough import writer_of
+from tokstudio.core.formats.minbpe import Minbpe
 from tokstudio.core.formats.report import ExportReport, WrittenFile, described
 from tokstudio.core.formats.sentencepiece.format import SentencePiece
 from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
 from tokstudio.core.formats.tiktoken.format import Tiktoken
+from tokstudio.core.formats.writers import writer_of
 from tokstudio.core.hub.names import name_in, name_of
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.encodings import WHY_NOT_POINTER

@@ -27,8 +27,8 @@ from tokstudio.core.formats.common.format import (
     gathered,
     named_specials,
 )
-from tokstudio.core.formats.common.json_reader import JsonReader
-from tokstudio.core.formats.common.merge_list import MergeList, id_problem
+from tokstudio.core.formats.common.text_readers import JsonReader
+from tokstudio.core.formats.common.vocabulary import MergeList, id_problem
 from tokstudio.core.model.alphabet import BYTES, Alphabet
 
 if TYPE_CHECKING:

@@ -1,15 +1,101 @@
-"""The glossary: the words of the window and of the guide, each explained once, for tool tips and for its page."""
+"""Markdown as HTML: the part of Markdown that the pages of the guide use.
+
+Headings, paragraphs, lists, tables, code, quotations, pictures on a line of their own; strong and emphasised words,
+code and links within a line. HTML is text like any other.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import html
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.resources import resource
-from tokstudio.core.guide.markdown import plain_text, slug
+
+#: Makes the HTML of a link, from its target and its words as HTML; or of a picture, from its file and its description.
+MakeLink: TypeAlias = Callable[[str, str], str]
+
+_HEADING = re.compile(r"(#{1,3}) (.*)")
+_PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
+_ITEM = re.compile(r"(?:[-*]|\d+\.) ")
+_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+_CODE = re.compile(r"`([^`]+)`")
+_STRONG = re.compile(r"\*\*(.+?)\*\*")
+_EMPHASIS = re.compile(r"\*(.+?)\*")
+_RULE = re.compile(r"\|[\s:|-]+\|")
+
+
+def to_html(text: str, link: MakeLink, picture: MakeLink) -> str:
+    """Gives the HTML of a page, without a head."""
+    blocks = re.split(r"\n\s*\n", text.strip())
+    return "\n".join(_block(block.strip("\n"), link, picture) for block in blocks if block.strip())
+
+
+def slug(title: str) -> str:
+    """The name of a title in a link: lower case, with a hyphen for everything between letters and digits."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def plain_text(text: str) -> str:
+    """The words of a page without marks, on one line: for searching."""
+    kept = (line for line in text.splitlines() if not _RULE.fullmatch(line.strip()) and not _PICTURE.match(line))
+    words = " ".join(re.sub(r"^(#{1,3}|>|[-*]|\d+\.) ", "", line) for line in kept)
+    words = _LINK.sub(r"\1", words).replace("**", "").replace("`", "")
+    return re.sub(r"\s+", " ", _EMPHASIS.sub(r"\1", words).replace("|", " ")).strip()
+
+
+def _block(block: str, link: MakeLink, picture: MakeLink) -> str:
+    lines = block.split("\n")
+    if found := _HEADING.fullmatch(block):
+        level, words = len(found[1]), found[2]
+        return f'<h{level}><a name="{slug(words)}"></a>{_inline(words, link)}</h{level}>'
+    if found := _PICTURE.fullmatch(block):
+        return f'<p class="picture">{picture(found[2], html.escape(found[1]))}</p>'
+    if block.startswith("```"):
+        return f"<pre>{html.escape(chr(10).join(lines[1:-1]))}</pre>"
+    if block.startswith("> "):
+        quoted = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
+        return f'<table class="try" width="100%"><tr><td>{to_html(quoted, link, picture)}</td></tr></table>'
+    if block.startswith("|"):
+        return _table(lines, link)
+    if _ITEM.match(block):
+        tag = "ol" if block[0].isdigit() else "ul"
+        items = re.split(r"\n(?=(?:[-*]|\d+\.) )", block)
+        made = "".join(f"<li>{_inline(_ITEM.sub('', item, count=1), link)}</li>" for item in items)
+        return f"<{tag}>{made}</{tag}>"
+    return f"<p>{_inline(block, link)}</p>"
+
+
+def _table(lines: list[str], link: MakeLink) -> str:
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
+    head = "".join(f"<th>{_inline(cell, link)}</th>" for cell in rows[0])
+    body = "".join(f"<tr>{''.join(f'<td>{_inline(cell, link)}</td>' for cell in row)}</tr>" for row in rows[2:])
+    return f'<table class="grid"><tr>{head}</tr>{body}</table>'
+
+
+def _inline(text: str, link: MakeLink) -> str:
+    # Code and links are set aside while the marks around words are read.
+    kept: list[str] = []
+
+    def keep(made: str) -> str:
+        kept.append(made)
+        return f"\x00{len(kept) - 1}\x00"
+
+    text = _CODE.sub(lambda found: keep(f"<code>{html.escape(found[1])}</code>"), text.replace("\x00", ""))
+    text = html.escape(text, quote=False)
+    text = _LINK.sub(lambda found: keep(link(html.unescape(found[2]), found[1])), text)
+    text = _EMPHASIS.sub(r"<i>\1</i>", _STRONG.sub(r"<b>\1</b>", text))
+    while "\x00" in text:  # code can stand in a link
+        text = re.sub("\x00(\\d+)\x00", lambda found: kept[int(found[1])], text)
+    return text.replace("\n", " ")
+
+
+# --- The glossary: the words of the window and of the guide, each explained once, for tool tips and for its page ------
 
 _FILE = "guide/glossary.md"
 

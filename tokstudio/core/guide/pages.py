@@ -1,8 +1,10 @@
-"""The pages of the guide, in their order: files of Markdown, and those made from the glossary and from the figures."""
+"""The pages of the guide: read, with the figures of Compare, searched, and written as one file, `docs/guide.html`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import base64
+import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +12,53 @@ from functools import cached_property
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.resources import resource
-from tokstudio.core.guide.figures import figures_text
-from tokstudio.core.guide.glossary import glossary_text
-from tokstudio.core.guide.markdown import plain_text, slug
+from tokstudio.core.comparison.figures import FIGURES, Figure
+from tokstudio.core.guide.glossary import glossary_text, plain_text, slug, to_html
+
+# --- The figures of Compare as text, made from what computes them, so that the guide and the window agree -------------
+
+#: What each figure says, by its name.
+_SAYS = {
+    "bytes_per_token": "How long a token is on average: how well a tokenizer compresses a text.",
+    "tokens": "How many tokens the text becomes, which is what a model is paid for.",
+    "characters_per_token": "How many letters, digits and signs a token has on average.",
+    "tokens_per_line": "How many tokens a line takes: for parallel texts, what the same content costs.",
+    "fertility": "Into how many tokens a word is cut on average. At 1, no word is cut.",
+    "words_split": "How many of the words in the text are cut into several tokens.",
+    "whole_words": "How many of the different words are one token. A word that occurs often counts once.",
+    "premium": "How many times more tokens a text takes than the same content in another language.",
+    "renyi": "Whether all tokens that occur are about equally frequent, where 1 means that they are. "
+    "Frequent tokens weigh more than rare ones.",
+    "renyi_whole": "Like Renyi efficiency, but tokens of the vocabulary that do not occur lower it.",
+    "shannon": "How hard it is to guess a token of the text if only the frequencies of tokens are known.",
+    "vocabulary_used": "How much of the vocabulary this text needs.",
+    "not_utf8": "How often a token is not text by itself, as it cuts a character.",
+    "begins_inside": "How often a token begins between two bytes of one character.",
+    "normalised_length": "How many tokens the text takes for each token of a tokenizer that you choose.",
+}
+#: The figures whose note warns of a wrong conclusion; others say how they are computed.
+_TRAPS = {
+    *("bytes_per_token", "tokens_per_line", "fertility", "premium", "renyi", "renyi_whole", "shannon"),
+    *("vocabulary_used", "whole_words"),
+}
+
+
+def figures_text() -> str:
+    """A section for each figure, as Markdown: its words, formula, unit, better values, note or trap, and source."""
+    return "\n\n".join(map(_section_of_figure, FIGURES.values()))
+
+
+def _section_of_figure(figure: Figure) -> str:
+    lines = [f"## {figure.title}", _SAYS[figure.name], f"Formula: `{figure.formula}`"]
+    better = figure.said_better or "Neither more nor less is better."
+    lines.append(f"Unit: {figure.unit}. {better}" if figure.unit else better)
+    lines += [f"*{'Trap' if figure.name in _TRAPS else 'Note'}:* {figure.note}"] if figure.note else []
+    lines += [f"Source: {figure.source}."] if figure.source else []
+    return "\n\n".join(lines)
+
+
+# --- Pages ------------------------------------------------------------------------------------------------------------
+# The pages of the guide, in their order: files of Markdown, and those made from the glossary and from the figures.
 
 FOLDER = "guide"
 _AROUND = 60  # characters before and after a word that was found
@@ -96,3 +142,76 @@ def _around(page: Page, phrase: str, word: str) -> str:
     first = text.find(" ", first) + 1 if first else 0
     last = text.rfind(" ", at, last) if last < len(text) else len(text)
     return f"{'… ' if first else ''}{text[first : max(last, at)]}{' …' if last < len(text) else ''}"
+
+
+# --- The whole guide as one page of HTML, without scripts and network, for reading and searching in a browser ---------
+
+_ADDRESSES = ("https:",)
+# Nothing is loaded from elsewhere, also if a page asked for it.
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+_STYLE = """
+:root { color-scheme: light dark; --text: #1B1F24; --muted: #5D6772; --page: #FFFFFF; --soft: #E8EFFD; --code: #F0F2F5;
+  --accent: #2563EB; --border: #DCE0E5 }
+@media (prefers-color-scheme: dark) { :root { --text: #E6EAEE; --muted: #9AA4AF; --page: #1D2126; --soft: #243349;
+  --code: #252A31; --accent: #6CA4FF; --border: #2E343B } }
+body { font: 16px/1.55 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 44em;
+  margin: 2em auto; padding: 0 1em }
+section { border-top: 1px solid var(--border); margin-top: 2.5em }
+a { color: var(--accent) }
+code, pre { background: var(--code); padding: 0 .2em }
+pre { padding: .6em; overflow-x: auto }
+table.try { background: var(--soft); border-radius: 6px; padding: 0 .8em }
+th { text-align: left; color: var(--muted) }
+img { max-width: min(100%, 30em); border: 1px solid var(--border); border-radius: 6px }
+"""
+
+
+def one_file(pages: Sequence[Page]) -> str:
+    """Gives the HTML: a list of contents, then all pages; links that act on the window are text.
+
+    Raises:
+        TokStudioError: A picture is missing.
+    """
+    contents = "".join(f'<li><a href="#{page.name}">{html.escape(page.title)}</a></li>' for page in pages)
+    parts = [_section(page) for page in pages]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>The guide of TokStudio</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>The guide of TokStudio</h1>\n<p>Bold words name what to press in the window.</p>\n"
+        f"<nav><ol>{contents}</ol></nav>\n" + "\n".join(parts) + "\n</body>\n</html>\n"
+    )
+
+
+def _section(page: Page) -> str:
+    # Titles of different pages can be the same, so each is named after its page as well.
+    body = to_html(page.text, _link, _picture).replace('<a name="', f'<a id="{page.name}-')
+    return f'<section id="{page.name}">\n{body}\n</section>'
+
+
+def _link(target: str, words: str) -> str:
+    kind, _, what = html.escape(target).partition(":")
+    if kind == "page":
+        return f'<a href="#{what.replace("#", "-")}">{words}</a>'
+    if kind == "glossary":
+        return f'<a href="#glossary-{what}">{words}</a>'
+    if target.startswith(_ADDRESSES):
+        return f'<a href="{html.escape(target)}" rel="noreferrer">{words}</a>'
+    return f"<b>{words}</b>"
+
+
+def _picture(file: str, description: str) -> str:
+    light, dark = (_data(name) for name in (file, file.replace(".png", "-dark.png")))
+    return (
+        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
+        f'<img src="{light}" alt="{description}"></picture>'
+    )
+
+
+def _data(name: str) -> str:
+    try:
+        held = resource(f"{FOLDER}/pictures/{name}").read_bytes()
+    except OSError as error:
+        raise TokStudioError(f"Could not read the picture {name} of the guide.") from error
+    return f"data:image/png;base64,{base64.b64encode(held).decode('ascii')}"

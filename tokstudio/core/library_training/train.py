@@ -23,7 +23,7 @@ from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, document_ends, entries, groups, in_text_order, texts_of
 from tokstudio.core.formats import FORMATS, Format, load_work
 from tokstudio.core.formats.common.beside import CONFIG
-from tokstudio.core.formats.huggingface.tokenizer_config import config_of_names
+from tokstudio.core.formats.huggingface.format import config_of_names
 from tokstudio.core.libraries.client import LibraryEnded, LibraryProcess
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

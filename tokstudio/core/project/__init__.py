@@ -14,10 +14,9 @@ from tokstudio.core.project.model import (
     TokenizerFile,
     trained_on_state,
 )
-from tokstudio.core.project.reader import open_work
+from tokstudio.core.project.reader import RestoredSource, keep_source_work, open_work, reopen_source_work
 from tokstudio.core.project.recorder import LeftBehind, Recorder, recoverable_work
 from tokstudio.core.project.schema import SUFFIX
-from tokstudio.core.project.sources import RestoredSource, keep_source_work, reopen_source_work
 from tokstudio.core.project.tokenizers import (
     keep_changed_work,
     keep_tokenizer_work,

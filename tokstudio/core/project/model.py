@@ -12,7 +12,7 @@ from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.run import Run
-from tokstudio.core.project.json_values import Json
+from tokstudio.core.project.schema import Json
 
 #: The state of a run or tokenizer that has the hashes of the texts that it was trained on.
 TRAINED_ON = "trained_on"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, scale_of
-from tokstudio.core.formats.common.merge_list import MergeList, first_repeated
+from tokstudio.core.formats.common.vocabulary import MergeList, first_repeated
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, REPLACED, RESULT, share_merged
@@ -30,11 +30,9 @@ from tokstudio.core.model.run import (
     TrainedOn,
     special_ids,
 )
-from tokstudio.core.project.checked_row import LARGEST, Row
-from tokstudio.core.project.database import version_of
-from tokstudio.core.project.parallel import with_texts
+from tokstudio.core.project.database import LARGEST, Row, version_of
 from tokstudio.core.project.schema import missing_columns
-from tokstudio.core.project.start import read_start
+from tokstudio.core.project.whole_tokenizer import read_start, with_texts
 from tokstudio.core.project.writer import REMOVALS
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start

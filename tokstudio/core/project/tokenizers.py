@@ -17,10 +17,9 @@ from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats import load_work
 from tokstudio.core.formats.common.beside import usual_name
-from tokstudio.core.project.json_values import from_json, to_json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectTokenizer, TokenizerFile
 from tokstudio.core.project.reader import open_work
-from tokstudio.core.project.schema import SUFFIX
+from tokstudio.core.project.schema import SUFFIX, from_json, to_json
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.project.writer import save_work
 from tokstudio.core.text.utf8 import AnyPath

@@ -1,10 +1,11 @@
-"""A tokenizer as JSON in a project, with all that decides its ids and where it is from."""
+"""Parts of a project that its reader and its writer share: a whole tokenizer, a start, readings, parallel texts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any, TypeVar, cast, get_args
 
@@ -12,13 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import FileSettings
+from tokstudio.core.model.run import Run
 from tokstudio.core.model.validation import check_vocabulary
 from tokstudio.core.pretokenization.preparation import SETS, Preparation
-from tokstudio.core.project.json_values import Json
+from tokstudio.core.project.database import LARGEST, Row
+from tokstudio.core.project.model import ProjectSource
+from tokstudio.core.project.schema import Json, to_json
 from tokstudio.core.tokenizer.origin import Change, Origin, from_the_first
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.from_tokenizer import start_of
+
+# --- A tokenizer as JSON in a project, with all that decides its ids and where it is from -----------------------------
 
 _T = TypeVar("_T")
 _MOST_BEFORE = 3  # tokenizers that are kept of those a tokenizer was made from, one of another: the last and the first
@@ -159,3 +168,102 @@ def _listed(given: dict[str, Json], name: str, kind: type[_T]) -> list[_T]:
 def _mapped(given: dict[str, Json], name: str, kind: type[_T]) -> dict[str, _T]:
     values = cast("dict[str, Json]", _of_type(given[name], dict))
     return {key: _of_type(value, kind) for key, value in values.items()}
+
+
+# --- The tokenizer that a run started from, as JSON in a project ------------------------------------------------------
+
+
+def start_to_json(run: Run) -> str | None:
+    """The tokenizer that a run started from; None where there is none."""
+    start = start_of(run)
+    return None if start is None else to_json(tokenizer_values(start))
+
+
+def read_start(row: Row) -> Tokenizer | None:
+    """The tokenizer that the run of a row started from; FormatError where it is none."""
+    if row.is_null("start"):
+        return None
+    try:
+        return tokenizer_of(row.json_object("start"))
+    except ConfigError as error:
+        raise row.fault("start", str(error).rstrip(".")) from error
+
+
+# --- How a source is read, as JSON in a project -----------------------------------------------------------------------
+
+_TEXTS = ("member", "value", "group")
+
+
+def reading_to_json(source: ProjectSource) -> str | None:
+    """How a source is read; None for plain text that is read whole."""
+    values: dict[str, object] = {
+        "reading": None if source.reading is None else source.reading.to_json(),
+        "member": source.member or None,
+        "value": source.value,
+        "group": source.group or None,
+        "rows": source.is_rows or None,
+    }
+    told = {name: value for name, value in values.items() if value is not None}
+    return to_json(told) if told else None
+
+
+def with_reading(source: ProjectSource, values: Mapping[str, Json]) -> ProjectSource:
+    """The source with what `reading_to_json` gave; ValueError where a value is unknown or has another type."""
+    reading, rows = values.get("reading"), values.get("rows", False)
+    if not values.keys() <= {*_TEXTS, "reading", "rows"} or not isinstance(rows, bool):
+        raise ValueError("it is not known")
+    texts = {name: values[name] for name in _TEXTS if name in values}
+    if not all(isinstance(text, str) and "\0" not in text for text in texts.values()):
+        raise ValueError("a name is not a text")
+    member, value, group = (texts.get(name) for name in _TEXTS)
+    try:
+        made = Reading.from_json(reading) if isinstance(reading, dict) else None
+    except ConfigError as error:
+        raise ValueError(str(error).removesuffix(".")) from error
+    if (reading is not None and made is None) or (rows and made is None):
+        raise ValueError("it is not known")
+    return replace(
+        source,
+        reading=made,
+        member=str(member or ""),
+        value=None if value is None else str(value),
+        group=str(group or ""),
+        is_rows=rows,
+    )
+
+
+# --- The parallel texts of a configuration in a project: its JSON has their names and sizes, a blob the texts ---------
+
+_Texts = tuple[tuple[str, str], ...]
+
+
+def config_to_json(config: TrainingConfig) -> str:
+    """A configuration, with the size of each parallel text in bytes instead of the text."""
+    sizes = [(name, len(text.encode())) for name, text in cast("_Texts", config.parallel)]
+    return to_json(asdict(replace(config, parallel=())) | {"parallel": sizes})
+
+
+def parallel_bytes(config: TrainingConfig) -> NDArray[np.uint8]:
+    """The parallel texts, one after another."""
+    texts = (text.encode() for _, text in cast("_Texts", config.parallel))
+    return np.frombuffer(b"".join(texts), np.uint8)
+
+
+def with_texts(row: Row, given: dict[str, Any], texts: bytes) -> dict[str, Any]:
+    """The values of a configuration, with texts in place of their sizes; FormatError where they do not fit."""
+    sizes: Json = given.get("parallel", [])
+    made: list[tuple[str, str]] = []
+    at = 0
+    for entry in sizes if isinstance(sizes, list) else [None]:
+        match entry:
+            case [str(name), int(size)] if not isinstance(size, bool) and 0 <= size <= LARGEST:
+                try:
+                    made.append((name, texts[at : at + size].decode()))
+                except UnicodeDecodeError:
+                    raise row.fault("parallel", "a text is not UTF-8") from None
+                at += size
+            case _:
+                raise row.fault("config", "the names and sizes of the parallel texts are missing")
+    if at != len(texts):
+        raise row.fault("parallel", "the texts do not have the sizes of the configuration")
+    return given | {"parallel": made}

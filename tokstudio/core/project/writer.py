@@ -20,7 +20,6 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.run import MergeBatch, Run
 from tokstudio.core.project.database import LARGEST_FILE, create, plain_errors
-from tokstudio.core.project.json_values import Json, to_json
 from tokstudio.core.project.model import (
     Project,
     ProjectRun,
@@ -29,10 +28,8 @@ from tokstudio.core.project.model import (
     mixture_state,
     trained_on_state,
 )
-from tokstudio.core.project.parallel import config_to_json, parallel_bytes
-from tokstudio.core.project.readings import reading_to_json
-from tokstudio.core.project.schema import ACTIVE
-from tokstudio.core.project.start import start_to_json
+from tokstudio.core.project.schema import ACTIVE, Json, to_json
+from tokstudio.core.project.whole_tokenizer import config_to_json, parallel_bytes, reading_to_json, start_to_json
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.training.from_tokenizer import start_of
 

@@ -9,6 +9,7 @@ after, if it stays, and the merges that stay are a subsequence of those before.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -18,10 +19,32 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.model.tokens import whole_number
-from tokstudio.core.surgery.pruned import Pruned, with_ids
 from tokstudio.core.text.languages import SCRIPTS, scripts_work
 from tokstudio.core.tokenizer.library_tokenizer import check_changeable
+from tokstudio.core.tokenizer.origin import Change, Origin
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+# --- A tokenizer with other ids, and which old id became which --------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Pruned:
+    """A tokenizer after tokens were removed or ids changed."""
+
+    tokenizer: Tokenizer
+    new_ids: NDArray[np.int32]  # [ids before], the new id of each; -1: removed, or not in use; read-only
+    # Ids before that were to be removed, but that a token which stays needs; ascending.
+    needed: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+
+
+def with_ids(
+    tokenizer: Tokenizer, new_ids: NDArray[np.int32], change: Change, needed: NDArray[np.int32] | None = None
+) -> Pruned:
+    """The tokenizer with the ids `new_ids[id]`, and where it is from; see `Tokenizer.renumbered`."""
+    origin = Origin(tokenizer, change, new_ids)
+    made = tokenizer.renumbered(new_ids).changed(origin=origin, checked=True)
+    return Pruned(made, origin.new_ids, np.empty(0, np.int32) if needed is None else needed)
+
 
 _REPORTED = 1 << 12
 

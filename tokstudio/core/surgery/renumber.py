@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.surgery.pruned import Pruned, with_ids
+from tokstudio.core.surgery.prune import Pruned, with_ids
 from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

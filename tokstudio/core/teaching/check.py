@@ -16,8 +16,7 @@ from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.model.config import TieBreak, TrainingConfig
 from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.teaching.hypotheses import TIES, Hypothesis, hypotheses
-from tokstudio.core.teaching.naive import NaiveTrainer, Pair, Words
-from tokstudio.core.teaching.recipe import Recipe, Ties, count_words_work
+from tokstudio.core.teaching.naive import NaiveTrainer, Pair, Recipe, Ties, Words, count_words_work
 from tokstudio.core.teaching.submissions import Merge, Submission
 from tokstudio.core.training.trainer import Trainer
 

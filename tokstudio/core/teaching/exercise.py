@@ -3,23 +3,173 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tokstudio.core.base.atomic_files import StagedFiles
-from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats import FORMATS
 from tokstudio.core.model.config import TieBreak
-from tokstudio.core.teaching.check import CheckSettings
-from tokstudio.core.teaching.own_text import SPECIAL_TOKENS, TEXT, VOCABULARY_SIZE
-from tokstudio.core.teaching.submissions import Merge
+from tokstudio.core.teaching.check import Check, Checker, CheckSettings
+from tokstudio.core.teaching.hypotheses import Hypothesis
+from tokstudio.core.teaching.submissions import Merge, read_submission, submissions
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import Trainer
+
+# --- The text of our own for exercises: every mistake that the checker knows shows on it ------------------------------
+
+#: 1 kB: accents, Han, CRLF, blank lines, digits of other scripts, adjacent special tokens, runs of one letter,
+#: underscores, capitals, white space of every kind, and one byte that is not UTF-8.
+TEXT = (
+    "  The tailor's tale\r\n\r\n"
+    "  In the old town there lived a tailor, and the tailor's name was Ānanda.\n"
+    "He sewed  the coats of the town; he sewed them by the light of one lamp.\n\n\n"
+    "“A coat,” he said, “is a story: naïve, très précis, and übermütig.”<|endoftext|><|endoftext|>"
+    "裁缝说：一针一线，一针一线。裁缝的灯亮着，灯亮着。<|endoftext|>"
+    "仕立屋は言った。一針、また一針。ランプの灯り、ランプの灯り。\n"
+    "Ha<|endoftext|>ha<|endoftext|>ha<|endoftext|>ha<|endoftext|>ha!<|endoftext|><|endoftext|>\n"
+    "def __sew__(the_cloth, __the_lamp__=None):\n"
+    "    stitch_count = 1024  +  2048\n"
+    "    return the_cloth_and_the_lamp if the_lamp else stitch_count\n\t\n"
+    "<|endoftext|> "
+    "aaaaaaa bbbbbb aaaaaaaa zzzz ZZZZ aaaaaaa — hmmmmm, brrrrr! ...... !!!!!! ?!?!\r\n"
+    "Room ٣٤٥ costs १२३४ and ௧௨௩; room 345 (34 m², 12 m²) costs 1234 and 5678.\r\n"
+    "endoftext| is the end of text, and the <end> of the text | the end.\n"
+    "THE TAILOR SLEEPS. the tailor sleeps. The Tailor Sleeps.\n"
+    "He'll sew it, she'd wear it, they've seen it, we're late, I'm cold, don't.  \n"
+).encode() + b"caf\xe9 caf\xe9 caf\xe9t\xe9 caf\xe9t\xe9\n\n"
+SPECIAL_TOKENS = ("<|endoftext|>",)
+VOCABULARY_SIZE = 256 + 1 + 200
+
+
+# --- What was found in a submission, as sentences for a student, as a row for a teacher, and as CSV -------------------
+
+_RISKY = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute a cell that begins so
+
+
+class Outcome(NamedTuple):
+    """What was found in a submission; `check` is None for one that cannot be read."""
+
+    name: str
+    check: Check | None
+    remarks: Sequence[str] = ()
+    error: str = ""
+
+    @property
+    def identical(self) -> bool:
+        """Whether it was read, and is right."""
+        return self.check is not None and self.check.identical
+
+
+def paths_of(given: Iterable[Path]) -> Iterator[Path]:
+    """Every submission in files and folders; a path that has none stays, as reading it says why."""
+    for path in given:
+        try:
+            yield from submissions(path)
+        except FormatError:
+            yield path
+
+
+def outcome_work(path: Path, checker: Checker) -> Work[Outcome]:
+    """Reads and checks a submission; one that cannot be read is an outcome too."""
+    yield Progress("reading")
+    name = path.name or path.absolute().name
+    try:
+        submission = read_submission(path)
+    except FormatError as error:
+        return Outcome(name, None, error=str(error))
+    check = yield from checker.check_submission_work(submission)
+    return Outcome(name, check, submission.remarks)
+
+
+def sentences(outcome: Outcome) -> Iterator[str]:
+    """What differs first, both counts, and what to look at."""
+    found = outcome.check
+    if found is None:
+        yield outcome.error
+        return
+    difference = found.difference
+    if difference is None:
+        yield f"{outcome.name}: identical, {several(found.merges, 'merge')}."
+        return
+    merges = f"{several(found.merges, 'merge')}, {found.expected:,} expected"
+    yield f"{outcome.name}: {merges}; merge {difference.place:,} differs."
+    theirs, ours = difference.counts
+    yield f"  Theirs: {_pair(difference.theirs, theirs)}"
+    tied = f" {difference.tied:,} pairs have this count." if difference.tied > 1 else ""
+    yield f"  Right:  {_pair(difference.ours, ours)}{tied if difference.ours is not None else ''}"
+    yield from (f"  {remark}" for remark in outcome.remarks)
+    for number, cause in enumerate(found.causes):
+        yield f"  {'Or' if number else 'Cause'}: {' '.join(mistake.meaning for mistake in cause)} ({_keys(cause)})"
+        yield from (f"    {advice}" for advice in dict.fromkeys(mistake.advice for mistake in cause))
+    if not found.causes:
+        yield "  No known mistake, and no two of them together, gives the whole list."
+
+
+def texts(merge: Merge | None) -> list[str] | None:
+    """A pair as text; bytes that are not UTF-8 are written as hexadecimal escapes."""
+    return None if merge is None else [part.decode("utf-8", "backslashreplace") for part in merge]
+
+
+def _pair(merge: Merge | None, count: int) -> str:
+    if merge is None:
+        return "the list has ended."
+    left, right = (shown(text) for text in texts(merge) or ())
+    return f"{left} and {right}, which stand side by side {several(count, 'time')}."
+
+
+def _keys(cause: Sequence[Hypothesis]) -> str:
+    return " + ".join(mistake.key for mistake in cause)
+
+
+def causes_text(outcome: Outcome) -> str:
+    """The keys of its causes on one line; the error of one that cannot be read."""
+    found = outcome.check
+    if found is None:
+        return outcome.error.removeprefix(f"{printable(outcome.name)}: ")
+    if found.identical:
+        return ""
+    return " or ".join(map(_keys, found.causes)) or "no known cause"
+
+
+def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """A row for each submission: its name, what was found, and the causes."""
+    wide = max(len(printable(outcome.name)) for outcome in outcomes)
+    for outcome in outcomes:
+        found, told = outcome.check, causes_text(outcome)
+        if found is not None:
+            differs = f"differs at merge {found.difference.place:,}: {told}" if found.difference else ""
+            told = differs or f"identical, {several(found.merges, 'merge')}"
+        yield f"{printable(outcome.name):{wide}}  {told}"
+    right = sum(outcome.identical for outcome in outcomes)
+    yield f"{right:,} of {len(outcomes):,} submissions are identical to the right merges."
+
+
+def to_csv(outcomes: Iterable[Outcome]) -> str:
+    """A table with a row for each submission. A cell that a spreadsheet would compute begins with an apostrophe."""
+    file = io.StringIO()
+    write = csv.writer(file, lineterminator="\r\n").writerow
+    write(("name", "identical", "merges", "expected", "first_difference", "causes", "error"))
+    for outcome in outcomes:
+        name, found = printable(outcome.name), outcome.check
+        name = f"'{name}" if name.startswith(_RISKY) else name
+        if found is None:
+            write((name, "no", "", "", "", "", printable(outcome.error)))
+        else:
+            place = found.difference.place if found.difference else ""
+            identical = "yes" if found.identical else "no"
+            write((name, identical, found.merges, found.expected, place, causes_text(outcome), ""))
+    return file.getvalue()
+
 
 OWN_SETTINGS = CheckSettings(vocabulary_size=VOCABULARY_SIZE, special_tokens=SPECIAL_TOKENS)
 TEXT_NAME, EXPECTED = "corpus.txt", "expected"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tokstudio.core.model.config import TieBreak
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
-from tokstudio.core.teaching.recipe import Recipe, Ties
+from tokstudio.core.teaching.naive import Recipe, Ties
 
 _AT_SPACES = (
     r"[^ ]+", r" ?[^ ]+", r"\S+|\s+", r" ?\S+", r" +|[^ ]+", r"\s?\S+", r"\s*\S+", r"\S+\s*",

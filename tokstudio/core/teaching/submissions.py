@@ -9,17 +9,293 @@ whose instructions are read and not carried out. `shapes` and `lines` read rows,
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import ast
+import json
 import os
+import pickletools
 import re
+import reprlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import several, shown
-from tokstudio.core.teaching.shapes import rows_in
-from tokstudio.core.teaching.spellings import Merge, merges_in
+from tokstudio.core.teaching.spellings import Merge, Part, Row, check_number, merges_in, rows_of_lines
 from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
+
+# --- Reads pickles of plain lists, tuples, dictionaries, strings, bytes and numbers without loading them --------------
+# A pickle is a program. `pickletools` lists its instructions; those that make plain values are followed here, and a
+# pickle with any other is refused, with what it would have done.
+
+_MOST = 10_000_000  # instructions
+_MARK = object()
+_VALUES = {
+    "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "UNICODE", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BININT",
+    "BININT1", "BININT2", "INT", "LONG", "LONG1", "LONG4",
+}  # fmt: skip
+_CONSTANTS: dict[str, object] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_NOTHING = {"PROTO", "FRAME"}
+_TO_BYTES = "_codecs encode"  # by which protocol 2 writes bytes; it is followed, not called
+_CALLS = {"GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "EXT1", "EXT2", "EXT4"}
+
+
+_OLD = re.compile(  # how protocols 0 and 1 begin
+    rb"\(*(?:[ld]p[0-9]+\n|[VSIL][^\n]*\n(?:p[0-9]+\n)?[VSILt(]|c[A-Za-z_.]+\n[A-Za-z_.]+\n|[\]}]q[\x00-\xff])"
+)
+
+
+def is_pickle(data: bytes) -> bool:
+    """Whether a file is a pickle."""
+    is_new = data[:1] == b"\x80" and len(data) > 2 and data[1] <= 5
+    return data[-1:] == b"." and (is_new or _OLD.match(data) is not None)
+
+
+def read_pickle(data: bytes) -> object:
+    """The value of a pickle that holds plain values only.
+
+    Raises:
+        FormatError: It is damaged, or does anything else than to hold values.
+    """
+    stack: list[Any] = []
+    memo: dict[int, Any] = {}
+    try:
+        for number, (opcode, argument, _) in enumerate(pickletools.genops(data)):
+            if number > _MOST:
+                raise FormatError("this pickle is too long.")
+            if opcode.name == "GLOBAL" and argument == _TO_BYTES:
+                stack.append(_TO_BYTES)
+                continue
+            if opcode.name == "REDUCE" and stack[-2] == _TO_BYTES:
+                text, _ = stack.pop()
+                stack[-1] = text.encode("latin-1")
+                continue
+            if opcode.name in _CALLS:
+                raise FormatError(_what_it_does(opcode.name, argument, stack))
+            if opcode.name == "STOP":
+                return stack.pop()
+            _follow(opcode.name, argument, stack, memo)
+    except FormatError:
+        raise
+    except Exception as error:  # the stack of a damaged pickle may have anything
+        raise FormatError("this pickle is damaged.") from error
+    raise FormatError("this pickle is damaged.")
+
+
+def _what_it_does(name: str, argument: object, stack: list[Any]) -> str:
+    called = str(argument).replace(" ", ".") if argument else ".".join(map(str, stack[-2:]))
+    what = f"would use {shown(called)}" if name in ("GLOBAL", "STACK_GLOBAL", "INST") else "would call a function"
+    return f"this pickle {what} when it is loaded, so it is not read: write the merges as JSON or text."
+
+
+def _follow(name: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> None:  # noqa: ANN401  of any kind
+    if name in _VALUES:
+        stack.append(argument)
+    elif name in _CONSTANTS:
+        stack.append(_CONSTANTS[name])
+    elif name in ("EMPTY_LIST", "EMPTY_DICT", "EMPTY_TUPLE"):
+        stack.append({"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_TUPLE": tuple}[name]())
+    elif name == "MARK":
+        stack.append(_MARK)
+    elif name in ("MEMOIZE", "BINPUT", "LONG_BINPUT", "PUT"):
+        memo[len(memo) if name == "MEMOIZE" else int(argument)] = stack[-1]
+    elif name in ("BINGET", "LONG_BINGET", "GET"):
+        stack.append(memo[int(argument)])
+    elif name == "APPEND":
+        value = stack.pop()
+        stack[-1].append(value)
+    elif name == "SETITEM":
+        value, key = stack.pop(), stack.pop()
+        stack[-1][_flat(key)] = value
+    elif name in ("TUPLE1", "TUPLE2", "TUPLE3"):
+        size = int(name[-1])
+        stack[-size:] = [tuple(stack[-size:])]
+    elif name in ("APPENDS", "SETITEMS", "TUPLE", "LIST", "DICT"):
+        _gather(name, stack)
+    elif name not in _NOTHING:
+        raise FormatError(f"this pickle has the instruction {name}, which no list of merges needs: it is not read.")
+
+
+def _gather(name: str, stack: list[Any]) -> None:
+    """Takes the values after the last mark."""
+    at = next(number for number in range(len(stack) - 1, -1, -1) if stack[number] is _MARK)
+    values = stack[at + 1 :]
+    del stack[at:]
+    if name == "APPENDS":
+        stack[-1].extend(values)
+    elif name == "SETITEMS":
+        stack[-1].update(zip(map(_flat, values[::2]), values[1::2], strict=True))
+    else:
+        pairs = zip(map(_flat, values[::2]), values[1::2], strict=True) if name == "DICT" else ()
+        stack.append({"TUPLE": tuple, "LIST": list}[name](values) if name != "DICT" else dict(pairs))
+
+
+def _flat(key: object) -> object:
+    """A key of a dictionary. Python ends when it hashes a tuple of very many levels, so there is at most one."""
+    if isinstance(key, tuple) and any(isinstance(part, tuple) for part in cast("tuple[object, ...]", key)):
+        raise FormatError("a dictionary in this pickle has keys of several levels: write the merges as JSON or text.")
+    return cast("object", key)
+
+
+# --- What a file of merges holds: JSON, Python's own notation, a table, lines or a plain pickle becomes rows ----------
+
+_LONGEST_LITERAL = 4 << 20  # bytes that Python's parser reads; longer ones are read line by line
+_LARGEST_ID = 1 << 62
+_PREFIXES = ("merges", "bpe_merges", "merge_list")
+_ASSIGNED = re.compile(r"(?:#[^\n]*\n|\s)*+\w{1,40}(?: ?: ?[^=\n]{1,80})? ?= ?(?=[\[{(])")
+
+
+def rows_in(data: bytes) -> list[Row]:
+    """The rows of a file.
+
+    Raises:
+        FormatError: It has none, or too many.
+    """
+    rows = _rows(data)
+    if not rows:
+        raise FormatError("there are no merges in it.")
+    check_number(len(rows))
+    return rows
+
+
+def _rows(data: bytes) -> list[Row]:
+    if is_pickle(data):
+        return _pairs_in(read_pickle(data))
+    try:
+        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    if text.startswith("minbpe v1"):
+        return _minbpe(text)
+    for read in (json.loads, _json_lines, _literal):
+        try:
+            value = read(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            continue
+        if isinstance(value, (list, dict, tuple)):
+            return _pairs_in(cast("object", value))
+    return rows_of_lines(text)
+
+
+def _json_lines(text: str) -> object:
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise ValueError
+    check_number(len(lines))
+    return list(map(json.loads, lines))
+
+
+def _literal(text: str) -> object:
+    if len(text) > _LONGEST_LITERAL:
+        raise ValueError
+    assigned = _ASSIGNED.match(text)
+    return ast.literal_eval((text[assigned.end() :] if assigned else text).strip())
+
+
+def _minbpe(text: str) -> list[Row]:
+    """The version, the pattern, the number of special tokens, these, and two ids a line."""
+    lines = text.splitlines()
+    try:
+        specials = int(lines[2])
+        return [(int(left), int(right)) for left, right in (line.split() for line in lines[3 + specials :])]
+    except (ValueError, IndexError):
+        raise FormatError("it begins as a model of minbpe and does not go on as one.") from None
+
+
+def _pairs_in(value: object) -> list[Row]:
+    """The pairs in a value of JSON, a literal or a pickle."""
+    try:
+        return _listed(value)
+    except RecursionError:
+        raise FormatError("its lists are nested too deeply.") from None
+
+
+def _listed(value: object) -> list[Row]:
+    if isinstance(value, dict):
+        known = cast("dict[Any, Any]", value)
+        model = known.get("model")
+        if isinstance(model, dict) and "merges" in model:
+            return _listed(cast("dict[str, object]", model)["merges"])
+        for name in _PREFIXES:
+            if name in known:
+                return _listed(known[name])
+        return _pairs_of_keys(known)
+    if isinstance(value, (list, tuple)):
+        listed = cast("Sequence[object]", value)
+        if len(listed) == 2 and isinstance(listed[0], dict) and isinstance(listed[1], (list, tuple)):
+            return _listed(cast("object", listed[1]))  # after the vocabulary
+        check_number(len(listed))
+        return [_pair(each, at) for at, each in enumerate(listed, 1)]
+    raise FormatError("it has no list of merges.")
+
+
+def _pairs_of_keys(known: dict[Any, Any]) -> list[Row]:
+    """A dictionary of pairs, such as minbpe's, with ids or ranks as values."""
+    if known and all(map(_is_row, known.values())):
+        with suppress(ValueError, TypeError):  # ranks or ids with their pairs
+            return [_pair(known[key], at) for at, key in enumerate(sorted(known, key=_number), 1)]
+    if known and all(isinstance(key, (str, bytes, int)) for key in known) and not _are_pairs(known):
+        raise FormatError("it is a vocabulary: the merges are needed too, such as merges.txt.")
+    are_numbers = all(isinstance(value, int) for value in known.values())
+    keys = sorted(known, key=known.__getitem__) if are_numbers else list(known)
+    return [_pair(_key(key), at) for at, key in enumerate(keys, 1)]
+
+
+def _is_row(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and len(cast("Sequence[object]", value)) == 2
+
+
+def _number(key: str | int) -> int:
+    return int(key)
+
+
+def _are_pairs(known: dict[Any, Any]) -> bool:
+    return all(isinstance(_key(key), (list, tuple)) or (isinstance(key, str) and " " in key.strip()) for key in known)
+
+
+def _key(key: object) -> object:
+    """A key of JSON that spells a pair: "97,98", "(97, 98)" or "(b'a', b'b')"."""
+    if isinstance(key, str) and ("," in key):
+        try:
+            return ast.literal_eval(key)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return key
+    return key
+
+
+def _pair(value: object, at: int) -> Row:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        known = cast("dict[str, object]", value)
+        value = known.get("pair", [known.get("left"), known.get("right")])
+    if isinstance(value, (list, tuple)):
+        parts = cast("Sequence[object]", value)
+        if len(parts) == 2 and isinstance(parts[0], (list, tuple)) and isinstance(parts[1], int):
+            return _pair(cast("object", parts[0]), at)  # a pair with its id
+        if len(parts) in (2, 3) and all(map(_is_part, parts)):
+            left, right = cast("Sequence[Part]", parts)[:2]
+            return left, right
+    raise FormatError(f"merge {at:,} is not a pair of tokens: {_brief(cast('object', value))}.")
+
+
+def _is_part(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(isinstance(byte, int) and 0 <= byte < 256 for byte in cast("Sequence[object]", value))
+    if isinstance(value, int):
+        return not isinstance(value, bool) and -_LARGEST_ID < value < _LARGEST_ID
+    return isinstance(value, (str, bytes))
+
+
+def _brief(value: object) -> str:
+    """A value of any size and depth for a message."""
+    try:
+        return shown(reprlib.repr(value)[:60])
+    except ValueError:  # a number with more digits than Python writes
+        return "a very large number"
+
 
 MOST_BYTES = 64 << 20
 _MERGES = re.compile(r"merge|bpe|\.model$|tokenizer\.json$", re.IGNORECASE)

@@ -18,8 +18,7 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import FIGURES
-from tokstudio.core.comparison.report.facts import ReadFrom
-from tokstudio.core.comparison.report.report import report_work
+from tokstudio.core.comparison.report.report import ReadFrom, report_work
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.files import plain_errors, read_file_work
 from tokstudio.core.formats.report import WrittenFile

@@ -25,7 +25,7 @@ from tokstudio.core.project import (
     reopen_tokenizer_work,
     trained_on_state,
 )
-from tokstudio.core.project.json_values import Json
+from tokstudio.core.project.schema import Json
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun

@@ -26,7 +26,7 @@ from tokstudio.core.comparison.identity import held_out_marks
 from tokstudio.core.comparison.texts import ComparedText, text_work
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.project.json_values import Json
+from tokstudio.core.project.schema import Json
 from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.corpus import CorpusState

@@ -15,8 +15,8 @@ from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.comparison.alignment import TextTokens, text_tokens_work
 from tokstudio.core.comparison.counts import TokenCounts
-from tokstudio.core.comparison.text_tokens import TextTokens, text_tokens_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, entries

@@ -16,7 +16,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from tokstudio.core.analysis.compression import measure_work
+from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several

@@ -14,8 +14,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, counts_work, words_work
 from tokstudio.core.comparison.figures import Cell, Compared
-from tokstudio.core.comparison.texts import ComparedText
-from tokstudio.core.comparison.word_types import NO_WORDS
+from tokstudio.core.comparison.texts import NO_WORDS, ComparedText
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge, counts_by_merge_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -14,7 +14,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work, story_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.project.json_values import Json
+from tokstudio.core.project.schema import Json
 from tokstudio.core.text.languages import language_name
 
 _MOST_SETS, _MOST_PATHS = 1_000, 10_000

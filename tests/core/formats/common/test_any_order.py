@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from tokstudio import ConfigError, FormatError, add_specials, load, prune, save
-from tokstudio.core.analysis.encoding_rounds import Rounds
-from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import fit

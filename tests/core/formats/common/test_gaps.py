@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.core.formats.trained import SPECIALS, TEXT, shuffled, trained, with_specials
-from tokstudio.core.formats.common.renumbering import closed_gaps
+from tokstudio.core.formats.common.proof import closed_gaps
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 

@@ -10,7 +10,7 @@ from tests.core.formats.trained import TEXT, shuffled, trained, with_specials
 from tokstudio import load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import save_work
-from tokstudio.core.formats.common.renumbering import closed_gaps, moves
+from tokstudio.core.formats.common.proof import closed_gaps, moves
 
 
 def told(pairs):

@@ -24,7 +24,7 @@ from tests.core.formats.trained import (
 )
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.formats import FORMATS, fit, load, save
-from tokstudio.core.formats.gpt2 import format as gpt2
+from tokstudio.core.formats import gpt2 as gpt2
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.text.byte_level import BYTE_ORDER

@@ -14,7 +14,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import fit, load, load_work, save
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.train import train_by_library
-from tokstudio.core.project.json_values import from_json, to_json
+from tokstudio.core.project.schema import from_json, to_json
 from tokstudio.core.project.tokenizers import keep_changed_work, keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.surgery.join import join

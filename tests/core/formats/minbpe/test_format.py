@@ -30,7 +30,7 @@ from tests.times import TIMES
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import FORMATS, fit, load, load_work, save
-from tokstudio.core.formats.minbpe import format as minbpe
+from tokstudio.core.formats import minbpe as minbpe
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import MINBPE, REGEX
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -14,7 +14,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tests.core.teaching.students import divided, recounting_student
 from tests.gui.person import PATIENCE, Answers, at_the_window
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.teaching.own_text import TEXT
+from tokstudio.core.teaching.exercise import TEXT
 from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog
 from tokstudio.gui.dialogs.check_training.exercise_dialog import MakeExerciseDialog
 from tokstudio.gui.session.preferences import Preferences

@@ -12,8 +12,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.core.analysis.encoding_rounds import Rounds
-from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
 from tokstudio.core.pretokenization.preparation import Preparation

@@ -16,7 +16,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tests.gui.person import PATIENCE
 from tests.gui.token_table.test_cells import lefts
 from tokstudio import load
-from tokstudio.core.analysis.library_concordance import MOST
+from tokstudio.core.analysis.concordance import MOST
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.base.wording import size_text
 from tokstudio.core.corpus.corpus import Corpus
@@ -166,7 +166,7 @@ def test_a_tokenizer_of_another_library_has_lines_too(qtbot, session, pane, tmp_
     ]
     assert pane.lines.note.text() == "6 places"
     monkeypatch.setattr("tokstudio.core.analysis.concordance.MOST", 13)
-    monkeypatch.setattr("tokstudio.core.analysis.library_concordance._PIECE", 5)
+    monkeypatch.setattr("tokstudio.core.analysis.concordance._PIECE", 5)
     session.view.look_at(1)
     settled(qtbot, pane)
     assert pane.lines.note.text() == "1 place in the first 11 B"

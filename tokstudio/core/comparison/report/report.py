@@ -1,26 +1,485 @@
-"""The report of a comparison, or of one tokenizer: settings, curves, all figures, tokens, versions and hashes."""
+"""The tables of the report: tokenizers side by side, each figure, and the texts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.baselines import SimpleTokenizer, WordTokenizer
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several, shown
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.report.facts import ReadFrom, TokenFacts, token_facts_work
-from tokstudio.core.comparison.report.markup import Markup, joined, name_of, page, tag
-from tokstudio.core.comparison.report.sections import (
-    figures_section,
-    legend,
-    overlap_section,
-    overview_section,
-    texts_section,
+from tokstudio.core.comparison.figures import Cell, Compared
+from tokstudio.core.comparison.identity import hash_work
+from tokstudio.core.comparison.report.markup import (
+    CURVES,
+    SHADES,
+    STYLE,
+    Markup,
+    escaped,
+    joined,
+    name_of,
+    page,
+    shade,
+    tag,
 )
-from tokstudio.core.comparison.report.style import STYLE
-from tokstudio.core.comparison.report.svg import drawing
-from tokstudio.core.comparison.report.tokenizers import tokenizer_section
-from tokstudio.core.formats.report import versions
+from tokstudio.core.comparison.table import MISSING, UNITS, FigureTable, number_text
+from tokstudio.core.comparison.vocabularies import Overlap
+from tokstudio.core.corpus.readers.files import read_file_work
+from tokstudio.core.formats import FORMATS, Loaded
+from tokstudio.core.formats.report import WrittenFile, described, versions
+from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, NOT_MADE, reachability_work
+
+# --- Facts ------------------------------------------------------------------------------------------------------------
+# What the report says of each tokenizer beside its figures: its files, its curve, and tokens of special interest.
+
+#: Why no text becomes a token.
+REASONS = {
+    NOT_MADE: "No merge makes it",
+    MADE_OTHERWISE: "Other merges join its bytes first",
+    CUT: "The pattern always splits it",
+}
+_STEP = 1 << 12
+
+
+@dataclass(frozen=True)
+class ReadFrom:
+    """The files that a tokenizer was read from, and the title of their format."""
+
+    format: str
+    files: tuple[WrittenFile, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenFacts:
+    """The hash of a tokenizer, and tokens of it, each group as ids, int64, without special tokens."""
+
+    sha256: str  # of `hash_work`
+    uses: NDArray[np.int64]  # [ids], how often each occurs in the texts
+    unreachable: dict[str, NDArray[np.int64]]  # by the reason, in ascending order
+    unused: NDArray[np.int64]  # ascending
+    cut: NDArray[np.int64]  # not UTF-8 by themselves, those that occur most often first
+    curve: SizeCurve | None  # of all texts together; None where the tokenizer has no merges to be taken one by one
+
+
+def origin_work(loaded: Loaded) -> Work[ReadFrom]:
+    """The files of a tokenizer with their sizes and hashes; raises CorpusError where one cannot be read."""
+    files: list[WrittenFile] = []
+    for path in loaded.files:
+        content = yield from read_file_work(path)
+        files.append(WrittenFile(path, len(content), hashlib.sha256(content).hexdigest()))
+    return ReadFrom(FORMATS[loaded.format].title, tuple(files))
+
+
+def token_facts_work(comparison: Comparison, column: int) -> Work[TokenFacts | None]:
+    """Finds the tokens of one tokenizer of a comparison; None for a simple one, which has no merges."""
+    compared = comparison.compared[column]
+    tokenizer = compared.tokenizer
+    if not isinstance(tokenizer, Tokenizer):
+        return None
+    uses = np.zeros(len(tokenizer.tokens), np.int64)
+    cells = [comparison.result(text, column) for text in range(len(comparison.measured))]
+    known = [cell for cell in cells if isinstance(cell, Cell)]
+    for cell in known:
+        uses[cell.counts.ids] += cell.counts.counts
+    ids = np.setdiff1d(tokenizer.tokens.ids(), list(tokenizer.special_tokens.values()))
+    reach = yield from reachability_work(tokenizer)
+    unreachable = {words: ids[reach[ids] == why] for why, words in REASONS.items() if np.any(reach[ids] == why)}
+    cut = yield from _cut_work(compared, ids)
+    curve = None
+    if len(known) == len(cells):
+        curve = yield from _curve_work(compared.name, tokenizer, uses, int(comparison.bytes.sum()))
+    digest = yield from hash_work(tokenizer)
+    return TokenFacts(digest, uses, unreachable, ids[uses[ids] == 0], cut[np.argsort(-uses[cut], kind="stable")], curve)
+
+
+def _cut_work(compared: Compared, ids: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
+    """The ids whose tokens are not UTF-8 by themselves."""
+    found: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    for first in range(0, len(ids), _STEP):
+        some = ids[first : first + _STEP]
+        found.append(some[compared.cuts(some)[0]])
+        yield Progress("looking at tokens", first, len(ids))
+    return np.concatenate(found)
+
+
+def _curve_work(name: str, tokenizer: Tokenizer, uses: NDArray[np.int64], size: int) -> Work[SizeCurve | None]:
+    """Bytes per token after each merge, by size of the vocabulary; one point where the merges go only together."""
+    if not uses.sum():
+        return None
+    whole = len(tokenizer)
+    if why_not_by_merge(tokenizer) is not None:
+        return SizeCurve(name, np.array([float(whole)]), np.array([size / uses.sum()]))
+    counts = yield from counts_by_merge_work(tokenizer, uses)
+    sizes = np.arange(whole - len(tokenizer.merges), whole + 1).astype(np.float64)
+    return SizeCurve(name, sizes, size / counts.tokens)
+
+
+# --- Curves of bytes per token over the size of the vocabulary, as an SVG that stands in a page -----------------------
+
+_WIDTH, _HEIGHT = 900, 400
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 230, 16, 46
+_POINTS = 240
+_LABEL = 15  # pixels between two labels
+_LONGEST_NAME = 26
+_STEPS = (1, 2, 5)
+
+
+@dataclass(frozen=True, eq=False)
+class SizeCurve:
+    """A tokenizer's bytes per token at each size of its vocabulary; one point where only its whole size is known."""
+
+    name: str
+    sizes: NDArray[np.float64]  # [n], ascending, tokens of the vocabulary
+    values: NDArray[np.float64]  # [n]
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """The ranges that the drawing shows; sizes are on a logarithmic axis."""
+
+    least: float
+    most: float
+    highest: float
+
+    def x(self, size: float) -> float:
+        share = math.log(size / self.least) / math.log(self.most / self.least)
+        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(self, value: float) -> float:
+        return _HEIGHT - _BOTTOM - value / self.highest * (_HEIGHT - _TOP - _BOTTOM)
+
+
+def drawing(curves: Sequence[SizeCurve]) -> Markup:
+    """The curves with axes and a label at each end; different by colour and by dashes."""
+    least = min(float(curve.sizes[0]) for curve in curves)
+    most = max(float(curve.sizes[-1]) for curve in curves)
+    step = _nice_step(max(float(curve.values.max()) for curve in curves) / 5)
+    highest = step * math.ceil(max(float(curve.values.max()) for curve in curves) / step)
+    axes = _Axes(least, max(most, least * 2), highest)
+    told = "; ".join(f"{curve.name}: {curve.values[-1]:.2f} at {curve.sizes[-1]:,.0f} tokens" for curve in curves)
+    return tag(
+        "svg",
+        *_grid(axes, step),
+        *_lines(curves, axes),
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        xmlns="http://www.w3.org/2000/svg",
+        role="img",
+        aria_label=f"Bytes per token by size of the vocabulary. {told}.",
+    )
+
+
+def _grid(axes: _Axes, step: float) -> Iterator[Markup]:
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    decimals = max(0, -math.floor(math.log10(step)))
+    for number in range(round(axes.highest / step) + 1):
+        y = axes.y(number * step)
+        yield tag("line", x1=f"{_LEFT}", x2=f"{right}", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid")
+        yield _text(_LEFT - 8, y + 4, f"{number * step:.{decimals}f}", "end")
+    for size in _sizes_of_axes(axes):
+        x = axes.x(size)
+        yield tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=f"{_TOP}", y2=f"{bottom}", class_="grid")
+        yield _text(x, bottom + 18, f"{size:,}", "middle")
+    yield _text((_LEFT + right) / 2, _HEIGHT - 8, "Tokens in the vocabulary", "middle")
+    yield tag(
+        "text",
+        "Bytes per token",
+        transform=f"translate(13 {(_TOP + bottom) / 2:.0f}) rotate(-90)",
+        text_anchor="middle",
+    )
+
+
+def _lines(curves: Sequence[SizeCurve], axes: _Axes) -> Iterator[Markup]:
+    heights = _apart([axes.y(float(curve.values[-1])) for curve in curves])
+    for number, (curve, height) in enumerate(zip(curves, heights, strict=True)):
+        x, y = axes.x(float(curve.sizes[-1])), axes.y(float(curve.values[-1]))
+        colour = number % CURVES
+        if len(curve.sizes) > 1:
+            points = " ".join(
+                f"{axes.x(size):.1f},{axes.y(value):.1f}" for size, value in zip(*_sampled(curve), strict=True)
+            )
+            yield tag("polyline", points=points, class_=f"curve c{colour}")
+        yield tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.5", class_=f"f{colour}")
+        label = _WIDTH - _RIGHT + 12
+        yield tag(
+            "path", d=f"M{x + 5:.1f} {y:.1f} L{label - 12} {height:.1f} L{label - 4} {height:.1f}", class_="curve grid"
+        )
+        name = curve.name if len(curve.name) <= _LONGEST_NAME else f"{curve.name[:_LONGEST_NAME]}…"
+        isolated = Markup(f"\u2068{escaped(name)}\u2069 {float(curve.values[-1]):.2f}")
+        yield _text(label, height + 4, isolated, "start", class_="label")
+
+
+def _text(x: float, y: float, text: str, anchor: str, **attributes: str) -> Markup:
+    return tag("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, **attributes)
+
+
+def _sampled(curve: SizeCurve) -> tuple[list[float], list[float]]:
+    """At most `_POINTS` points at about equal distances on the logarithmic axis."""
+    sizes: list[float] = curve.sizes.tolist()
+    wanted = (sizes[0] * (sizes[-1] / sizes[0]) ** (number / (_POINTS - 1)) for number in range(_POINTS))
+    chosen = sorted({min(bisect_left(sizes, size), len(sizes) - 1) for size in wanted})
+    return [sizes[place] for place in chosen], [float(curve.values[place]) for place in chosen]
+
+
+def _apart(heights: Sequence[float]) -> list[float]:
+    """Heights near those given, of which no two are nearer to each other than a label is high."""
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    placed, last = [0.0] * len(heights), -math.inf
+    for number in order:
+        placed[number] = last = max(heights[number], last + _LABEL, _TOP + 4)
+    excess = max(0.0, last - (_HEIGHT - 8))
+    return [height - excess for height in placed]
+
+
+def _nice_step(size: float) -> float:
+    """The least of 1, 2, 5, 10 and so on, and of their tenths, that is at least `size`."""
+    power = 10.0 ** math.floor(math.log10(size))
+    return next((step * power for step in _STEPS if step * power >= size * (1 - 1e-9)), 10 * power)
+
+
+def _sizes_of_axes(axes: _Axes) -> list[int]:
+    """Sizes to write at the axis: at most about eight."""
+    powers = range(math.floor(math.log10(axes.least)), math.ceil(math.log10(axes.most)) + 1)
+    steps = _STEPS if len(powers) <= 4 else (1,)
+    sizes = [step * 10**power for power in powers for step in steps]
+    return [size for size in sizes if axes.least <= size <= axes.most]
+
+
+# --- The part of the report about one tokenizer: settings, files, and tokens of special interest ----------------------
+
+_LISTED = 60  # tokens of each group
+_LONGEST = 32  # characters of a token
+
+
+def tokenizer_section(compared: Compared, facts: TokenFacts | None, origin: ReadFrom | None) -> Markup:
+    """All about one tokenizer."""
+    parts = [tag("h2", "Tokenizer ", name_of(compared.name))]
+    tokenizer = compared.tokenizer
+    if not isinstance(tokenizer, Tokenizer):
+        pattern = f" Pattern: {tokenizer.pattern}." if isinstance(tokenizer, WordTokenizer) else ""
+        return tag("section", *parts, tag("p", f"A simple tokenizer: {tokenizer.title.lower()}.{pattern}"))
+    parts += [tag("p", line) for line in _settings(tokenizer)]
+    if facts is not None:
+        parts.append(tag("p", f"SHA-256 of the tokenizer, of all that decides its ids: {facts.sha256}"))
+    if origin is not None:
+        parts.append(tag("p", f"Format: {origin.format}."))
+        parts += [
+            tag("p", f"{file_name(file.path)}: {several(file.size, 'byte')}, SHA-256 {file.sha256}")
+            for file in origin.files
+        ]
+    return tag("section", *parts, *(() if facts is None else _groups(tokenizer, facts)))
+
+
+def _settings(tokenizer: Tokenizer) -> Iterator[str]:
+    yield from described(tokenizer)
+    if tokenizer.library is not None:
+        yield f"Encoded by {tokenizer.library}: {tokenizer.no_playhead}."
+    yield from tokenizer.remarks
+
+
+def _groups(tokenizer: Tokenizer, facts: TokenFacts) -> Iterator[Markup]:
+    """Tokens that no text becomes, that these texts do not use, and that cut characters."""
+    count = sum(len(ids) for ids in facts.unreachable.values())
+    yield tag("h3", f"Unreachable tokens: {count:,}")
+    if count:
+        yield tag("p", "No text becomes them (Land and Bartolo 2024, arXiv:2405.05417).", class_="muted")
+    for reason, ids in facts.unreachable.items():
+        yield tag("h4", f"{reason}: {len(ids):,}")
+        yield _listed(tokenizer, ids)
+    yield tag("h3", f"Unused tokens: {len(facts.unused):,}")
+    yield tag("p", "They occur in none of the texts; a longer text uses more.", class_="muted")
+    yield _listed(tokenizer, facts.unused)
+    used = int(np.count_nonzero(facts.uses[facts.cut]))
+    yield tag("h3", f"Tokens that cut characters: {len(facts.cut):,}, of which {used:,} occur")
+    told = "They are not UTF-8 by themselves. Those that occur are listed with their uses, the most frequent first."
+    if used:
+        yield tag("p", told, class_="muted")
+        yield _listed(tokenizer, facts.cut[:used], facts.uses)
+
+
+def _listed(tokenizer: Tokenizer, ids: NDArray[np.int64], uses: NDArray[np.int64] | None = None) -> Markup:
+    """The first of some tokens, with their ids or their uses."""
+    numbers: Sequence[int] = ids[:_LISTED].tolist()
+    items = [
+        tag(
+            "li",
+            # From left to right, so that the escapes in it stand in their order.
+            name_of(_spelled(tokenizer, token), dir="ltr"),
+            tag("small", f"{token}" if uses is None else f"{token}: {several(int(uses[token]), 'use')}"),
+        )
+        for token in numbers
+    ]
+    more = len(ids) - len(numbers)
+    return joined(
+        tag("ul", *items, class_="tokens") if items else "",
+        tag("p", f"and {more:,} more", class_="muted") if more else "",
+    )
+
+
+def _spelled(tokenizer: Tokenizer, token: int) -> str:
+    r"""A token in quotes, its bytes that are no character as `\xe2`."""
+    return shown(tokenizer.tokens.prefix(token, 4 * _LONGEST).decode("utf-8", "backslashreplace"), _LONGEST)
+
+
+def table(heading: Sequence[str], rows: Sequence[Markup], foot: Sequence[Markup] = ()) -> Markup:
+    """A table that scrolls sideways where it is wide; headings that are no markup are those of numbers."""
+    cells = (cell if isinstance(cell, Markup) else tag("th", cell, scope="col") for cell in heading)
+    parts = [tag("thead", tag("tr", *cells)), tag("tbody", *rows)]
+    return tag("div", tag("table", *parts, *([tag("tfoot", *foot)] if foot else [])), class_="wide")
+
+
+def head(title: str) -> Markup:
+    """The heading of a column of texts."""
+    return tag("th", title, scope="col", class_="name")
+
+
+def row(name: str, cells: Sequence[str]) -> Markup:
+    """A row of a table; cells that are no markup are numbers."""
+    made = (cell if isinstance(cell, Markup) else tag("td", cell) for cell in cells)
+    return tag("tr", tag("th", name_of(name), scope="row", class_="name"), *made)
+
+
+def overview_section(comparison: Comparison, facts: Sequence[TokenFacts | None]) -> Markup:
+    """Each tokenizer with its size, its compression of all texts, and numbers of special tokens; what is unusual."""
+    sizes = comparison.totals("bytes_per_token").tolist()
+    rows = [
+        row(compared.name, [*_sizes(compared), number_text(size, 2), *_numbers(each)])
+        for compared, size, each in zip(comparison.compared, sizes, facts, strict=True)
+    ]
+    heading = [
+        head("Tokenizer"),
+        "Tokens",
+        "Merges",
+        "Special tokens",
+        "Bytes per token",
+        "Unreachable",
+        "Unused",
+        "Not UTF-8",
+    ]
+    told = "Bytes per token are those of all texts together. Unused tokens occur in none of the texts. "
+    told += "Tokens that are not UTF-8 by themselves hold a part of a character."
+    return tag(
+        "section", tag("h2", "Overview", id="overview"), table(heading, rows), tag("p", told, class_="muted"),
+        *_problems(comparison),
+    )  # fmt: skip
+
+
+def _sizes(compared: Compared) -> list[str]:
+    tokenizer = compared.tokenizer
+    if isinstance(tokenizer, SimpleTokenizer):
+        return [MISSING if compared.size is None else f"{compared.size:,}", MISSING, "0"]
+    return [f"{len(tokenizer):,}", f"{len(tokenizer.merges):,}", f"{len(tokenizer.special_tokens):,}"]
+
+
+def _numbers(facts: TokenFacts | None) -> list[str]:
+    if facts is None:
+        return [MISSING] * 3
+    unreachable = sum(len(ids) for ids in facts.unreachable.values())
+    return [f"{unreachable:,}", f"{len(facts.unused):,}", f"{len(facts.cut):,}"]
+
+
+def _problems(comparison: Comparison) -> list[Markup]:
+    """Cells without a number, with the reason, and remarks on others."""
+    problems = comparison.errors + comparison.remarks
+    told = [joined(name_of(tokenizer), ", ", name_of(text), ": ", why) for text, tokenizer, why in problems]
+    return [tag("h3", "To be noted"), tag("ul", *(tag("li", one) for one in told))] if told else []
+
+
+def figures_section(shown: FigureTable) -> Markup:
+    """A figure with its formula, unit and source, its table, and what to know of it."""
+    figure, has_units = shown.figure, shown.units is not None
+    unit = f". Unit: {figure.unit}" if figure.unit else ""
+    parts = [tag("h3", figure.title), tag("p", tag("span", shown.formula, class_="formula"), unit)]
+    heading = [head("Text"), *([head(UNITS)] if has_units else [])]
+    heading += [tag("th", name_of(name), scope="col") for name in shown.tokenizers]
+    rows = [
+        row(name, [*([tag("td", shown.units[text], class_="name")] if shown.units else []), *_cells(shown, text)])
+        for text, name in enumerate(shown.texts)
+    ]
+    foot = [
+        row(
+            below.name,
+            [*([""] if has_units else []), *map(_marked, shown.signed_below(below), shown.best_below(below).tolist())],
+        )
+        for below in shown.below
+    ]
+    parts.append(table(heading, rows, foot))
+    source = f"Source: {figure.source}." if figure.source else ""
+    told = " ".join(filter(None, (figure.said_better, *shown.notes, *shown.legend, source)))
+    return tag("section", *parts, *([tag("p", told, class_="muted")] if told else []))
+
+
+def _marked(cell: str, is_best: bool) -> Markup | str:
+    return tag("b", cell) if is_best else cell
+
+
+def _cells(shown: FigureTable, text: int) -> list[Markup]:
+    """The numbers of a row: the best in bold, others shaded by how much worse they are."""
+    made: list[Markup] = []
+    for column in range(len(shown.tokenizers)):
+        cell = shown.signed(text, column)
+        ratio = float(shown.ratios[text, column])
+        made.append(tag("td", _marked(cell, bool(shown.best[text, column])), class_=shade(ratio)))
+    return made
+
+
+def overlap_section(overlap: Overlap) -> Markup:
+    """What the vocabularies share, by tokens and by uses."""
+    heading = [head("Tokenizer"), *(tag("th", name_of(name), scope="col") for name in overlap.tokenizers)]
+    parts: list[Markup] = []
+    for title, formula, told, values in (
+        ("Shared tokens", "Shared tokens / tokens of either", "Without special tokens.", overlap.jaccard),
+        (
+            "Shared uses",
+            "Tokens of the row in all texts that are in the vocabulary of the column, too / all of them",
+            "",
+            overlap.shared_uses,
+        ),
+    ):
+        rows = [
+            row(name, [number_text(value, 1, is_share=True) for value in shares])
+            for name, shares in zip(overlap.tokenizers, values.tolist(), strict=True)
+        ]
+        parts += [tag("h3", title), tag("p", tag("span", formula, class_="formula")), table(heading, rows)]
+        parts += [tag("p", told, class_="muted")] if told else []
+    return tag("section", tag("h2", "Vocabularies"), *parts)
+
+
+def legend() -> Markup:
+    """What the shades of cells mean."""
+    steps = [tag("span", "best", class_=shade(1))]
+    steps += [tag("span", f"from {least:g}", class_=shade(least)) for least in SHADES[1:]]
+    told = "Shades: how many times worse than the best of the row, which is bold. Simple tokenizers are not ranked."
+    return joined(tag("p", told, class_="muted"), tag("p", *steps, class_="legend"))
+
+
+def texts_section(comparison: Comparison) -> Markup:
+    """The texts with their sizes and hashes."""
+    heading = [head("Text"), "Bytes", "Code points", "Lines", "Words (W)", head("A word is a"), head("SHA-256")]
+    singular = {"words": "run without space", "characters": "character", "syllables": "syllable"}
+    rows: list[Markup] = []
+    for text in comparison.measured:
+        sizes = [f"{size:,}" for size in (text.bytes, text.characters, text.lines, text.words)]
+        unit, digest = tag("td", singular[text.units], class_="name"), tag("td", text.sha256, class_="hash")
+        rows.append(row(text.name, [*sizes, unit, digest]))
+    told = f"{several(len(rows), 'text')}. A hash is of the ends of the documents and then of their bytes. "
+    base = comparison.base
+    told += "" if base is None else f"Premiums relate to {comparison.texts[base]}."
+    return tag("section", tag("h2", "Texts", id="texts"), table(heading, rows), tag("p", told, class_="muted"))
+
+
+# --- The report of a comparison, or of one tokenizer: settings, curves, all figures, tokens, versions and hashes ------
 
 
 def report_work(

@@ -21,10 +21,9 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.formats.common.added_tokens import AddedToken, Adding
-from tokstudio.core.formats.common.json_reader import JsonReader
 from tokstudio.core.formats.common.library_classes import LibraryClass, class_of, library_class
-from tokstudio.core.formats.common.line_reader import read_whole
-from tokstudio.core.formats.common.merge_list import id_problem
+from tokstudio.core.formats.common.text_readers import JsonReader, read_whole
+from tokstudio.core.formats.common.vocabulary import id_problem
 from tokstudio.core.model.file_settings import DEFAULT, FileSettings
 from tokstudio.core.text.utf8 import has_surrogates
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
-from tokstudio.core.formats.common.line_reader import LineReader, only_file
+from tokstudio.core.formats.common.text_readers import LineReader, only_file
 from tokstudio.core.model.alphabet import BYTES
 
 if TYPE_CHECKING:

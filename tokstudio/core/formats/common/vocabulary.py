@@ -1,18 +1,183 @@
-"""Vocabularies of Hugging Face's and GPT-2's files: JSON objects of tokens as text with their ids."""
+"""Collects the merges of an untrusted file, and refuses impossible ones."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
+from array import array
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import shown
-from tokstudio.core.formats.common.json_reader import JsonReader
-from tokstudio.core.formats.common.merge_list import id_problem
+from tokstudio.core.formats.common.recover_merges import one_of_each_work
+from tokstudio.core.formats.common.text_readers import JsonReader
 from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
+from tokstudio.core.model.file_settings import FileSettings
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.text.byte_level import CHARACTER_OF, to_bytes
 from tokstudio.core.text.utf8 import has_surrogates
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+
+LARGEST_ID = (1 << 24) - 1
+_LONGEST_TOKEN = 2**31 - 2
+
+
+def id_problem(token: object) -> str | None:
+    """The reason why a value is not an id; None where it is one."""
+    if type(token) is not int:
+        return "an id must be a whole number"
+    if token < 0:
+        return f"id {token} is negative"
+    if token > LARGEST_ID:
+        return f"id {token} is too large: at most {LARGEST_ID:,} can be read"
+    return None
+
+
+@contextmanager
+def sensible_ids(name: str) -> Generator[None]:
+    """Turns errors about the ids of the file `name` into a FormatError."""
+    try:
+        yield
+    except ConfigError as error:
+        raise FormatError(f"{name}: {str(error)[:1].lower()}{str(error)[1:]}") from error
+
+
+class MergeList:
+    """Merges in rank order, each checked when it is added."""
+
+    def __init__(self, alphabet: Alphabet) -> None:
+        self._alphabet = alphabet
+        self._rows = array("i")
+        # By id, bytes of each token; 0 where there is none.
+        self._lengths = array("q", bytes(8 * (int(alphabet.ids.max(initial=0)) + 1)))
+        for token, made in alphabet.tokens.items():
+            self._lengths[token] = len(made)
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> MergeList:
+        """The merges of a tokenizer of bytes, for others after them."""
+        made = cls(tokenizer.alphabet)
+        lengths = np.zeros(len(tokenizer.tokens), np.int64)
+        of_text = np.setdiff1d(tokenizer.tokens.ids(), list(tokenizer.special_tokens.values()))
+        lengths[of_text] = tokenizer.tokens.lengths()[of_text]
+        made._lengths = array("q", lengths.tobytes())
+        rows = np.column_stack([tokenizer.merges, tokenizer.merge_results])
+        made._rows = array("i", np.ascontiguousarray(rows, np.int32).tobytes())
+        return made
+
+    @classmethod
+    def in_any_order_work(
+        cls, alphabet: Alphabet, rows: NDArray[np.int32], spelled: Callable[[int], bytes]
+    ) -> Work[MergeList]:
+        """The merges of a file that may join tokens that later ones make, list a pair again, or make a token twice.
+
+        Of a repeated pair the last counts, as in the tokenizers library. Of several that make one token, the one that
+        is applied is kept.
+
+        Args:
+            alphabet: The base tokens.
+            rows: int32 [n, 3], ids of left, right and result in rank order. What no merge makes has text as well.
+            spelled: The bytes of a token.
+        """
+        pairs = rows[:, 0].astype(np.int64) << 32 | rows[:, 1]
+        _, behind = np.unique(pairs[::-1], return_index=True)
+        rows = rows[np.sort(len(rows) - 1 - behind)]
+        rows = yield from one_of_each_work(rows, alphabet, spelled)
+        made = cls(alphabet)
+        lengths = np.zeros(max(len(made._lengths), int(rows[:, 2].max(initial=-1)) + 1), np.int64)
+        lengths[: len(made._lengths)] = made._lengths
+        lengths[rows[:, 2]] = [len(spelled(token)) for token in rows[:, 2].tolist()]
+        made._lengths, made._rows = array("q", lengths.tobytes()), array("i", np.ascontiguousarray(rows).tobytes())
+        return made
+
+    def __len__(self) -> int:
+        return len(self._rows) // 3
+
+    def has(self, token: int) -> bool:
+        """Whether a base token or a merge so far has this id."""
+        return token < len(self._lengths) and self._lengths[token] > 0
+
+    def add(self, left: int, right: int, result: int) -> str | None:
+        """Adds a merge of valid ids; returns what is wrong with it instead, if anything."""
+        lengths = self._lengths
+        for part in (left, right):
+            if not self.has(part):
+                return f"merge {len(self) + 1:,} joins token {part}, which does not exist yet"
+        if self.has(result):
+            return f"merge {len(self) + 1:,} makes token {result}, which already exists"
+        if (length := lengths[left] + lengths[right]) > _LONGEST_TOKEN:
+            return f"merge {len(self) + 1:,} makes a token of {length:,} bytes: at most {_LONGEST_TOKEN:,} are possible"
+        if result >= len(lengths):
+            lengths.frombytes(bytes(8 * (result + 1 - len(lengths))))
+        lengths[result] = length
+        self._rows.extend((left, right, result))
+        return None
+
+    def tokenizer(
+        self,
+        name: str,
+        special_tokens: Mapping[str, int] | None = None,
+        pattern: str = "none",
+        unknown: int | None = None,
+        extra_tokens: Mapping[int, bytes] | None = None,
+        whole_words: Collection[int] = (),
+        preparation: Preparation | None = None,
+        remarks: Collection[str] = (),
+        settings: FileSettings | None = None,
+    ) -> Tokenizer:
+        """The tokenizer of all merges; `unknown` is the id for characters that the alphabet lacks.
+
+        Raises:
+            FormatError: Two merges join the same pair, or an id is far too high; the message begins with `name`.
+        """
+        from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+        rows = np.frombuffer(self._rows, np.int32).reshape(-1, 3)
+        if (again := first_repeated(rows)) is not None:
+            number, earlier = again
+            raise FormatError(f"{name}: merge {number:,} joins the same two tokens as merge {earlier:,}.")
+        with sensible_ids(name):
+            return Tokenizer(
+                rows[:, :2].copy(),
+                rows[:, 2].copy(),
+                alphabet=self._alphabet if unknown is None else replace(self._alphabet, unknown=unknown),
+                special_tokens=special_tokens,
+                pattern=pattern,
+                extra_tokens=extra_tokens,
+                whole_words=whole_words,
+                preparation=preparation or Preparation(),
+                remarks=remarks,
+                settings=settings or FileSettings(),
+                checked=True,
+            )
+
+
+def unmade_parts(alphabet: Alphabet, rows: NDArray[np.int32]) -> list[int]:
+    """The parts of merges, int32 [n, 3], that are neither base tokens nor made by a merge, ascending."""
+    return np.setdiff1d(rows[:, :2], np.concatenate([alphabet.ids, rows[:, 2]])).tolist()
+
+
+def first_repeated(rows: NDArray[np.int32]) -> tuple[int, int] | None:
+    """The numbers of the first merge with a repeated pair, and of the earlier one; a row begins with the pair."""
+    pairs = rows[:, 0].astype(np.int64) << 32 | rows[:, 1]
+    order = np.argsort(pairs, kind="stable")
+    same = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
+    if len(same) == 0:
+        return None
+    first = same[np.argmin(order[same + 1])]
+    return int(order[first + 1]) + 1, int(order[first]) + 1
+
+
+# --- Vocabularies of Hugging Face's and GPT-2's files: JSON objects of tokens as text with their ids ------------------
 
 IS_EMPTY = "is the empty token: no text becomes it, and it is decoded to nothing."  # the end of a remark
 

@@ -20,10 +20,8 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.beside import CONFIG, Beside, beside_work, files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Format
-from tokstudio.core.formats.common.json_reader import JsonReader
-from tokstudio.core.formats.common.line_reader import LineReader, read_whole
-from tokstudio.core.formats.common.merge_list import LARGEST_ID
-from tokstudio.core.formats.common.vocabulary import byte_level_ids, read_vocabulary_work
+from tokstudio.core.formats.common.text_readers import JsonReader, LineReader, read_whole
+from tokstudio.core.formats.common.vocabulary import LARGEST_ID, byte_level_ids, read_vocabulary_work
 from tokstudio.core.formats.huggingface.reader import read_work
 from tokstudio.core.text.utf8 import has_surrogates
 

@@ -19,9 +19,8 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.added_tokens import AddedToken, preparation_of
 from tokstudio.core.formats.common.beside import Beside
-from tokstudio.core.formats.common.merge_list import id_problem
-from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, isolating_pattern, known_pattern, written_regex
-from tokstudio.core.formats.common.vocabulary import missing_part
+from tokstudio.core.formats.common.spelling import REPEATED_GROUP, isolating_pattern, known_pattern, written_regex
+from tokstudio.core.formats.common.vocabulary import id_problem, missing_part
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.pretokenization.patterns import NAMES

@@ -11,10 +11,17 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.beside import Beside
 from tokstudio.core.formats.common.format import GIGABYTE
-from tokstudio.core.formats.common.json_reader import JsonReader
-from tokstudio.core.formats.common.merge_list import MergeList, unmade_parts
-from tokstudio.core.formats.common.vocabulary import byte_level_ids, empty_remarks, read_vocabulary_work, spelled, utf8
-from tokstudio.core.formats.huggingface import models, parts
+from tokstudio.core.formats.common.text_readers import JsonReader
+from tokstudio.core.formats.common.vocabulary import (
+    MergeList,
+    byte_level_ids,
+    empty_remarks,
+    read_vocabulary_work,
+    spelled,
+    unmade_parts,
+    utf8,
+)
+from tokstudio.core.formats.huggingface import library, parts
 from tokstudio.core.formats.huggingface.library import library_work
 from tokstudio.core.formats.huggingface.parts import Beyond, ParsedFile
 from tokstudio.core.model.alphabet import Alphabet, Base, missing_byte
@@ -51,8 +58,8 @@ def read_work(
     parsed = yield from _read(path, name, None)
     parsed.remarks = remarks
     parsed.complete(name, beside or Beside())
-    if parsed.kind != models.BPE:
-        models.check_unknown(name, parsed.kind, parsed.model, parsed.vocabulary)
+    if parsed.kind != library.BPE:
+        library.check_unknown(name, parsed.kind, parsed.model, parsed.vocabulary)
         return (yield from library_work(path, name, parsed, f"its model is {parsed.kind}"))
     if not parsed.has_merges:
         parsed = yield from _read(path, name, parsed)
@@ -108,14 +115,14 @@ def _read_model(reader: JsonReader, parsed: ParsedFile, before: ParsedFile | Non
             model[key] = reader.value()
             continue
         model[key] = opening
-        if key == "vocab" and before is None and models.may_have(model, opening):
-            read = read_vocabulary_work if opening == "{" else models.read_pieces_work
+        if key == "vocab" and before is None and library.may_have(model, opening):
+            read = read_vocabulary_work if opening == "{" else library.read_pieces_work
             parsed.vocabulary |= yield from read(reader)
         elif key == "merges" and opening == "[" and (known := _enough(parsed, before)):
             yield from _read_merges(reader, parsed, known.model.get("continuing_subword_prefix"))
         else:
             yield from _pass_over(reader)
-    parsed.kind = models.check_model(reader, model)
+    parsed.kind = library.check_model(reader, model)
 
 
 def _pass_over(reader: JsonReader) -> Work[None]:
@@ -127,7 +134,7 @@ def _pass_over(reader: JsonReader) -> Work[None]:
 
 def _enough(parsed: ParsedFile, before: ParsedFile | None) -> ParsedFile | None:
     """The parsed content, if it suffices to understand the merges."""
-    if parsed.model.get("type") not in (None, models.BPE):
+    if parsed.model.get("type") not in (None, library.BPE):
         return None
     if before is not None:
         return before
@@ -152,7 +159,7 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
     parts.check_decoder(base, settings.get("decoder"))
     _check_model(parsed.model, base)
     preparation = parts.preparation(nfc, prefix_space, parsed.added)
-    said = (*parsed.remarks, *models.remarks(parsed.kind, parsed.model, vocabulary))
+    said = (*parsed.remarks, *library.remarks(parsed.kind, parsed.model, vocabulary))
     around = parsed.noted(pattern if base == "bytes" else None, nfc)
     if isinstance(reason := around.around, str):
         raise Beyond(reason)

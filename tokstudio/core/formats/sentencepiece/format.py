@@ -19,9 +19,9 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.beside import files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format
-from tokstudio.core.formats.common.line_reader import LineReader
 from tokstudio.core.formats.common.proof import Trials, prove_work, trials_work
 from tokstudio.core.formats.common.spelling import spelled_alike_work
+from tokstudio.core.formats.common.text_readers import LineReader
 from tokstudio.core.formats.sentencepiece.reader import is_model, read_work
 
 if TYPE_CHECKING:

@@ -23,10 +23,9 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.added_tokens import AddedToken
 from tokstudio.core.formats.common.beside import beside_work
-from tokstudio.core.formats.common.line_reader import read_whole
-from tokstudio.core.formats.common.merge_list import sensible_ids
 from tokstudio.core.formats.common.recover_merges import recover_work
-from tokstudio.core.formats.common.vocabulary import shown_alphabet
+from tokstudio.core.formats.common.text_readers import read_whole
+from tokstudio.core.formats.common.vocabulary import sensible_ids, shown_alphabet
 from tokstudio.core.model.alphabet import CODE_POINTS
 from tokstudio.core.model.file_settings import PLAIN_CLASSES
 

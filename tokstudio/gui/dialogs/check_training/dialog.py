@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QProgressBar
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import printable, several
-from tokstudio.core.teaching.outcome import sentences, to_csv
+from tokstudio.core.teaching.exercise import sentences, to_csv
 from tokstudio.gui.dialogs.check_training.form import ExerciseForm
 from tokstudio.gui.dialogs.check_training.model import Checking, OutcomesModel
 from tokstudio.gui.session.jobs import LatestJob

@@ -18,8 +18,7 @@ from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.model.config import TieBreak
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.teaching.check import CheckSettings
-from tokstudio.core.teaching.exercise import OWN_SETTINGS
-from tokstudio.core.teaching.own_text import TEXT
+from tokstudio.core.teaching.exercise import OWN_SETTINGS, TEXT
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LinesEdit, Number

@@ -15,7 +15,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.teaching.check import Checker, CheckSettings
-from tokstudio.core.teaching.outcome import Outcome, causes_text, outcome_work, paths_of
+from tokstudio.core.teaching.exercise import Outcome, causes_text, outcome_work, paths_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
 

@@ -15,7 +15,7 @@ from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats import FORMATS, ExportReport, Fit, Format, fit_work, save_work
-from tokstudio.core.formats.common.renumbering import closed_gaps
+from tokstudio.core.formats.common.proof import closed_gaps
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.state.run import StudioRun
 

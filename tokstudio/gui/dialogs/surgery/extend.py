@@ -18,7 +18,7 @@ from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import Forbidden, TieBreak, TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
-from tokstudio.core.surgery.reserved import is_reserved
+from tokstudio.core.surgery.specials import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.surgery.parts import SurgeryDialog, check_fields
 from tokstudio.gui.dialogs.surgery.reserved_field import ReservedField

@@ -18,10 +18,8 @@ from tokstudio.core.corpus.sampling import sample_in_one
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import DEFAULT, FileSettings
 from tokstudio.core.project import ProjectTokenizer, keep_changed_work
-from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work, without
-from tokstudio.core.surgery.pruned import with_ids
-from tokstudio.core.surgery.reserved import fill_reserved
-from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
+from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work, with_ids, without
+from tokstudio.core.surgery.specials import add_specials, fill_reserved, replace_specials, set_roles
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start

@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolButton, QWid
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.figures import FIGURES
-from tokstudio.core.guide.glossary import meaning
-from tokstudio.core.guide.markdown import slug
+from tokstudio.core.guide.glossary import meaning, slug
 from tokstudio.gui.panes.compare.dots import Dots
 from tokstudio.gui.panes.compare.matrix import Matrix
 from tokstudio.gui.panes.compare.matrix_model import MatrixContent

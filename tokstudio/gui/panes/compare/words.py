@@ -21,8 +21,7 @@ from PySide6.QtWidgets import (
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.comparison.texts import ComparedText
-from tokstudio.core.comparison.word_types import in_running_text
+from tokstudio.core.comparison.texts import ComparedText, in_running_text
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.compare.words_model import MOST, WORD, CutWords, WordRows, cut_words_work
 from tokstudio.gui.session.jobs import LatestJob

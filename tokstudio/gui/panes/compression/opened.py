@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.wording import size_text
-from tokstudio.core.comparison.text_tokens import TextTokens
+from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.gui.panes.compression.curves import RATIO, View, has_other_corpus, size_in_picture
 from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.formats.common.split_regex import written_regex
+from tokstudio.core.formats.common.spelling import written_regex
 from tokstudio.core.libraries.client import check_split_work
 from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
 from tokstudio.core.warm_up import prepare_work

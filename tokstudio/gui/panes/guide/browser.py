@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QTextBrowser
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.resources import resource
-from tokstudio.core.guide.markdown import to_html
+from tokstudio.core.guide.glossary import to_html
 from tokstudio.core.guide.pages import FOLDER
 from tokstudio.gui.style.theme import Theme
 

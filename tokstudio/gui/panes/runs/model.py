@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import in_units, percent_text, several, size_text, whole_text
-from tokstudio.core.comparison.text_tokens import TextTokens
+from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.config import TITLES, TrainingConfig
 from tokstudio.gui.session.held_out import TextMeasurer

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
-from tokstudio.core.analysis.encoding_rounds import Round, Rounds
+from tokstudio.core.analysis.encoding_steps import Round, Rounds
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import copied, marked

@@ -13,8 +13,7 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QSplitter, QWidget
 
-from tokstudio.core.analysis.encoding_rounds import Rounds
-from tokstudio.core.analysis.step_pieces import State
+from tokstudio.core.analysis.encoding_steps import Rounds, State
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.tokenizer.dropout import Dropout
