@@ -16,7 +16,7 @@ import distributed
 import pytest
 
 from tokstudio import Corpus, TrainingConfig, cli, train
-from tokstudio.cli import cluster
+from tokstudio.cli import counting
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.pretokenization.count_words import WordCounter
 
@@ -171,7 +171,7 @@ def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(tmp_path, sizes
     entries = [Entry(tmp_path / str(number)) for number in range(len(sizes))]
     for entry, size in zip(entries, sizes, strict=True):
         entry.path.write_bytes(b"a" * size)
-    shards = list(cluster._shards(entries, 4))
+    shards = list(counting._shards(entries, 4))
     assert [entry for shard in shards for entry in shard] == entries
     assert [len(shard) for shard in shards] == lengths
 
@@ -185,7 +185,7 @@ def two_processes():
 def workers():
     """A cluster of two processes."""
     with two_processes() as made, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster, "_PATIENCE", 0.01)
+        patch.setattr(counting, "_PATIENCE", 0.01)
         yield made
 
 
@@ -216,7 +216,7 @@ def test_what_was_dropped_is_said_of_a_cluster_too(tmp_path, workers, capsys):
 
 
 def test_a_cluster_without_workers_is_one_sentence(files, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(cluster, "time", SimpleNamespace(sleep=lambda seconds: None))
+    monkeypatch.setattr(counting, "time", SimpleNamespace(sleep=lambda seconds: None))
     with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as empty:
         where = ["--dask", empty.scheduler_address, "--out", str(tmp_path / "counts.parquet")]
         assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
@@ -236,8 +236,8 @@ def test_the_files_of_a_large_folder_stay_one_source_on_a_cluster(tmp_path, work
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
 def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, monkeypatch):
     alone = counted(files, tmp_path / "alone.parquet")
-    result = cluster._result_work
-    monkeypatch.setattr(cluster, "_PATIENCE", 0.01)
+    result = counting._result_work
+    monkeypatch.setattr(counting, "_PATIENCE", 0.01)
     with two_processes() as workers:
         worker = next(iter(workers.workers.values()))
         worker.close_gracefully()  # then it is not started again
@@ -247,7 +247,7 @@ def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, monkeyp
             os.kill(victim, signal.SIGKILL)
             return (yield from result(last, futures))
 
-        monkeypatch.setattr(cluster, "_result_work", killing)
+        monkeypatch.setattr(counting, "_result_work", killing)
         assert counted(files, tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
     with pytest.raises(ProcessLookupError):
         os.kill(victim, 0)
@@ -262,7 +262,7 @@ def test_an_error_of_a_worker_is_said(files, tmp_path, workers, capsys):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "127.0.0.1:notaport"])
 def test_an_address_that_does_not_answer_is_one_sentence(files, tmp_path, monkeypatch, capsys, address):
-    monkeypatch.setattr(cluster, "_SECONDS", 0.1)
+    monkeypatch.setattr(counting, "_SECONDS", 0.1)
     where = ["--dask", address, "--out", str(tmp_path / "counts.parquet")]
     assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
     said = capsys.readouterr().err.strip().splitlines()

@@ -10,7 +10,7 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, LibraryConfig, cli, load, train_by_library
-from tokstudio.cli.arguments.library_training import LIBRARY_ALGORITHMS
+from tokstudio.cli.arguments.training import LIBRARY_ALGORITHMS
 from tokstudio.core.libraries import client
 from tokstudio.core.library_training import config
 

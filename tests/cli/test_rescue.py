@@ -12,7 +12,7 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
-from tokstudio.cli import exporting, rescue, training
+from tokstudio.cli import exporting, training
 from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
@@ -124,14 +124,14 @@ def test_the_run_is_kept_in_the_state_folder_if_the_target_folder_is_unwritable(
     text, tmp_path, own_home, failing_export, monkeypatch, capsys
 ):
     failing_export()
-    reserved = rescue._reserved
+    reserved = training._reserved
 
     def full(folder, name):
         if folder == tmp_path:
             raise OSError(28, "No space left on device")
         return reserved(folder, name)
 
-    monkeypatch.setattr(rescue, "_reserved", full)
+    monkeypatch.setattr(training, "_reserved", full)
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={tmp_path / 'made.json'}"]) == 1
     (project,) = own_home.rglob("*.tokstudio")
     assert f"The run is kept in {project}: " in capsys.readouterr().err
@@ -147,7 +147,7 @@ def test_a_disk_that_fills_up_while_the_run_is_kept_leaves_no_empty_file(
         raise FormatError("no space")
         yield
 
-    monkeypatch.setattr(rescue, "save_work", full)
+    monkeypatch.setattr(training, "save_work", full)
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={tmp_path / 'made.json'}"]) == 1
     assert {path.name for path in tmp_path.iterdir()} == {"fifty.txt"}
     assert not list(own_home.rglob("*.tokstudio"))
@@ -215,14 +215,14 @@ def test_a_signal_between_the_last_merge_and_the_export_keeps_the_run(tmp_path, 
 
 def test_a_second_signal_does_not_end_the_rescue(tmp_path, monkeypatch, failing_export):
     failing_export()
-    save_work = rescue.save_work
+    save_work = training.save_work
 
     def interrupted(*arguments):
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
         return (yield from save_work(*arguments))
 
-    monkeypatch.setattr(rescue, "save_work", interrupted)
+    monkeypatch.setattr(training, "save_work", interrupted)
     file = tmp_path / "fifty.txt"
     file.write_text(FIFTY)
     assert cli.main(["train", str(file), "--vocab-size", "306", "--export", f"classic={tmp_path / 'mine'}"]) == 143
@@ -232,10 +232,10 @@ def test_a_second_signal_does_not_end_the_rescue(tmp_path, monkeypatch, failing_
 @pytest.mark.skipif(os.name != "posix", reason="permissions are others there")
 def test_a_run_in_the_state_folder_is_private(tmp_path, monkeypatch, failing_export):
     failing_export()
-    monkeypatch.setattr(rescue, "_nearest_folder", lambda target: tmp_path / "gone" / "\0")
+    monkeypatch.setattr(training, "_nearest_folder", lambda target: tmp_path / "gone" / "\0")
     file = tmp_path / "fifty.txt"
     file.write_text(FIFTY)
     assert cli.main(["train", str(file), "--vocab-size", "306", "--export", f"classic={tmp_path / 'mine'}"]) == 1
-    folder = rescue._state_folder()
+    folder = training._state_folder()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "mine.tokstudio").stat().st_mode) == 0o600

@@ -10,7 +10,7 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
-from tokstudio.cli import rescue
+from tokstudio.cli import training
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work
@@ -94,14 +94,14 @@ def test_an_interrupted_training_saves_the_merges_so_far(text, tmp_path, monkeyp
 
 
 def test_a_run_that_cannot_be_saved_is_kept_in_another_place(text, tmp_path, own_home, monkeypatch, capsys):
-    save_work, project = rescue.save_work, tmp_path / "mine.tokstudio"
+    save_work, project = training.save_work, tmp_path / "mine.tokstudio"
 
     def full(made, place):
         if place.parent == tmp_path:
             raise FormatError(f"{place.name}: there is no space left on the disk.")
         return (yield from save_work(made, place))
 
-    monkeypatch.setattr(rescue, "save_work", full)
+    monkeypatch.setattr(training, "save_work", full)
     assert cli.main(["train", text, "--vocab-size", "306", "--json", "--project", str(project)]) == 1
     printed = capsys.readouterr()
     (kept,) = own_home.rglob("*.tokstudio")

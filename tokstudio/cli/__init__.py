@@ -12,10 +12,9 @@ import io
 import sys
 from collections.abc import Sequence
 
-from tokstudio.cli.arguments.library_training import LIBRARY_ALGORITHMS
 from tokstudio.cli.arguments.parse import parse
-from tokstudio.cli.process.signals import Signals
-from tokstudio.cli.process.terminal import DONE, FAILED, Console, complain
+from tokstudio.cli.arguments.training import LIBRARY_ALGORITHMS
+from tokstudio.cli.process import DONE, FAILED, Console, Signals, complain
 from tokstudio.core.base.errors import TokStudioError
 
 
@@ -98,7 +97,7 @@ def _run(words: Sequence[str], signals: Signals) -> int:
 
 
 def _open_window(arguments: argparse.Namespace) -> int:
-    from tokstudio.cli.process.failed_start import import_problem, keep_failure, remove_failure
+    from tokstudio.cli.process import import_problem, keep_failure, remove_failure
 
     remove_failure()
     if arguments.log_file is not None:

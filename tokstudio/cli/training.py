@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
+import platformdirs
 from numpy.typing import NDArray
 
-from tokstudio.cli.exporting import check_losses, export
-from tokstudio.cli.extending import Extension, chosen_ties
-from tokstudio.cli.process.signals import Signals
-from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
+from tokstudio.cli.exporting import Proving, check_losses, export
+from tokstudio.cli.process import DONE, FAILED, Console, Signals, put
+from tokstudio.cli.projects import load_source
 from tokstudio.cli.reading import (
     CommandTexts,
     read_corpus_work,
@@ -28,7 +31,6 @@ from tokstudio.cli.reading import (
     report_sources,
     source_facts,
 )
-from tokstudio.cli.rescue import rescue, save_project
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import free_memory
@@ -42,11 +44,158 @@ from tokstudio.core.model.alphabet import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run
+from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work
+from tokstudio.core.surgery.specials import check_reserved, fill_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import SourceCurves
 from tokstudio.core.training.forecast import forecast_work
+from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.core.training.languages import check_parallel_lines, silent_languages, told_silent
 from tokstudio.core.training.trainer import Trainer
+
+# --- Saves a run as a project: where the user asks for one, or where an export of the run failed ----------------------
+# The corpus is not saved: it could take long, and all the free space.
+
+_LONGEST_NAME = 60  # characters: a file name has at most 255 bytes, and the length may be what failed
+
+
+def save_project(run: Run, path: Path, console: Console) -> Path | None:
+    """Saves a run where the user asks for it, and reports that; None where it cannot be written."""
+    try:
+        _save(run, path, console)
+    except (TokStudioError, OSError) as error:
+        console.complain(str(error))
+        return None
+    except MemoryError:
+        console.complain(f"{file_name(path)}: this computer does not have enough free memory to write it.")
+        return None
+    console.say(f"Saved {path}: open that project, or export from it with tokstudio convert.")
+    return path
+
+
+def rescue(run: Run, target: Path, console: Console) -> Path | None:
+    """Saves a run beside the target of its export, or else in this user's state folder, and reports where.
+
+    No file is ever replaced.
+
+    Returns:
+        The project; None where it cannot be written.
+    """
+    name = target.absolute().name.removesuffix(SUFFIX)[:_LONGEST_NAME].strip(".") or "run"
+    for folder in (_nearest_folder(target), _state_folder()):
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place = _reserved(folder, name)
+        except (OSError, ValueError):
+            continue
+        try:
+            _save(run, place, console)
+        except BaseException as error:
+            with suppress(OSError):
+                place.unlink()
+            # The next folder may be on another disk.
+            if not isinstance(error, (TokStudioError, OSError, MemoryError)):
+                raise
+            continue
+        console.complain(f"The run is kept in {place}: open that project, or export from it with tokstudio convert.")
+        return place
+    console.complain(
+        "The run is lost: it could not be saved as a project either, beside the export or in your own folder."
+    )
+    return None
+
+
+def _save(run: Run, place: Path, console: Console) -> None:
+    console.finish(save_work(Project(runs=(ProjectRun("Run 1", run),), active=0), place))
+
+
+def _nearest_folder(target: Path) -> Path:
+    """The folder of a target, or the nearest existing one above it."""
+    return next((above for above in target.absolute().parents if os.path.isdir(above)), Path.cwd())
+
+
+def _state_folder() -> Path:
+    return Path(platformdirs.user_state_dir("tokstudio", appauthor=False)) / "kept"
+
+
+def _reserved(folder: Path, name: str) -> Path:
+    """Creates a new empty file, so that moving the project there replaces no other file."""
+    for number in count(1):
+        place = folder / f"{name}{f'-{number}' * (number > 1)}{SUFFIX}"
+        with suppress(FileExistsError):
+            place.touch(mode=0o600, exist_ok=False)
+            return place
+    raise AssertionError
+
+
+# --- What `extend` adds to `train`: the tokenizer to start from, and the proof of what stayed the same ----------------
+
+
+class Extension:
+    """The start of an extension and its settings, checked before the texts are read.
+
+    Raises:
+        ConfigError: The tokenizer cannot be extended so.
+        FormatError: It cannot be read, or a file cannot be written.
+    """
+
+    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
+        self.proving, self._console = Proving(arguments, console), console
+        start = load_source(arguments, console)
+        self._unused = _unused_ids(start)
+        self.start: Tokenizer = start if arguments.merges is None else start.at(arguments.merges)
+        self._fill: list[str] = arguments.fill
+        check_reserved(self.start, self._fill)
+        self.config = check_start(self.start, self._config(arguments))
+
+    def _config(self, arguments: argparse.Namespace) -> TrainingConfig:
+        size: int | None = arguments.vocab_size
+        filled = len(self._fill)
+        if size is not None and size <= len(self.start) - filled:
+            besides = " besides those to fill" if filled else " already"
+            raise ConfigError(
+                f"Vocabulary size must be greater than {len(self.start) - filled:,}: the tokenizer has that many "
+                f"tokens{besides}."
+            )
+        return TrainingConfig(
+            # Those to fill are tokens until the end.
+            vocabulary_size=None if size is None else size + filled,
+            min_frequency=arguments.min_frequency,
+            pattern=self.start.pattern,
+            **chosen_ties(arguments),
+            max_token_bytes=arguments.max_token_bytes,
+            forbidden=arguments.forbid,
+            held_out=arguments.held_out,
+        )
+
+    def finished(self, tokenizer: Tokenizer, sample: bytes) -> Tokenizer:
+        """The trained tokenizer with its reserved ids filled, after the proof; raises ConfigError where it fails."""
+        if len(tokenizer.merges) == len(self.start.merges):
+            raise ConfigError(
+                "Nothing new can be learnt from this text: no pair of tokens occurs often enough, or all are forbidden."
+            )
+        made = fill_reserved(tokenizer, self._fill) if self._fill else tokenizer
+        if (gaps := _unused_ids(made) - self._unused) > 0:
+            unused = several(gaps, "id of a dropped merge stays", "ids of dropped merges stay")
+            self._console.say(f"{unused} unused: renumber --by rank closes the gaps.")
+        self.proving.prove(made, sample)
+        self._size = len(made)
+        return made
+
+    def as_json(self) -> dict[str, object]:
+        """The size, and the proof."""
+        return {"tokens_before": len(self.start), "vocabulary_size": self._size, **self.proving.as_json()}
+
+
+def _unused_ids(tokenizer: Tokenizer) -> int:
+    """The ids below the highest one that no token has."""
+    return int(tokenizer.tokens.ids().max()) + 1 - len(tokenizer)
+
+
+def chosen_ties(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The tie rule for a `TrainingConfig`, where one was chosen."""
+    return {} if arguments.tie_break is None else {"tie_break": arguments.tie_break}
+
 
 SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export
 _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, so no forecast is needed

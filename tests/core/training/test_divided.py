@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tests.core.reference import named_pattern, pre_tokens, train_slowly
 from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, count, train
-from tokstudio.cli import cluster
+from tokstudio.cli import counting as cluster
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import content_work
 from tokstudio.core.corpus.readers.contents import Reading

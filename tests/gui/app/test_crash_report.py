@@ -21,9 +21,9 @@ from PySide6.QtWidgets import QPushButton
 from tests.gui.person import PATIENCE, at_the_window, quiet, trained
 from tokstudio import ConfigError, __version__
 from tokstudio.core.base.progress import Progress
-from tokstudio.gui.app.crash_offer import ReportOffer
+from tokstudio.gui.app.app import ReportOffer
 from tokstudio.gui.app.crash_report import is_running, left_reports, reports_folder
-from tokstudio.gui.window.offer_cards import ReportCard
+from tokstudio.gui.window.message_bar import ReportCard
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 

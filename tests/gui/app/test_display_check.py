@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from tokstudio.cli import main
-from tokstudio.gui.app.display_check import refusal
+from tokstudio.gui.app.process import refusal
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the displays of Linux")
 _NAMES = ("DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "XDG_SESSION_TYPE", "XDG_RUNTIME_DIR", "QT_QPA_PLATFORM")

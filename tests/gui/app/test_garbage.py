@@ -12,7 +12,7 @@ from PySide6.QtCore import QThread
 from pytestqt.qtbot import QtBot
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.app.garbage import GarbageCollector
+from tokstudio.gui.app.process import GarbageCollector
 from tokstudio.gui.session.session import Session
 
 

@@ -10,7 +10,7 @@ import platformdirs
 import pytest
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.gui.app.storage_check import COPIES, ENGINE, SETTINGS, Limits, faults
+from tokstudio.gui.app.process import COPIES, ENGINE, SETTINGS, Limits, faults
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 

@@ -14,7 +14,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import save_work
 from tokstudio.gui.commands import export_commands as exports
 from tokstudio.gui.commands.export_commands import ExportCommands
-from tokstudio.gui.dialogs.export.plan import report_work
+from tokstudio.gui.dialogs.export.queue import report_work
 from tokstudio.gui.session.preferences import Preferences
 
 

@@ -10,8 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.gui.find.finder import Finder
-from tokstudio.gui.find.search import MOST
+from tokstudio.gui.find.finder import MOST, Finder
 from tokstudio.gui.session.training import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")

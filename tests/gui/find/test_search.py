@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokstudio.core.base.progress import finish
-from tokstudio.gui.find.search import search_work
+from tokstudio.gui.find.finder import search_work
 from tokstudio.gui.state.token_flags import HEAD
 from tokstudio.gui.state.token_index import IndexedTokens, index_work
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tokstudio.core.corpus.source import Source
-from tokstudio.gui.state.mixture import (
+from tokstudio.gui.state.training_plans import (
     AS_THEY_ARE,
     EQUAL,
     MOST,

@@ -10,7 +10,7 @@ from tokstudio import Corpus, Tokenizer, TrainingConfig
 from tokstudio.core.base.progress import finish
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.training.trainer import Trainer
-from tokstudio.gui.find.results_model import FoundModel
+from tokstudio.gui.find.find_box import FoundModel
 from tokstudio.gui.panes.merges.model import MergesModel
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.state.run import StudioRun

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tokstudio.core.base.progress import finish
-from tokstudio.gui.find import search as find_search
+from tokstudio.gui.find import finder as find_search
 from tokstudio.gui.state import run_tokens as tokens
 from tokstudio.gui.state import token_flags as looks
 from tokstudio.gui.state import token_index

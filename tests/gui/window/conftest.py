@@ -6,11 +6,11 @@ from __future__ import annotations
 import pytest
 
 from tokstudio.gui.session import training_control
-from tokstudio.gui.window import dock_sizes
+from tokstudio.gui.window import dock_layout
 
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Panes are at rest sooner, and a training is looked at more often."""
-    monkeypatch.setattr(dock_sizes, "_AT_REST", 10)
+    monkeypatch.setattr(dock_layout, "_AT_REST", 10)
     monkeypatch.setattr(training_control, "_TICK", 5)

@@ -20,7 +20,7 @@ from typing import cast
 
 import platformdirs
 from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, Qt, QTemporaryDir, QTimer, Signal
-from PySide6.QtGui import QFileOpenEvent, QFont, QFontMetrics
+from PySide6.QtGui import QFileOpenEvent, QFont, QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base.errors import TokStudioError
@@ -31,23 +31,85 @@ from tokstudio.core.corpus.readers.files import remove_left_texts
 from tokstudio.core.kernels.cache import places, problem
 from tokstudio.core.project import Recorder
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.app.crash_offer import ReportOffer
-from tokstudio.gui.app.crash_report import CrashHook, reports_folder
-from tokstudio.gui.app.display_check import refusal
-from tokstudio.gui.app.garbage import GarbageCollector
-from tokstudio.gui.app.log import Log
+from tokstudio.gui.app.crash_report import CrashHook, Report, left_reports, reports_folder
+from tokstudio.gui.app.process import (
+    COPIES,
+    ENGINE,
+    SETTINGS,
+    EndSignals,
+    GarbageCollector,
+    Limits,
+    Log,
+    faults,
+    refusal,
+)
 from tokstudio.gui.app.single_instance import Claim, Request, bring_to_front
-from tokstudio.gui.app.storage_check import COPIES, ENGINE, SETTINGS, Limits, faults
-from tokstudio.gui.app.system_signals import EndSignals
 from tokstudio.gui.session.preferences import TEXT_SIZE, THEME, Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers, path_of
+from tokstudio.gui.window.about import start_line
 from tokstudio.gui.window.main_window import MainWindow
-from tokstudio.gui.window.versions import start_line
+from tokstudio.gui.window.message_bar import ReportCard
 from tokstudio.version import __version__
+
+# --- Offers the report of an earlier crash, after any offer of unsaved work -------------------------------------------
+
+_KEPT = "A report was kept on this computer. It is not sent anywhere."
+
+
+class ReportOffer(QObject):
+    """Looks for reports after the search for unsaved work, and shows them one after another."""
+
+    def __init__(self, window: MainWindow, session: Session, theme: Theme, folder: Path) -> None:
+        super().__init__(window)
+        self._window = window
+        self._jobs = session.jobs
+        self._folder = folder
+        self._reports: list[Report] = []
+        self._looked = False
+        self.card = ReportCard(theme, window)
+        self.card.copy_button.clicked.connect(self._copy)
+        self.card.show_button.clicked.connect(self._show)
+        self.card.dismiss_button.clicked.connect(self._dismiss)
+        window.recovery.offered.connect(self._refresh)
+
+    def _refresh(self) -> None:
+        if not self._looked:
+            self._looked = True
+            self._jobs.start(partial(_look_work, self._folder), self._take, quiet=True)
+        may = self._reports and not self._window.recovery.sentence
+        self.card.offer(_sentence(self._reports[0]) if may else "")
+
+    def _take(self, reports: list[Report]) -> None:
+        self._reports = reports
+        self._refresh()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._reports[0].text)
+        self._window.status.say("The report was copied.")
+
+    def _show(self) -> None:
+        file = self._reports[0].file
+        if not self._window.show_file(file):
+            self._window.status.say(f"The folder could not be opened: {file.parent}")
+
+    def _dismiss(self) -> None:
+        self._reports.pop(0).dismiss()
+        self._refresh()
+
+
+def _look_work(folder: Path) -> Work[list[Report]]:
+    yield Progress("looking for reports")
+    return left_reports(folder)
+
+
+def _sentence(report: Report) -> str:
+    what = "TokStudio crashed" if report.ended else "Something went wrong inside TokStudio"
+    return f"{what} the last time. {_KEPT}"
+
 
 _log = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ import platformdirs
 from PySide6.QtCore import QLockFile, QObject, Signal
 
 from tokstudio.core.base.private_folders import private_opener
-from tokstudio.gui.window.versions import start_line
+from tokstudio.gui.window.about import start_line
 
 _log = logging.getLogger(__name__)
 

@@ -1,21 +1,119 @@
-"""Actions of the window: definition, QAction and enabling."""
+"""The menus and the order of their actions."""
 
 # SPDX-License-Identifier: MIT
+# ruff: noqa: D102  `MainWindow` describes the methods.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenuBar
 
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.hub.names import Name
+from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion
+from tokstudio.gui.dialogs.export.queue import TOKENIZERS
+from tokstudio.gui.find.finder import Finder
+from tokstudio.gui.panes.compression.pane import CompressionPane
+from tokstudio.gui.panes.configure.pane import ConfigurePane
+from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
+from tokstudio.gui.panes.corpus.pane import CorpusPane
+from tokstudio.gui.panes.text.pane import TextPane
+from tokstudio.gui.panes.token.pane import TokenPane
+from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.availability import Obstacle
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.menus import Menu
+
+# --- The protocol of the window for the actions -----------------------------------------------------------------------
+
+
+class Window(Protocol):
+    """The methods and panes of `MainWindow` that actions need."""
+
+    corpus: CorpusPane
+    compression: CompressionPane
+    configure: ConfigurePane
+    text: TextPane
+    token: TokenPane
+    vocabulary: VocabularyPane
+    finder: Finder
+
+    def show_export(self, run: StudioRun, formats: Collection[str]) -> None: ...
+    def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None: ...
+    def ask_reading(self, question: ImportQuestion, answered: Callable[[Reading | None], None]) -> None: ...
+    def ask_name(
+        self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None], name: Name | None = None
+    ) -> None: ...
+    def show_train_several(
+        self,
+        plans: Sequence[TrainingPlan] = (),
+        remark: str = "",
+        then: Callable[[Sequence[StudioRun]], object] | None = None,
+    ) -> None: ...
+    def show_check_training(self) -> None: ...
+    def show_make_exercise(self) -> None: ...
+    def focus_filter(self) -> None: ...
+    def show_compare(self) -> None: ...
+    def show_why(self) -> None: ...
+    def show_why_not(self) -> None: ...
+    def show_steps(self) -> None: ...
+    def reset_layout(self) -> None: ...
+    def show_workspace(self, name: str) -> None: ...
+    def maximise_pane(self) -> None: ...
+    def float_pane(self) -> None: ...
+    def show_preferences(self) -> None: ...
+    def show_guide(self) -> None: ...
+    def show_glossary(self) -> None: ...
+    def take_tour(self) -> None: ...
+    def continue_tour(self) -> None: ...
+    def no_tour_to_continue(self, session: Session) -> str | None: ...
+    def show_your_turn(self) -> None: ...
+    def show_shortcuts(self) -> None: ...
+    def show_about(self) -> None: ...
+    def close(self) -> bool: ...
+
+
+# --- Shows some runs alone in plots and in Compare, as a change that can be undone ------------------------------------
+
+
+def show_alone(session: Session, shown: Collection[StudioRun], text: str, message: str = "") -> None:
+    """Hides all other runs and the simple tokenizers.
+
+    Args:
+        session: Has the runs.
+        shown: The runs.
+        text: What Undo and Redo call it.
+        message: What is said about it, with an offer to undo it; "" for nothing.
+    """
+    runs, state = session.runs.all, session.comparison
+    earlier = {each: not each.curve_hidden for each in runs}, state.simple
+    now = {each: each in shown for each in runs}, frozenset[str]()
+    back, forth = partial(_show, session, *earlier), partial(_show, session, *now)
+    forth()
+    if earlier != now:
+        session.history.record(text, message, back, forth)
+
+
+def _show(session: Session, shown: Mapping[StudioRun, bool], simple: Set[str]) -> None:
+    runs = session.runs
+    runs.show_curves({run: shown[run] for run in runs.all if run in shown})
+    session.comparison.set_simple(simple)
+
+
+# --- Actions of the window: definition, QAction and enabling ----------------------------------------------------------
 
 _log = logging.getLogger(__name__)
 
@@ -80,3 +178,55 @@ def _describe(action: Action, built: QAction) -> None:
     words = action.text.replace("&", "").rstrip("…")
     built.setToolTip(f"{words} ({keys})" if keys else words)
     built.setStatusTip(action.tip)
+
+
+_FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
+# "-" is a separator, "> Title" opens a submenu, "<" closes it.
+_MENUS: dict[str, str] = {
+    "&File": "open_project save_project save_project_as - open_corpus open_folder open_counts paste_corpus "
+    ">Sa&mples sample_article sample_scripts sample_python - "
+    "sample_train_article sample_train_scripts sample_train_python < "
+    ">&Recent < - remove_source reload_source change_columns >Encodin&g < clear_corpus "
+    ">Mi&xture weights_as_they_are weights_equal weights_by_temperature < - "
+    "open_tokenizer open_tokenizer_folder open_by_name "
+    f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
+    "export_ids export_plot_png export_plot_svg export_tree_svg < - quit",
+    "&Edit": "undo redo - copy copy_ids - find find_next find_previous - filter - preferences",
+    "&Train": "train train_on_sample train_anyway train_several continue_run pause resume step hurry stop "
+    "cancel_queue - >Base_To&kens_and_Parallel_Texts load_base_tokens base_tokens_of_corpus - "
+    "load_parallel_files load_parallel_texts_folder remove_parallel_texts < - "
+    "first previous next last play >Playin&g_Speed < - previous_run next_run rename_run change_pattern count_uses "
+    "measure_held_out delete_run",
+    "&Compare": "compare_algorithms compare_on_story open_compared_texts open_parallel_folder "
+    "open_parallel_table open_compared_words - measure_comparison - copy_figure copy_figure_csv "
+    "save_comparison_csv save_report - "
+    ">Me&asure_On measure_on_corpus measure_on_text measure_on_held_out measure_on_file <",
+    "&View": ">Wor&kspaces workspace_train workspace_compare workspace_learn < >&Panes < "
+    "maximise_pane float_pane reset_layout - why_merge why_not_one_token step_through_text - "
+    ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
+    "show_white_space byte_level_characters show_ids recognise_specials encode_with_dropout dropout_again "
+    "more_settings compression_marks >&Columns_of_Runs < >Cur&ves_of_Runs <",
+    "To&kenizer": "extend_tokenizer fork_tokenizer prune_tokenizer change_specials - forbid_tokens prune_tokens - "
+    "show_proof",
+    "T&ools": "check_training make_exercise",
+    "&Help": "guide glossary - take_tour continue_tour your_turn - shortcuts about",
+}
+
+
+def build_menus(bar: QMenuBar, actions: Mapping[str, QAction]) -> dict[str, Menu]:
+    """Fills the menu bar; returns the submenus by title, including those that are filled elsewhere."""
+    submenus: dict[str, Menu] = {}
+    for title, names in _MENUS.items():
+        stack = [Menu(title, bar)]
+        bar.addMenu(stack[0])
+        for name in names.split():
+            if name == "-":
+                stack[-1].addSeparator()
+            elif name == "<":
+                stack.pop()
+            elif name.startswith(">"):
+                stack.append(stack[-1].add_menu(name[1:].replace("_", " ")))
+                submenus[name[1:].replace("&", "")] = stack[-1]
+            else:
+                stack[-1].addAction(actions[name])
+    return submenus

@@ -6,25 +6,147 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, sample_parts, sample_text
+from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_files_work, open_parallel_work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.model.alphabet import corpus_characters_work, read_base_vocabulary_work
-from tokstudio.gui.commands.measure_commands import MeasureCommands
-from tokstudio.gui.commands.parallel_commands import ParallelCommands
-from tokstudio.gui.commands.window_protocol import Window
+from tokstudio.gui.commands.actions import Action, Window
+from tokstudio.gui.session import availability
 from tokstudio.gui.session.corpus import sample_title
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.mixture import by_temperature, entries_of
-from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state import source_jobs
+from tokstudio.gui.state.measured_texts import ChosenText
+from tokstudio.gui.state.problem import Problem, problem_of
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_plans import by_temperature, entries_of
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers
+
+# --- Actions that choose the text that runs and opened tokenizers are measured on -------------------------------------
+
+_BEGINNING = 24  # characters of the text in its name
+
+
+class MeasureCommands(QObject):
+    """Handlers of the actions of Measure On."""
+
+    def __init__(self, session: Session, preferences: Preferences, choosers: Choosers, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session, self._preferences, self._choosers = session, preferences, choosers
+
+    def corpus(self) -> None:
+        """Measures on the corpus of the window, also when it changes."""
+        self._session.on_text.choose(None)
+
+    def text(self) -> None:
+        """Measures on the text of the Text pane as it is now."""
+        text = self._session.view.text
+        if text:
+            self._session.on_text.choose_read(partial(_text_work, text))
+
+    def held_out(self) -> None:
+        """Measures on the held-out text of the active run."""
+        run = self._session.runs.active
+        if run is not None and run.corpus is not None and run.config is not None:
+            work = partial(_held_out_work, run.name, run.corpus, run.config.held_out)
+            self._session.on_text.choose_read(work)
+
+    def file(self) -> None:
+        """Asks for files to measure on; they are not added to the corpus."""
+        paths = self._choosers.open_files("Measure on a File", self._preferences.folder)
+        if paths:
+            self._preferences.folder = paths[0].parent
+            self._session.on_text.choose_read(partial(_files_work, paths))
+
+
+def _text_work(text: str) -> Work[ChosenText | Problem]:
+    words = " ".join(text[:_BEGINNING].split())
+    name = f"the text “{words}{'…' if len(text) > _BEGINNING else ''}”"
+    return ChosenText.of_sources(name, (yield from source_jobs.read_text(text, name)).sources)
+
+
+def _held_out_work(name: str, corpus: Corpus, share: float) -> Work[ChosenText | Problem]:
+    _, held_out = yield from hold_out_work(corpus.sources, share, corpus.weights)
+    return ChosenText.of_sources(f"held-out text of {name}", held_out)
+
+
+def _files_work(paths: list[Path]) -> Work[ChosenText | Problem]:
+    read = yield from source_jobs.read_all(paths, None)
+    if read.problems:
+        path, error = read.problems[0]
+        return problem_of(error, path)
+    more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+    return ChosenText.of_sources(f"{file_name(paths[0])}{more}", read.sources)
+
+
+# --- The actions for the parallel texts of parity-aware BPE -----------------------------------------------------------
+
+
+class ParallelCommands(QObject):
+    """Asks for the files, and reads them."""
+
+    def __init__(
+        self, session: Session, preferences: Preferences, choosers: Choosers, window: Window, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._jobs, self._preferences, self._choosers, self._window = session.jobs, preferences, choosers, window
+
+    def load_files(self) -> None:
+        """Asks for a file for each language, or one table."""
+        files = self._choosers.open_files("Load Parallel Texts", self._preferences.texts_folder)
+        if files:
+            self._preferences.keep_texts_folder(files[0].parent)
+            self._read(partial(open_parallel_files_work, files))
+
+    def load_folder(self) -> None:
+        """Asks for a folder with a file for each language."""
+        folder = self._choosers.open_folder("Load Folder of Parallel Texts", self._preferences.texts_folder)
+        if folder is not None:
+            self._preferences.keep_texts_folder(folder.parent)
+            self._read(partial(open_parallel_work, folder))
+
+    def _read(self, work: Callable[[], Work[ParallelSet]]) -> None:
+        self._jobs.start(partial(_texts_work, work), self._take)
+
+    def _take(self, texts: dict[str, str]) -> None:
+        self._window.configure.algorithm.parity.take_texts(texts)
+
+    def _remove(self) -> None:
+        self._window.configure.algorithm.parity.remove_texts()
+
+    def actions(self) -> tuple[Action, ...]:
+        """The actions."""
+        return (
+            Action("load_parallel_files", "Load &Parallel Texts…",
+                "Load the parallel texts of parity-aware BPE: a file for each language, or one table.",
+                self.load_files, icon="open", obstacle=availability.no_corpus),
+            Action("load_parallel_texts_folder", "Load &Folder of Parallel Texts…",
+                "Load the parallel texts of parity-aware BPE from a folder with a file for each language.",
+                self.load_folder, icon="open", obstacle=availability.no_corpus),
+            Action("remove_parallel_texts", "&Remove Parallel Texts",
+                "Remove the parallel texts of all languages: bytes per token are measured instead.",
+                self._remove, icon="delete", obstacle=availability.no_parallel_texts),
+        )  # fmt: skip
+
+
+def _texts_work(work: Callable[[], Work[ParallelSet]]) -> Work[dict[str, str]]:
+    read, texts = (yield from work()), dict[str, str]()
+    for language, lines in zip(read.languages, read.lines, strict=True):
+        texts[language] = b"\n".join(lines).decode("utf-8", "replace")
+        yield Progress("reading", len(texts), len(read.languages))
+    return texts
+
 
 _SAMPLE_PLAYED = "sample_played"  # whether a sample was trained on slowly before
 _BASE_TOKENS = "Lists of base tokens (*.json *.txt);;All files (*)"

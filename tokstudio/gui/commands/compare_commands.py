@@ -22,8 +22,7 @@ from tokstudio.core.comparison.report.report import ReadFrom, report_work
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.files import plain_errors, read_file_work
 from tokstudio.core.formats.report import WrittenFile
-from tokstudio.gui.commands.show_alone import show_alone
-from tokstudio.gui.commands.window_protocol import Window
+from tokstudio.gui.commands.actions import Window, show_alone
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun

@@ -20,8 +20,8 @@ from tokstudio.core.base.wording import printable
 from tokstudio.core.formats import ExportReport, save_work
 from tokstudio.core.formats.ids import write_ids_work
 from tokstudio.core.tokenizer.tokenizer import AllowedSpecial, Tokenizer
-from tokstudio.gui.commands.window_protocol import Window
-from tokstudio.gui.dialogs.export.plan import wrote
+from tokstudio.gui.commands.actions import Window
+from tokstudio.gui.dialogs.export.queue import wrote
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.widgets.file_dialogs import Choosers

@@ -8,20 +8,19 @@ from functools import partial
 
 from PySide6.QtGui import QAction, QKeySequence
 
-from tokstudio.gui.commands.actions import Action
+from tokstudio.gui.commands.actions import Action, Window
 from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.commands.export_commands import ExportCommands
 from tokstudio.gui.commands.open_commands import OpenCommands
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
-from tokstudio.gui.commands.window_protocol import Window
-from tokstudio.gui.dialogs.export.plan import TOKENIZERS
+from tokstudio.gui.dialogs.export.queue import TOKENIZERS
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.mixture import AS_THEY_ARE, EQUAL
+from tokstudio.gui.state.training_plans import AS_THEY_ARE, EQUAL
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
 _Key = QKeySequence.StandardKey

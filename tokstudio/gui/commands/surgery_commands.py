@@ -15,10 +15,8 @@ from PySide6.QtWidgets import QWidget
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.identity import trained_texts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.commands.show_alone import show_alone
-from tokstudio.gui.commands.window_protocol import Window
-from tokstudio.gui.dialogs.surgery.run_names import remark_of
-from tokstudio.gui.dialogs.surgery.works import ChangedTokenizer, filled_work
+from tokstudio.gui.commands.actions import Window, show_alone
+from tokstudio.gui.dialogs.surgery.works import ChangedTokenizer, filled_work, remark_of
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun

@@ -19,10 +19,10 @@ from tokstudio.core.corpus.source import Source, entries, entry_name
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
 from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.state import source_jobs
-from tokstudio.gui.state.kept_counts import KeptCounts
 from tokstudio.gui.state.problem import Problem, problem_of
 from tokstudio.gui.state.source_jobs import ChangedSources, Read, Replaced, Unread
 from tokstudio.gui.state.source_records import KeptSources, is_missing, read_together
+from tokstudio.gui.state.training_plans import KeptCounts
 from tokstudio.gui.state.training_settings import Documents
 
 _LONG_TEXT = 1 << 20  # characters; longer texts become sources in a job

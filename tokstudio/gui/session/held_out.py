@@ -28,11 +28,11 @@ from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Cancelled, Jobs, LatestJob
 from tokstudio.gui.session.run_list import RunList
-from tokstudio.gui.state.kept_counts import KeptCounts
 from tokstudio.gui.state.measured_texts import ChosenText
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
+from tokstudio.gui.state.training_plans import KeptCounts
 
 _CANCELLED = "it was cancelled. Measure Held-Out Text in the Train menu starts again."
 _QUIET = 1000  # milliseconds before the job is shown

@@ -22,8 +22,8 @@ from tokstudio.gui.session.jobs import Jobs
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.training_control import TrainingControl
 from tokstudio.gui.session.view_state import ViewState
-from tokstudio.gui.state.mixture import MixtureEntry, entries_of
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_plans import MixtureEntry, entries_of
 from tokstudio.gui.state.training_settings import Settings
 
 LIMIT = 50  # entries; an entry keeps its deleted run or removed sources in memory

@@ -8,15 +8,157 @@ from dataclasses import dataclass, replace
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import shown
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, Corpus
+from tokstudio.core.corpus.sampling import in_use
+from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.library_training import config as libraries
 from tokstudio.core.library_training.config import LibraryAlgorithm
 from tokstudio.core.library_training.train import check_corpus
-from tokstudio.core.model.config import TITLES, Algorithm
+from tokstudio.core.model.config import TITLES, Algorithm, TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.training.prepare_corpus import CountedText
 from tokstudio.core.training.trainer import Trainer
-from tokstudio.gui.state.kept_counts import count_settings
 from tokstudio.gui.state.training_settings import Settings
+
+# --- The mixture of a corpus: its entries, their shares, and weights that give other shares ---------------------------
+# An entry is a source, neighbouring sources that were opened together as one folder or archive, or the parts of data
+# sets that are joined by value; all its sources have the same weight. Weights are in thousandths.
+
+MOST = LARGEST_WEIGHT * ONCE  # the largest weight
+EQUAL, AS_THEY_ARE = 0.0, 1.0  # exponents: all shares are equal, all weights are 1
+
+
+@dataclass(frozen=True)
+class MixtureEntry:
+    """One entry of a mixture."""
+
+    name: str
+    places: tuple[int, ...]  # of its sources in the corpus, ascending
+    bytes: int
+
+
+def entries_of(sources: Sequence[Source]) -> tuple[MixtureEntry, ...]:
+    """The entries of a corpus, in order."""
+    places: dict[tuple[str, int], list[int]] = {}
+    for place, entry in enumerate(entries(sources)):
+        places.setdefault(entry, []).append(place)
+    return tuple(
+        MixtureEntry(name, tuple(here), sum(sources[place].bytes for place in here))
+        for (name, _), here in places.items()
+    )
+
+
+def has_mixture(sources: Sequence[Source]) -> bool:
+    """Whether a corpus has several entries, so that weights make a difference."""
+    return len(set(entries(sources))) > 1
+
+
+def shares(sources: Sequence[Source], mixed: Sequence[MixtureEntry], weights: Sequence[int]) -> list[float]:
+    """The share of each entry in the weighted bytes; all are 0 where nothing has a weight."""
+    sizes = [sum(sources[place].bytes * weights[place] for place in entry.places) for entry in mixed]
+    total = sum(sizes)
+    return [size / total if total else 0.0 for size in sizes]
+
+
+def with_weight(weights: Sequence[int], entry: MixtureEntry, weight: int) -> tuple[int, ...]:
+    """The weights of all sources, with another one for an entry."""
+    return tuple(weight if place in entry.places else old for place, old in enumerate(weights))
+
+
+def by_temperature(sources: Sequence[Source], mixed: Sequence[MixtureEntry], exponent: float) -> tuple[int, ...]:
+    """Weights of all sources for which the shares of the entries are in proportion to size ** exponent.
+
+    The largest entry counts once, and smaller ones more often, but not more than 1,000 times. Entries without text
+    count once.
+    """
+    largest = max((entry.bytes for entry in mixed), default=0)
+    weights = [ONCE] * len(sources)
+    for entry in mixed:
+        weight = (largest / entry.bytes) ** (1 - exponent) if entry.bytes else 1
+        for place in entry.places:
+            weights[place] = min(round(ONCE * weight), MOST)
+    return tuple(weights)
+
+
+def weight_text(weight: int) -> str:
+    """A weight in thousandths as a number: "1", "0.25"."""
+    return f"{weight / ONCE:,.3f}".rstrip("0").rstrip(".")
+
+
+# --- The counts of the corpus, kept for trainings with other weights or limits ----------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class KeptCount:
+    """A corpus that was counted; its weights do not matter, but with a held-out share those of 0."""
+
+    corpus: Corpus
+    key: tuple[object, ...]
+    counted: CountedText
+
+
+class KeptCounts:
+    """Keeps the newest count of the sources that are open; a worker may store one at any time."""
+
+    def __init__(self) -> None:
+        self._sources: tuple[Source, ...] = ()
+        self._kept: KeptCount | None = None
+        self._shared: tuple[object, ...] | None = None  # the sources and settings of several trainings to come
+
+    def use(self, sources: tuple[Source, ...]) -> None:
+        """Sets the sources that are open; the count of others is released."""
+        self._sources = sources
+        self._release()
+
+    def share(self, corpus: Corpus | None, config: TrainingConfig | None) -> None:
+        """Also keeps the count that several trainings need, until the next call; None keeps no other."""
+        if corpus is None or config is None or config.pattern == "none":
+            self._shared = None
+        else:
+            self._shared = _key(corpus, config)
+        self._release()
+
+    def wants(self, corpus: Corpus, config: TrainingConfig) -> bool:
+        """Whether a count would be kept: the corpus is open, a pattern is set, and weights can be chosen.
+
+        The count that several trainings share is kept too.
+        """
+        if _key(corpus, config) == self._shared:
+            return True
+        return config.pattern != "none" and self._is_open(corpus)
+
+    def put(self, corpus: Corpus, config: TrainingConfig, counted: CountedText) -> None:
+        """Keeps a count."""
+        if self.wants(corpus, config):
+            self._kept = KeptCount(corpus, _key(corpus, config), counted)
+            # The sources may have changed meanwhile.
+            self._release()
+
+    def find(self, corpus: Corpus, config: TrainingConfig) -> KeptCount | None:
+        """The count of this text with these settings; None if there is none."""
+        kept = self._kept
+        return kept if kept is not None and kept.key == _key(corpus, config) else None
+
+    def _is_open(self, corpus: Corpus) -> bool:
+        return corpus.sources == self._sources and has_mixture(corpus.sources)
+
+    def _release(self) -> None:
+        """Drops a count that nothing needs any more."""
+        kept = self._kept
+        if kept is not None and kept.key != self._shared and not self._is_open(kept.corpus):
+            self._kept = None
+
+
+def _key(corpus: Corpus, config: TrainingConfig) -> tuple[object, ...]:
+    """All that a count depends on."""
+    divided = in_use(corpus.sources, corpus.weights) if config.held_out else ()
+    return corpus.sources, divided, *count_settings(config)
+
+
+def count_settings(config: TrainingConfig) -> tuple[object, ...]:
+    """The settings that a count depends on."""
+    return config.pattern, config.all_specials, config.base, config.held_out
+
 
 #: The algorithms to choose from, with their names.
 ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, str] = {

@@ -16,8 +16,7 @@ from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.tour.card import TourCard
-from tokstudio.gui.tour.shade import Shade
+from tokstudio.gui.tour.card import Shade, TourCard
 from tokstudio.gui.tour.stops import (
     ENGLISH,
     JAPANESE,

@@ -8,17 +8,129 @@ tree, or for a table.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QMainWindow, QTabBar
 
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.widgets.pane import Pane
-from tokstudio.gui.window.dock_sizes import DockSizes, tab_bars
 from tokstudio.gui.window.workspaces import TRAIN, WORKSPACES, Columns, screen_size
+
+# --- The sizes of the panes that the user has chosen; they come back when a small window becomes large again ----------
+# They are not stored: the next start has the sizes at the end.
+#
+# Qt shrinks panes as their minimum sizes allow, and later enlarges them in proportion to those sizes: after a small
+# window, every column would have another width than before.
+
+_AT_REST = 50  # milliseconds without a change of the window's size
+
+
+class DockSizes(QObject):
+    """Remembers sizes when the user has moved a border, and applies them after a resize of the window."""
+
+    def __init__(self, window: QMainWindow, panes: Collection[Pane]) -> None:
+        super().__init__(window)
+        self._window = window
+        self._panes = panes
+        self._chosen: dict[Pane, QSize] = {}
+        self._chosen_at = QSize()
+        self._grasped: dict[Pane, QSize] = {}
+        self._soon = QTimer(self, singleShot=True)
+        self._soon.timeout.connect(self._remember)
+        self._resting = QTimer(self, singleShot=True, interval=_AT_REST)
+        self._resting.timeout.connect(self._share_out)
+        for pane in panes:
+            pane.dockLocationChanged.connect(self.remember)
+            pane.topLevelChanged.connect(self.remember)
+        window.installEventFilter(self)
+
+    @property
+    def chosen(self) -> tuple[QSize, dict[Pane, QSize]]:
+        """The size of a window, and the sizes of the panes in it; nothing if none are known."""
+        return self._chosen_at, dict(self._chosen)
+
+    def choose(self, window: QSize, sizes: dict[Pane, QSize]) -> None:
+        """Applies sizes from `chosen`, whatever has moved since."""
+        self._soon.stop()
+        self._chosen_at, self._chosen = window, sizes
+        layout = self._window.layout()
+        if sizes and layout is not None:
+            self._resting.stop()
+            # Now, so that no other sizes are painted, and again when Qt has settled the minimum sizes.
+            layout.activate()
+            self._share_out()
+            QTimer.singleShot(0, self, self._share_out)
+        else:
+            self.remember()
+
+    def forget(self) -> None:
+        """Forgets the sizes until others are remembered."""
+        self._chosen = {}
+
+    def remember(self) -> None:
+        """Remembers the current sizes after the layout."""
+        self._resting.stop()
+        self._soon.start()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Watches the window for changes of its size, and for moved borders, which belong to the window."""
+        kind = event.type()
+        if kind == QEvent.Type.MouseButtonPress:
+            self._grasped = self._sizes()
+        elif kind == QEvent.Type.Show or (kind == QEvent.Type.MouseButtonRelease and self._grasped != self._sizes()):
+            self.remember()
+        elif kind == QEvent.Type.Resize and self._chosen:
+            self._resting.start()
+        return super().eventFilter(watched, event)
+
+    def _docked(self) -> list[Pane]:
+        """The panes in front: the size of a pane behind a tab means nothing."""
+        return [pane for pane in self._panes if not pane.isFloating() and not pane.visibleRegion().isEmpty()]
+
+    def _sizes(self) -> dict[Pane, QSize]:
+        return {pane: pane.size() for pane in self._docked()}
+
+    def _remember(self) -> None:
+        if not self._window.isVisible():
+            return
+        self._chosen_at, self._chosen = self._window.size(), self._sizes()
+        for pane, size in list(self._chosen.items()):
+            self._chosen.update({one: size for one in self._window.tabifiedDockWidgets(pane) if isinstance(one, Pane)})
+
+    def _share_out(self) -> None:
+        panes, window, at = self._docked(), self._window, self._chosen_at
+        if any(pane not in self._chosen for pane in panes):
+            self._remember()
+            return
+        across, down = window.width() / at.width(), window.height() / at.height()
+        columns: dict[int, list[Pane]] = {}
+        for pane in sorted(panes, key=lambda pane: (pane.x(), pane.y())):
+            columns.setdefault(pane.x(), []).append(pane)
+        # Two of one column would both move the same border.
+        tops = [column[0] for column in columns.values()]
+        widths = [round(self._chosen[pane].width() * across) for pane in tops]
+        if any(pane.width() != width for pane, width in zip(tops, widths, strict=True)):
+            window.resizeDocks(tops, widths, Qt.Orientation.Horizontal)
+        for column in columns.values():
+            heights = [round(self._chosen[pane].height() * down) for pane in column]
+            if any(pane.height() != height for pane, height in zip(column, heights, strict=True)):
+                # Qt counts the tabs above a pane as part of its height.
+                heights = [height + self._tabs_above(pane) for pane, height in zip(column, heights, strict=True)]
+                window.resizeDocks(column, heights, Qt.Orientation.Vertical)
+
+    def _tabs_above(self, pane: Pane) -> int:
+        if not self._window.tabifiedDockWidgets(pane):
+            return 0
+        return max((bar.height() for bar in tab_bars(self._window) if bar.isVisible()), default=0)
+
+
+def tab_bars(window: QMainWindow) -> list[QTabBar]:
+    """The tab bars of docked panes, also those out of use."""
+    return window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+
 
 # Of a stored layout. A new pane needs no other one: in layouts that do not know it, it stays in its first place.
 _VERSION = 4

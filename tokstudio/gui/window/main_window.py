@@ -24,11 +24,10 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.hub.names import Name
 from tokstudio.core.model.config import TieBreak
-from tokstudio.gui.commands.actions import build_actions, refresh_actions
+from tokstudio.gui.commands.actions import build_actions, build_menus, refresh_actions
 from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.commands.export_commands import ExportCommands
-from tokstudio.gui.commands.menus import build_menus
 from tokstudio.gui.commands.open_commands import OpenCommands, is_link
 from tokstudio.gui.commands.registry import list_actions
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
@@ -65,19 +64,15 @@ from tokstudio.gui.widgets.labels import WordAsked, word_of
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement
-from tokstudio.gui.window.flash import Flash
-from tokstudio.gui.window.message_bar import MessageBar
-from tokstudio.gui.window.offer_cards import NoticeCard, RecoveryCard
+from tokstudio.gui.window.message_bar import Flash, MessageBar, NoticeCard, RecoveryCard
 from tokstudio.gui.window.pane_headers import PaneHeaders
 from tokstudio.gui.window.preferences import PreferencesDialog
-from tokstudio.gui.window.recent_entries import RecentEntries
 from tokstudio.gui.window.status_bar import StatusLine
-from tokstudio.gui.window.tool_bar import ToolBar
+from tokstudio.gui.window.tool_bar import RecentEntries, ToolBar
 from tokstudio.gui.window.workspaces import WORKSPACES
 
 if TYPE_CHECKING:
-    from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog
-    from tokstudio.gui.dialogs.check_training.exercise_dialog import MakeExerciseDialog
+    from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog, MakeExerciseDialog
 
 _SIZE = QSize(1440, 900)
 _GUTTER = 8
@@ -171,7 +166,7 @@ class MainWindow(QMainWindow):
 
     def show_make_exercise(self) -> None:
         """Shows the dialog that writes an exercise for a class."""
-        from tokstudio.gui.dialogs.check_training.exercise_dialog import MakeExerciseDialog
+        from tokstudio.gui.dialogs.check_training.dialog import MakeExerciseDialog
 
         self._show_tool(MakeExerciseDialog)
 
@@ -235,7 +230,7 @@ class MainWindow(QMainWindow):
 
         The dialog has `name` filled in.
         """
-        from tokstudio.gui.dialogs.open_by_name.dialog import OpenByNameDialog
+        from tokstudio.gui.dialogs.open_by_name import OpenByNameDialog
 
         dialog = OpenByNameDialog(work, self.session.jobs, self._theme, self, name=name)
         dialog.opened.connect(opened)
@@ -303,7 +298,7 @@ class MainWindow(QMainWindow):
 
     def show_your_turn(self) -> None:
         """Shows the game in which the person chooses the merges."""
-        from tokstudio.gui.dialogs.your_turn.dialog import YourTurnDialog
+        from tokstudio.gui.dialogs.your_turn import YourTurnDialog
 
         YourTurnDialog(self.session, self._theme, self._preferences, self._choosers, self).open()
 

@@ -1,21 +1,132 @@
-"""A card at the bottom of the window that shows an error until it is closed, without blocking the window.
-
-Only one is shown: a newer error replaces it and lists the earlier ones under Details.
-"""
+"""Cards at the bottom of the window that offer something: a sentence and buttons."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import traceback
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer
+from PySide6.QtGui import QColor, QGuiApplication, QPaintEvent, QPen
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton, QWidget
 
+from tokstudio.gui.session.jobs import Notice
 from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.card import BottomCard
-from tokstudio.gui.window.offer_cards import close_button
+from tokstudio.gui.widgets.painting import guarded_painter
+
+# --- A frame around a widget for a moment, to show where a link has led -----------------------------------------------
+
+_SHOWN_FOR = 1500  # milliseconds
+_WIDTH = 3  # pixels
+
+
+class Flash(QWidget):
+    """A frame over its parent; pointer events go to what is below."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._over = QTimer(self, singleShot=True, interval=_SHOWN_FOR)
+        self._over.timeout.connect(self.hide)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def show_around(self, widget: QWidget) -> None:
+        """Shows the frame around a widget of the parent; around one in another window, shows none."""
+        around = self.parentWidget()
+        if around is None or widget.window() is not around.window():
+            self.hide()
+            return
+        self.setGeometry(QRect(widget.mapTo(around, QPoint()), widget.size()))
+        self.show()
+        self.raise_()
+        self._over.start()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws the frame."""
+        with guarded_painter(self) as painter:
+            painter.setPen(QPen(QColor(self._theme.palette.accent), 2 * _WIDTH))
+            painter.drawRect(self.rect())
+
+
+_AFTER_THE_PANES = 250  # milliseconds: before a notice about their change is placed, panes are painted and filled
+
+
+class RecoveryCard(BottomCard):
+    """One sentence, Restore and Discard; if closed, it is shown again at the next start."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        self.restore_button = QPushButton("Restore")
+        self.restore_button.setProperty("primary", "true")
+        self.discard_button = QPushButton("Discard")
+        self.close_button = close_button(theme, "Not now", "Not now: ask again at the next start")
+        buttons = (self.restore_button, self.discard_button, self.close_button)
+        super().__init__(theme, parent, "Unsaved work", ("info", "accent"), buttons)
+
+
+class ReportCard(BottomCard):
+    """One sentence, Copy Report, Show File and Dismiss."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        self.copy_button = QPushButton("Copy Report")
+        self.show_button = QPushButton("Show File")
+        self.dismiss_button = QPushButton("Dismiss")
+        buttons = (self.copy_button, self.show_button, self.dismiss_button)
+        super().__init__(theme, parent, "Crash report", ("warning", "error"), buttons)
+
+
+class NoticeCard(BottomCard):
+    """Shows the newest notice until its button is pressed, it is closed, or there is nothing left to undo."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        self._notice: Notice | None = None
+        self.act_button = QPushButton()
+        self.close_button = close_button(theme, "Close the notice", "Close")
+        super().__init__(theme, parent, "Notice", ("info", "accent"), (self.act_button, self.close_button))
+        self.act_button.clicked.connect(self._act)
+        self.close_button.clicked.connect(self.clear)
+
+    def tell(self, notice: Notice) -> None:
+        """Shows a notice instead of the earlier one, after the panes have shown what it is about."""
+        self._notice = notice
+        self.text.setText(notice.text)
+        self.act_button.setText(notice.verb)
+        QTimer.singleShot(_AFTER_THE_PANES, self, self._show)
+
+    def _show(self) -> None:
+        if self._notice is not None:
+            self.offer(self._notice.text)
+
+    def refresh(self) -> None:
+        """Hides the card when there is nothing left to undo."""
+        if self._notice is not None and not self._notice.holds():
+            self.clear()
+
+    def clear(self) -> None:
+        """Hides the card."""
+        self._notice = None
+        self.offer("")
+
+    def _act(self) -> None:
+        notice = self._notice
+        self.clear()
+        if notice is not None:
+            notice.act()
+
+
+def close_button(theme: Theme, name: str, tip: str) -> QToolButton:
+    """A cross that closes something; `name` is its accessible name."""
+    button = QToolButton()
+    button.setIcon(icon("close", theme))
+    button.setAccessibleName(name)
+    button.setToolTip(tip)
+    return button
+
+
+# --- A card at the bottom of the window that shows an error until it is closed, without blocking the window -----------
+# Only one is shown: a newer error replaces it and lists the earlier ones under Details.
 
 _DETAILS_HEIGHT = 180
 _MOST_KEPT = 20

@@ -25,7 +25,7 @@ from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.labels import ElidedLabel, plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.painting import guarded_painter
-from tokstudio.gui.window.offer_cards import close_button
+from tokstudio.gui.window.message_bar import close_button
 
 _TICK = 100
 _MARGIN = 2

@@ -15,8 +15,7 @@ from tests.core.teaching.students import divided, recounting_student
 from tests.gui.person import PATIENCE, Answers, at_the_window
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.teaching.exercise import TEXT
-from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog
-from tokstudio.gui.dialogs.check_training.exercise_dialog import MakeExerciseDialog
+from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog, MakeExerciseDialog
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.state.training_settings import Settings
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tokstudio.core.corpus.readers.contents import Reading
-from tokstudio.gui.dialogs.corpus_import.choices import Choices
+from tokstudio.gui.dialogs.corpus_import.question import Choices
 from tokstudio.gui.session.preferences import Preferences
 
 

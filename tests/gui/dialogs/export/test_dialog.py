@@ -24,9 +24,9 @@ from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import FORMATS
 from tokstudio.core.formats.huggingface.format import HuggingFace
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.dialogs.export import plan as export_plan
+from tokstudio.gui.dialogs.export import queue as export_plan
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
-from tokstudio.gui.dialogs.export.format_row import SignedLine
+from tokstudio.gui.dialogs.export.format_list import SignedLine
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.file_dialogs import Choosers
@@ -148,7 +148,7 @@ def test_closing_the_dialog_cancels_its_checks(qtbot, session, make_run, opened,
             yield Progress("measuring")
 
     dialog = opened("huggingface")
-    monkeypatch.setattr("tokstudio.gui.dialogs.export.plan.fit_work", endless)
+    monkeypatch.setattr("tokstudio.gui.dialogs.export.queue.fit_work", endless)
     dialog._ask_fits()
     qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
@@ -294,7 +294,7 @@ def test_a_folder_without_permission_is_refused_before_anything_is_written(
 ):
     make_run(vocabulary_size=280)
     out.mkdir()
-    monkeypatch.setattr("tokstudio.gui.dialogs.export.plan.os.access", lambda path, mode: False)
+    monkeypatch.setattr("tokstudio.gui.dialogs.export.queue.os.access", lambda path, mode: False)
     dialog = opened("huggingface")
     assert dialog.folder.note.text() == f"The folder {out} is not writable: choose another."
     assert not dialog.export_button.isEnabled()

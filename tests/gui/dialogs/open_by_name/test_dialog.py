@@ -16,8 +16,7 @@ from tests.core.hub.local_hub import Hub, Repository, local_hub
 from tests.gui.person import PATIENCE, TEXT, at_the_window
 from tokstudio import Corpus, Tokenizer, TrainingConfig, save, train
 from tokstudio.core.hub.names import parse_name
-from tokstudio.gui.dialogs.open_by_name.dialog import OpenByNameDialog
-from tokstudio.gui.dialogs.open_by_name.well_known import WELL_KNOWN
+from tokstudio.gui.dialogs.open_by_name import WELL_KNOWN, OpenByNameDialog
 from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
 from tokstudio.gui.window.main_window import MainWindow
 

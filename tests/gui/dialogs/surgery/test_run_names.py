@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokstudio.gui.dialogs.surgery.run_names import name_with, remark_of, short_name
+from tokstudio.gui.dialogs.surgery.works import name_with, remark_of, short_name
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from PySide6.QtCore import Qt
 
 from tests.gui.dialogs.surgery.dialogs import made_by, settled
 from tokstudio import load, save
-from tokstudio.gui.dialogs.surgery.special_rows import KIND, ROLE
-from tokstudio.gui.dialogs.surgery.specials import ID, TOKEN, SpecialsDialog
+from tokstudio.gui.dialogs.surgery.specials import ID, KIND, ROLE, TOKEN, SpecialsDialog
 from tokstudio.gui.state.run import StudioRun
 
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 
 from tests.gui.person import PATIENCE, Answers, at_the_window
 from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS
-from tokstudio.gui.dialogs.your_turn.dialog import YourTurnDialog
+from tokstudio.gui.dialogs.your_turn import YourTurnDialog
 from tokstudio.gui.session.preferences import Preferences
 
 

@@ -19,7 +19,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.corpus.temperature import TemperatureDialog
 from tokstudio.gui.panes.corpus.weight_row import _STEPS, _WEIGHTS, nearest_step
-from tokstudio.gui.state.mixture import MOST, by_temperature, entries_of
+from tokstudio.gui.state.training_plans import MOST, by_temperature, entries_of
 from tokstudio.gui.state.training_settings import Settings
 
 LATIN, CYRILLIC = "the cat sat on the mat.\n" * 40, "кот сидел на окне.\n" * 40

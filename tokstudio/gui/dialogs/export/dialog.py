@@ -6,33 +6,80 @@ See also `plan` for the work and `queue` for its execution.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import printable, several
 from tokstudio.core.formats import FORMATS, ExportReport, Fit
-from tokstudio.gui.dialogs.export import plan
-from tokstudio.gui.dialogs.export.folder_field import FolderField
-from tokstudio.gui.dialogs.export.format_list import FormatList
-from tokstudio.gui.dialogs.export.format_row import INDENT
-from tokstudio.gui.dialogs.export.plan import TABLES, TOKENIZERS, ExportOutcome, ExportTargets, RunPart, TargetCheck
-from tokstudio.gui.dialogs.export.queue import Exporting, InTurn, Order
+from tokstudio.gui.dialogs.export import queue
+from tokstudio.gui.dialogs.export.format_list import INDENT, FormatList
+from tokstudio.gui.dialogs.export.queue import (
+    TABLES,
+    TOKENIZERS,
+    Exporting,
+    ExportOutcome,
+    ExportTargets,
+    InTurn,
+    Order,
+    RunPart,
+    TargetCheck,
+)
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.fields import Field, set_role
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label, plain
 from tokstudio.gui.widgets.layouts import column, resize_on_screen, row, rule
+
+# --- The field for a folder, with a line below that says what it will contain or what is wrong ------------------------
+
+
+class FolderField(Field):
+    """A field for a folder; `choose` asks for one, starting in the given one, and returns None if cancelled."""
+
+    def __init__(self, choose: Callable[[Path], Path | None]) -> None:
+        self.edit = QLineEdit()
+        super().__init__("", self.edit)
+        self._choose = choose
+        label = QLabel("&Folder", textFormat=Qt.TextFormat.PlainText)
+        label.setBuddy(self.edit)
+        self.edit.setAccessibleName("Folder")
+        self.browse = QPushButton("&Browse…", autoDefault=False)
+        self.browse.clicked.connect(self._browse)
+        self.row.addWidget(label)
+        self.row.addWidget(self.edit, 1)
+        self.row.addWidget(self.browse)
+        self.edit.textChanged.connect(self.changed)
+
+    @property
+    def folder(self) -> Path:
+        """The entered folder; "~" is the home folder."""
+        entered = Path(self.edit.text().strip())
+        try:
+            return entered.expanduser()
+        except RuntimeError:
+            return entered
+
+    def set_folder(self, folder: Path) -> None:
+        """Sets the folder without emitting a signal."""
+        with QSignalBlocker(self.edit):
+            self.edit.setText(str(folder))
+
+    def _browse(self) -> None:
+        folder = self._choose(self.folder)
+        if folder is not None:
+            self.edit.setText(str(folder))
+
 
 _SIZE = QSize(660, 640)
 _TICK = 100  # milliseconds between two updates of the progress
@@ -153,7 +200,7 @@ class ExportDialog(QDialog):
         self._outcomes.clear()
         self.list.forget_fits()
         merges = self._playhead if self.part.isChecked() else len(self._run)
-        self._parts.run(partial(plan.part_work, self._run, merges))
+        self._parts.run(partial(queue.part_work, self._run, merges))
         self._refresh()
 
     def _take_part(self, part: RunPart) -> None:
@@ -172,7 +219,7 @@ class ExportDialog(QDialog):
         self._outcomes.clear()
         self.list.forget_fits()
         given = part, self._run.corpus
-        self._fits.ask((name, partial(plan.fit_part_work, *given, name, close_gaps)) for name in self.list.rows)
+        self._fits.ask((name, partial(queue.fit_part_work, *given, name, close_gaps)) for name in self.list.rows)
         self._refresh()
 
     def _take_fit(self, name: str, answer: Fit | Exception) -> None:
@@ -185,7 +232,7 @@ class ExportDialog(QDialog):
         folders = places.folders
         self._outcomes = {name: made for name, made in self._outcomes.items() if folders.get(name) == made.folder}
         self._target_check = None
-        self._target_checks.run(partial(plan.check_target_work, places))
+        self._target_checks.run(partial(queue.check_target_work, places))
         self._refresh()
 
     def _take_target_check(self, target_check: TargetCheck) -> None:
@@ -274,7 +321,7 @@ class ExportDialog(QDialog):
         orders: list[Order] = []
         self._begun = self._waiting
         for name in self._begun:
-            work = partial(plan.export_work, part, self._closes_gaps, name, folders[name], self._run.corpus)
+            work = partial(queue.export_work, part, self._closes_gaps, name, folders[name], self._run.corpus)
             orders.append(Order(name, folders[name], work))
             self._outcomes.pop(name, None)
             self.list.rows[name].set_outcome(None)
@@ -298,7 +345,7 @@ class ExportDialog(QDialog):
         report, run = outcome.report, self._run
         if report is None:
             return
-        self.written.emit(plan.wrote([self._reports[one] for one in self._begun if one in self._reports]))
+        self.written.emit(queue.wrote([self._reports[one] for one in self._begun if one in self._reports]))
         assert self._part is not None
         whole = FORMATS[name].readable and len(self._part.plain.merges) == len(run) and not report.losses
         if whole and run in self._runs.all:
@@ -336,7 +383,7 @@ class ExportDialog(QDialog):
     def _save_report(self) -> None:
         path = self._choosers.save_file("Save Report", self.folder.folder / "REPORT.txt", "Text (*.txt)")
         if path is not None:
-            work = partial(plan.report_work, [*self._reports.values()], path, self._run.name)
+            work = partial(queue.report_work, [*self._reports.values()], path, self._run.name)
             self._jobs.start(work, self._report_saved, self._fail, writes=True)
 
     def _report_saved(self, path: Path) -> None:

@@ -1,18 +1,169 @@
-"""The list of file formats in an export: which are wanted, how well each fits, and which can be written."""
+"""One file format in the list of an export: its check box, its losses, and its result."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QFrame, QLabel, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import Fit, Format
-from tokstudio.gui.dialogs.export.format_row import FormatRow
+from tokstudio.gui.dialogs.export.queue import ExportOutcome
+from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.layouts import column, rule
+from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.layouts import column, row, rule
 from tokstudio.gui.widgets.scroll_body import TallBody
+
+_MOST_SHOWN = 3  # sentences of one kind, as a vocabulary may have ten thousand special tokens
+_WORDS_OF_A_KIND = 3  # the first words that sentences of one kind share: "The special token"
+_BAR = 140
+INDENT = 26  # the left edge of the text of the check box
+
+
+class FormatRow(QWidget):
+    """A format with its check box."""
+
+    toggled = Signal(str, bool)  # the user checked or unchecked it: its name and the new state
+    copy_asked = Signal(str)  # the user wants to copy the Python code that loads it: its name
+
+    def __init__(self, shown: Format, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._name = shown.name
+        self._possible = True
+        self._outcome: ExportOutcome | None = None
+        self._description = f"{_capitalized(shown.description)}."
+        self.check = QCheckBox(shown.title)
+        self.check.toggled.connect(self._toggled)
+        self.state = paragraph_label("muted")
+        self.state.setWordWrap(False)
+        self.bar = QProgressBar(textVisible=False)
+        self.bar.setFixedWidth(_BAR)
+        self.bar.setAccessibleName(f"Progress of {shown.title}")
+        self.copy_button = QPushButton("Copy Python", autoDefault=False)
+        self.copy_button.setProperty("link", "true")
+        self.copy_button.setToolTip("Copy the Python code that loads the written files")
+        self.copy_button.setAccessibleName(f"Copy the Python code that loads {shown.title}")
+        self.copy_button.clicked.connect(self._copy)
+        top = row((self.check, 1), self.state, self.bar, self.copy_button, spacing=8)
+        about = paragraph_label("muted")
+        about.setText(self._description)
+        self._sentences, self._result = column(spacing=3), column(spacing=3)
+        below = column(about, self._sentences, self._result, spacing=3, margins=(INDENT, 0, 0, 0))
+        column(top, below, spacing=2, parent=self)
+        self.copy_button.hide()
+        self.show_state("")
+        self.set_fit(None, wanted=False)
+
+    def set_fit(self, fit: Fit | None, *, wanted: bool) -> None:
+        """Shows how well the format fits, None while that is not known, and checks it if it can be written."""
+        self._possible = fit is None or fit.problem is None
+        with QSignalBlocker(self.check):
+            self.check.setChecked(wanted and self._possible)
+        self.check.setEnabled(self._possible)
+        _clear(self._sentences)
+        sentences = [] if fit is None else _fit_sentences(fit)
+        for role, sentence in sentences:
+            self._sentences.addWidget(SignedLine(role, sentence, self._theme))
+        told = [self._description, *(sentence for _, sentence in sentences)]
+        self.check.setAccessibleDescription(" ".join(told).strip())
+
+    def set_changeable(self, changeable: bool) -> None:
+        """Enables or disables the check box; it is disabled while files are written."""
+        self.check.setEnabled(changeable and self._possible)
+
+    def show_state(self, text: str, progress: Progress | None = None) -> None:
+        """Shows the current work and its progress."""
+        self.state.setText(text)
+        self.state.setVisible(bool(text))
+        self.bar.setVisible(progress is not None)
+        if progress is not None:
+            self.bar.setRange(0, 1000 if progress.total else 0)
+            self.bar.setValue(1000 * progress.done // progress.total if progress.total else 0)
+
+    def set_outcome(self, outcome: ExportOutcome | None) -> None:
+        """Shows the result."""
+        self.show_state("")
+        if outcome is self._outcome:
+            return
+        self._outcome = outcome
+        _clear(self._result)
+        report = outcome.report if outcome is not None else None
+        self.copy_button.setVisible(report is not None and bool(report.snippet))
+        if report is not None:
+            self._result.addWidget(SignedLine("good", report.proof or "written", self._theme))
+            if report.renumbered:
+                self._result.addWidget(SignedLine("muted", report.renumbered, self._theme))
+        elif outcome is not None:
+            self._result.addWidget(SignedLine("error", outcome.problem, self._theme))
+
+    def _toggled(self, wanted: bool) -> None:
+        self.toggled.emit(self._name, wanted)
+
+    def _copy(self) -> None:
+        self.copy_asked.emit(self._name)
+
+
+def _capitalized(text: str) -> str:
+    """Capitalizes the first word, unless it is a file name."""
+    return text if "." in text.split(" ")[0] else text[:1].upper() + text[1:]
+
+
+def _fit_sentences(fit: Fit) -> list[tuple[str, str]]:
+    """The sentences about how a format fits, with their roles."""
+    if fit.problem is not None:
+        return [("muted", fit.problem)]
+    return [*_cut("warning", fit.losses), *_cut("muted", fit.notes)]
+
+
+def _cut(role: str, sentences: Sequence[str]) -> list[tuple[str, str]]:
+    """Shortens the list: of consecutive sentences of one kind, the first few and the number of the others."""
+    kinds: dict[str, list[str]] = {}
+    for sentence in sentences:
+        kinds.setdefault(" ".join(sentence.split(" ")[:_WORDS_OF_A_KIND]), []).append(sentence)
+    shortened: list[tuple[str, str]] = []
+    for alike in kinds.values():
+        shortened += [(role, sentence) for sentence in alike[:_MOST_SHOWN]]
+        if (more := len(alike) - _MOST_SHOWN) > 0:
+            shortened.append((role, f"And {more:,} more like these."))
+    return shortened
+
+
+def _clear(part: QVBoxLayout) -> None:
+    while item := part.takeAt(0):
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.deleteLater()
+
+
+_SIGNS = {"warning": "warning", "error": "cross", "good": "check", "muted": "info"}
+_SIDE = 14
+
+
+class SignedLine(QWidget):
+    """A sentence that wraps and can be selected, in the colour and with the sign of a role of `_SIGNS`."""
+
+    def __init__(self, role: str, text: str, theme: Theme) -> None:
+        super().__init__()
+        self._role = role
+        self._theme = theme
+        self._sign = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.label = paragraph_label(role, text)
+        self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        row((self._sign, Qt.AlignmentFlag.AlignTop), (self.label, 1), spacing=6, parent=self)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    def _apply_theme(self) -> None:
+        side = self._theme.scaled(_SIDE)
+        self._sign.setPixmap(icon(_SIGNS[self._role], self._theme, self._role).pixmap(side, side))
+
+
+# --- The list of file formats in an export: which are wanted, how well each fits, and which can be written ------------
 
 
 class FormatList(QFrame):
@@ -71,8 +222,8 @@ class FormatList(QFrame):
     def forget_fits(self) -> None:
         """Forgets how well the formats fit, as something else is to be written."""
         self._fits.clear()
-        for name, row in self.rows.items():
-            row.set_fit(None, wanted=name in self._wanted)
+        for name, each in self.rows.items():
+            each.set_fit(None, wanted=name in self._wanted)
 
     def set_fit(self, name: str, fit: Fit) -> None:
         """Shows how well a format fits."""
@@ -85,8 +236,8 @@ class FormatList(QFrame):
 
     def set_changeable(self, changeable: bool) -> None:
         """Enables or disables the check boxes; they are disabled while files are written."""
-        for row in self.rows.values():
-            row.set_changeable(changeable)
+        for each in self.rows.values():
+            each.set_changeable(changeable)
 
     def show_row(self, name: str) -> None:
         """Scrolls to a format and its result, and keeps it visible until the user scrolls."""

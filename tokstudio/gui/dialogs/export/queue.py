@@ -1,23 +1,201 @@
-"""Runs the work of an export in the background: checks the formats one by one, and writes them one by one."""
+"""The plan of an export: which merges with which ids, in which formats, into which folders.
+
+`tokstudio.core.formats` writes and checks the files; `queue` runs that in the background.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.base.atomic_files import FolderError
+from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name, write_files
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.formats import ExportReport
-from tokstudio.gui.dialogs.export.plan import ExportOutcome, folders_work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.formats import FORMATS, ExportReport, Fit, Format, fit_work, save_work
+from tokstudio.core.formats.common.proof import closed_gaps
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.jobs import Job, Jobs, LatestJob
 from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.run import StudioRun
+
+# A file that can be read back is a tokenizer; one that can only be written is a table to look at.
+TOKENIZERS: tuple[Format, ...] = tuple(known for known in FORMATS.values() if known.writable and known.readable)
+TABLES: tuple[Format, ...] = tuple(known for known in FORMATS.values() if known.writable and not known.readable)
+
+_SAMPLE_OF_CORPUS = 1 << 20  # bytes of the corpus for the check of a written tokenizer
+_TABLE_KEEPS_IDS = "It keeps the ids as they are, gaps included."
+
+
+@dataclass(frozen=True, eq=False)
+class RunPart:
+    """The part of a run to write, as tokenizers."""
+
+    plain: Tokenizer  # with its ids as they are
+    compact: Tokenizer  # the same without gaps between the ids
+    moves: tuple[str, ...]  # a sentence for each token with another id; empty without gaps
+
+    def tokenizer(self, name: str, close_gaps: bool) -> Tokenizer:
+        """The tokenizer for a format: a table belongs to the run, and keeps its ids."""
+        return self.compact if close_gaps and FORMATS[name].readable else self.plain
+
+
+@dataclass(frozen=True)
+class ExportTargets:
+    """The targets of the formats."""
+
+    formats: tuple[str, ...]
+    folder: Path  # the one that the user entered
+
+    @property
+    def folders(self) -> Mapping[str, Path]:
+        """The folder of each format: a single tokenizer goes into the folder itself, several into their own folders."""
+        tokenizers = [name for name in self.formats if FORMATS[name].readable]
+        apart = tokenizers if len(tokenizers) > 1 else []
+        return {name: self.folder / name if name in apart else self.folder for name in self.formats}
+
+
+@dataclass(frozen=True)
+class TargetCheck:
+    """The result of checking the targets of an export."""
+
+    places: ExportTargets
+    problem: str | None  # why nothing can be written there, in a sentence; None if it can
+    is_new: bool  # whether the folder does not exist yet
+    replaced: Mapping[str, tuple[Path, ...]]  # the existing files of each format
+
+    @property
+    def help_text(self) -> str:
+        """The line below the folder: what it will contain."""
+        folders, folder = self.places.folders, self.places.folder
+        several = [name for name, place in folders.items() if place != folder]
+        files = [file for name, place in folders.items() if place == folder for file in FORMATS[name].files]
+        remarks = [
+            "The folder will be created." if self.is_new else "",
+            f"Each tokenizer gets its own folder in it: {', '.join(several)}." if several else "",
+            f"It will contain {', '.join(files)}." if files else "",
+        ]
+        return " ".join(filter(None, remarks))
+
+
+@dataclass(frozen=True)
+class ExportOutcome:
+    """The result for one format."""
+
+    folder: Path
+    report: ExportReport | None = None  # on the written files; None if there are none
+    problem: str = ""  # why nothing was written, in a sentence
+
+
+def part_work(run: StudioRun, merges: int) -> Work[RunPart]:
+    """The tokenizer of the first `merges` merges of a run, with and without its gaps."""
+    yield Progress("measuring")
+    tokenizer = run.tokenizer
+    plain = tokenizer if merges == len(tokenizer.merges) else tokenizer.at(merges)
+    return RunPart(plain, *closed_gaps(plain))
+
+
+def fit_part_work(part: RunPart, corpus: Corpus | None, name: str, close_gaps: bool) -> Work[Fit]:
+    """How well a format can hold the tokenizer of a corpus."""
+    fit = yield from fit_work(part.tokenizer(name, close_gaps), name, sample=_sample(corpus))
+    if close_gaps and not FORMATS[name].readable and fit.problem is None:
+        return replace(fit, notes=(*fit.notes, _TABLE_KEEPS_IDS))
+    return fit
+
+
+def check_target_work(places: ExportTargets) -> Work[TargetCheck]:
+    """Checks whether the folder can be written, and which files would be replaced."""
+    yield Progress("looking")
+    for folder in (places.folder, *places.folders.values()):
+        if (problem := _folder_problem(folder)) is not None:
+            return TargetCheck(places, problem, is_new=False, replaced={})
+    replaced = {name: _there(name, folder) for name, folder in places.folders.items()}
+    return TargetCheck(places, None, not places.folder.exists(), replaced)
+
+
+def folders_work(folders: Iterable[Path]) -> Work[None]:
+    """Checks that folders can be made, before anything is written into the first; leaves none behind.
+
+    Raises:
+        FolderError: One of them cannot be made.
+    """
+    with StagedFiles() as staged:
+        for folder in folders:
+            yield Progress("writing")
+            staged.make_folder(folder)
+
+
+def export_work(part: RunPart, close_gaps: bool, name: str, folder: Path, corpus: Corpus | None) -> Work[ExportReport]:
+    """Writes and checks one format; if that fails, a folder made for it is removed.
+
+    Raises:
+        FormatError: It cannot be written, or the written tokenizer differs.
+    """
+    yield Progress("writing")
+    with StagedFiles() as staged:
+        staged.make_folder(folder)
+        tokenizer = part.tokenizer(name, close_gaps)
+        report = yield from save_work(
+            tokenizer, folder, name, accept_loss=True, sample=_sample(corpus), original=part.plain
+        )
+        staged.commit()
+    return report
+
+
+def _sample(corpus: Corpus | None) -> bytes | None:
+    return None if corpus is None else corpus.sample(_SAMPLE_OF_CORPUS)
+
+
+def wrote(reports: Sequence[ExportReport]) -> str:
+    """The sentence in the status bar about one or more exports."""
+    files = [file for report in reports for file in report.files]
+    folder = os.path.commonpath([file.parent for file in files])
+    if len(reports) == 1:
+        names, proof = " and ".join(map(file_name, files)), reports[0].proof
+        return f"Wrote {names} to {folder}." + (f" Read back: {proof}." if proof else "")
+    proved = ", ".join(report.format for report in reports if report.proof)
+    summary = f"Wrote {len(files)} files in {len(reports)} formats to {folder}."
+    return summary + (f" Read back and identical: {proved}." if proved else "")
+
+
+def report_work(reports: Sequence[ExportReport], path: Path, run: str) -> Work[Path]:
+    """Writes the reports on several exports of a run into a text file beside the exported files."""
+    named = (replace(report, tokenizer=(f"{run}.", *report.tokenizer)) for report in reports)
+    yield from write_files({path: ["\n\n".join(report.text() for report in named).encode("utf-8", "replace")]})
+    return path
+
+
+def _there(name: str, folder: Path) -> tuple[Path, ...]:
+    """The files of a format that a folder already has."""
+    if not folder.is_dir():
+        return ()
+    return tuple(file for file in FORMATS[name].targets(folder).values() if file.exists())
+
+
+def _folder_problem(folder: Path) -> str | None:
+    """Why nothing can be written into a folder, existing or new; None if it can."""
+    if not folder.is_absolute():
+        return "Enter the full path of a folder."
+    try:
+        there = next(above for above in (folder, *folder.parents) if above.exists())
+        if not there.is_dir():
+            return f"{file_name(there)} is a file, not a folder: choose another."
+        allowed = os.access(there, os.W_OK | os.X_OK)
+    except OSError as error:
+        return str(FolderError(folder, error))
+    except (StopIteration, ValueError):
+        return "This folder cannot be used: choose another."
+    return None if allowed else f"The folder {there} is not writable: choose another."
+
+
+# --- Runs the work of an export in the background: checks the formats one by one, and writes them one by one ----------
 
 
 @dataclass(frozen=True)

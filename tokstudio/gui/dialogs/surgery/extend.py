@@ -9,8 +9,8 @@ from functools import partial
 from typing import cast
 
 import numpy as np
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -21,15 +21,66 @@ from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
 from tokstudio.core.surgery.specials import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.surgery.parts import SurgeryDialog, check_fields
-from tokstudio.gui.dialogs.surgery.reserved_field import ReservedField
-from tokstudio.gui.dialogs.surgery.run_names import short_name
-from tokstudio.gui.dialogs.surgery.works import Effect, at_merge, closes_gaps, extension_work
+from tokstudio.gui.dialogs.surgery.works import Effect, at_merge, closes_gaps, extension_work, short_name
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import RULES, RULES_HELP, TIE_RULES
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.spelling import marked, shown
+from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField
+
+# --- The field of reserved special tokens whose ids new tokens get ----------------------------------------------------
+
+_HELP = "New tokens get the ids of the chosen ones, which go."
+_LINES = 4
+_TOKEN = Qt.ItemDataRole.UserRole
+
+
+class ReservedField(Field):
+    """Reserved special tokens with check boxes; none is chosen at first.
+
+    Args:
+        tokens: The reserved tokens with their ids, by id.
+    """
+
+    def __init__(self, tokens: Sequence[tuple[str, int]], theme: Theme) -> None:
+        self.list = QListWidget()
+        super().__init__(_HELP, self.list)
+        self._theme = theme
+        self.add_label("Fill &reserved ids", self.list)
+        self.row.addWidget(link_button("All", lambda: self._choose(Qt.CheckState.Checked)))
+        self.row.addWidget(link_button("None", lambda: self._choose(Qt.CheckState.Unchecked)))
+        self.column.insertWidget(1, self.list)
+        for token, number in tokens:
+            text = f"{number:,}  {marked(shown(token.encode('utf-8', 'replace')))}"
+            item = QListWidgetItem(text, self.list)
+            item.setData(_TOKEN, token)
+            item.setCheckState(Qt.CheckState.Unchecked)
+        self.list.itemChanged.connect(self.changed)
+        self.setVisible(bool(tokens))
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The texts of the chosen tokens, by id."""
+        items = (self.list.item(row) for row in range(self.list.count()))
+        return tuple(item.data(_TOKEN) for item in items if item.checkState() == Qt.CheckState.Checked)
+
+    def _choose(self, state: Qt.CheckState) -> None:
+        with QSignalBlocker(self.list):
+            for row in range(self.list.count()):
+                self.list.item(row).setCheckState(state)
+        self.list.viewport().update()
+        self.changed.emit()
+
+    def _apply_theme(self) -> None:
+        self.list.setFont(self._theme.monospace_font())
+        line = self.list.sizeHintForRow(0) if self.list.count() else 0
+        self.list.setFixedHeight(min(self.list.count(), _LINES) * line + 2 * self.list.frameWidth() + 10)
+
 
 _MORE = 1000  # tokens
 _TIES = tuple(Choice(rule, *texts) for rule, texts in TIE_RULES.items())

@@ -19,7 +19,7 @@ from tokstudio.core.training.curves import SourceCurves
 from tokstudio.gui.panes.corpus.weight_row import WeightRow
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.mixture import MixtureEntry, entries_of, shares, with_weight
+from tokstudio.gui.state.training_plans import MixtureEntry, entries_of, shares, with_weight
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import paragraph_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, column

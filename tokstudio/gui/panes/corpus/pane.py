@@ -23,8 +23,8 @@ from tokstudio.gui.panes.corpus.temperature import TemperatureDialog
 from tokstudio.gui.panes.corpus.views import TEXT_INSET, Preview, SourceList, StatisticsTable
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.mixture import has_mixture
 from tokstudio.gui.state.source_records import CHANGED, GONE, is_data_set, is_missing
+from tokstudio.gui.state.training_plans import has_mixture
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import layouts

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from tokstudio.gui.session.corpus import CorpusState
-from tokstudio.gui.state.mixture import AS_THEY_ARE, by_temperature, entries_of
+from tokstudio.gui.state.training_plans import AS_THEY_ARE, by_temperature, entries_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Decimal
 from tokstudio.gui.widgets.fields import Field

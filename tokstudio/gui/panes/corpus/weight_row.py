@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from tokstudio.core.base.wording import percent_text, size_text
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
 from tokstudio.core.guide.glossary import explained
-from tokstudio.gui.state.mixture import MixtureEntry, weight_text
+from tokstudio.gui.state.training_plans import MixtureEntry, weight_text
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Decimal, JumpSlider
 from tokstudio.gui.widgets.labels import Caption, plain_label, set_word
