@@ -12,7 +12,7 @@ import pytest
 
 from tests.core.teaching.students import divided, recounting_student
 from tokstudio import cli
-from tokstudio.cli.process import Console
+from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.wording import shown
 from tokstudio.core.teaching.exercise import TEXT
 from tokstudio.core.text.byte_level import to_characters

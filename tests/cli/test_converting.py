@@ -13,7 +13,6 @@ import tokenizers
 from fifty import FIFTY
 
 from tokstudio import cli, load
-from tokstudio.cli import process
 from tokstudio.cli.arguments.parser import EXPORTS
 from tokstudio.core.formats import FORMATS, fit
 
@@ -232,7 +231,7 @@ def test_every_writable_format_is_an_option():
     ids=lambda words: words[0],
 )
 def test_commands_show_progress_on_a_terminal(tokenizer, monkeypatch, capsys, words):
-    monkeypatch.setattr(process, "_REFRESH", -1)
+    monkeypatch.setattr(terminal, "_REFRESH", -1)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert cli.main([*words, tokenizer]) == 0
     states = capsys.readouterr().err.split("\r")

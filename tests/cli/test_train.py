@@ -12,7 +12,7 @@ import pytest
 from fifty import FIFTY_LINES
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
-from tokstudio.cli import process, training
+from tokstudio.cli.process import training
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.formats import FORMATS
@@ -267,7 +267,7 @@ class Terminal(io.StringIO):
 
 
 def test_progress_is_one_line_on_a_terminal_and_gone_at_the_end(text, slow_trainer, monkeypatch):
-    monkeypatch.setattr(process, "_REFRESH", -1)
+    monkeypatch.setattr(terminal, "_REFRESH", -1)
     monkeypatch.setattr(sys, "stderr", Terminal())
     slow_trainer(lambda: None)
     assert cli.main(["train", text, "--vocab-size", "306"]) == 0
@@ -289,7 +289,7 @@ def clock(monkeypatch):
             return self.now
 
     made = Clock()
-    monkeypatch.setattr(process, "time", made)
+    monkeypatch.setattr(terminal, "time", made)
     return made
 
 
@@ -304,7 +304,7 @@ def clock(monkeypatch):
 )
 def test_the_time_left_is_shown_after_a_while(clock, monkeypatch, seconds, done, words):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with process.Console(chatty=True) as console:
+    with terminal.Console(chatty=True) as console:
         clock.now += 100
         console.show(Progress("counting", 900, 1000))
         # What the phase before it has taken says nothing of this one.
@@ -317,7 +317,7 @@ def test_the_time_left_is_shown_after_a_while(clock, monkeypatch, seconds, done,
 
 def test_the_time_left_restarts_with_each_file(clock, monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with process.Console(chatty=True) as console:
+    with terminal.Console(chatty=True) as console:
         for _ in range(2):
             console.show(Progress("reading", 1, 10))
             clock.now += 4
@@ -326,7 +326,7 @@ def test_the_time_left_restarts_with_each_file(clock, monkeypatch):
 
 
 def test_printed_merges_and_progress_do_not_share_a_screen(text, slow_trainer, monkeypatch):
-    monkeypatch.setattr(process, "_REFRESH", -1)
+    monkeypatch.setattr(terminal, "_REFRESH", -1)
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)

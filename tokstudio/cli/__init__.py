@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from tokstudio.cli.arguments.parse import parse
 from tokstudio.cli.arguments.training import LIBRARY_ALGORITHMS
-from tokstudio.cli.process import DONE, FAILED, Console, Signals, complain
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, complain
 from tokstudio.core.base.errors import TokStudioError
 
 
@@ -97,7 +97,7 @@ def _run(words: Sequence[str], signals: Signals) -> int:
 
 
 def _open_window(arguments: argparse.Namespace) -> int:
-    from tokstudio.cli.process import import_problem, keep_failure, remove_failure
+    from tokstudio.cli.process.terminal import import_problem, keep_failure, remove_failure
 
     remove_failure()
     if arguments.log_file is not None:

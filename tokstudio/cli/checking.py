@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tokstudio.cli.process import DONE, FAILED, Console, put
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import read_corpus_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import printable

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.cli.process import Console, put, standard_input_work
+from tokstudio.cli.process.terminal import Console, put, standard_input_work
 from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.cli.reading import plain_reading_errors, report_read
 from tokstudio.core.base.atomic_files import file_name, write_files

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokstudio.cli.process import DONE, FAILED, Console, put
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import is_project, load_runs, load_tokenizer
 from tokstudio.cli.reading import read_corpus_work, reading_of, report_read
 from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer, WordTokenizer

@@ -19,7 +19,7 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokstudio.cli.process import Console, put
+from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.reading import expand_files_work, plain_reading_errors, read_as_json, reading_of, report_read
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import processors

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.cli.process import Console, put
+from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.projects import PREPARING, is_project, project_lines, project_rows
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work

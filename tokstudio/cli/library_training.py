@@ -8,7 +8,7 @@ import json
 import sys
 
 from tokstudio.cli.exporting import Exports, export
-from tokstudio.cli.process import DONE, FAILED, Console, Signals, put
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
 from tokstudio.cli.reading import report_held_out
 from tokstudio.cli.training import SAMPLE, read_texts, utf8
 from tokstudio.core.base.errors import FormatError

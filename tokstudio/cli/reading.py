@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokstudio.cli.process import Console, standard_input_work
+from tokstudio.cli.process.terminal import Console, standard_input_work
 from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError, TokStudioError

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.cli.exporting import Exports, Proving, check_losses, export
-from tokstudio.cli.process import DONE, FAILED, Console, put
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import load_source, load_tokenizer
 from tokstudio.cli.reading import CommandTexts, read_corpus_work, reading_of, report_read
 from tokstudio.core.analysis.token_counts import count_uses_work

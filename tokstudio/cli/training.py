@@ -19,7 +19,7 @@ import platformdirs
 from numpy.typing import NDArray
 
 from tokstudio.cli.exporting import Proving, check_losses, export
-from tokstudio.cli.process import DONE, FAILED, Console, Signals, put
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
 from tokstudio.cli.projects import load_source
 from tokstudio.cli.reading import (
     CommandTexts,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import gc
 
-from tokstudio.cli.process import DONE
+from tokstudio.cli.process.terminal import DONE
 from tokstudio.core.base.errors import TokStudioError
 
 # These imports suffice to pass files on; the window itself takes longer to load.

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QPushButton
 from tests.gui.person import PATIENCE, TEXT, asked_to_import, at_the_window
 from tokstudio import Corpus, Tokenizer, TrainingConfig, load, save, train
 from tokstudio.core.model.alphabet import NEVER_IN_TEXT
-from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
+from tokstudio.gui.panes.configure.pattern_field import PatternDialog
 from tokstudio.gui.window.main_window import MainWindow
 
 pytestmark = pytest.mark.usefixtures("unstyled")

@@ -12,12 +12,12 @@ from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.compression.curves import COUNT, RATIO, TOKENS, curve, playhead_text
-from tokstudio.gui.panes.distribution.pane import DistributionPane
-from tokstudio.gui.panes.merges.model import MergesModel
+from tokstudio.gui.panes.distribution import DistributionPane
+from tokstudio.gui.panes.merges import MergesModel
 from tokstudio.gui.panes.runs.model import COLUMNS, settings_lines
 from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.panes.vocabulary.model import USES, VocabularyModel
-from tokstudio.gui.panes.why.candidates_model import RunnersModel
+from tokstudio.gui.panes.why.answer import RunnersModel
 from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.scale import value_text
 from tokstudio.gui.state.run import StudioRun

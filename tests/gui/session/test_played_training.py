@@ -8,7 +8,7 @@ import pytest
 from tests.gui.person import PATIENCE, at_the_window, quiet
 from tokstudio.gui.session import training as module
 from tokstudio.gui.session.training import Settings, played_interval
-from tokstudio.gui.token_text.merge_sentence import MergeCaptions, merge_sentence, token_name
+from tokstudio.gui.token_text.spelling import MergeCaptions, merge_sentence, token_name
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 

@@ -11,7 +11,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.trainer import extend, train
 from tokstudio.gui.panes.compression.curves import RATIO, curve, start_marks
-from tokstudio.gui.panes.why.question import Asked, asked
+from tokstudio.gui.panes.why.pane import Asked, asked
 from tokstudio.gui.session.training import Settings
 
 ENGLISH = "the cat sat on the mat, and the other cat sat there too.\n" * 9

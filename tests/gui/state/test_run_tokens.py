@@ -11,7 +11,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.find.find_box import FoundModel
-from tokstudio.gui.panes.merges.model import MergesModel
+from tokstudio.gui.panes.merges import MergesModel
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from PySide6.QtGui import QTextLayout
 
-from tokstudio.gui.token_table.cells import _isolated
+from tokstudio.gui.token_table.view import _isolated
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.labels import isolated, laid_out, utf16_offsets
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import Progress
-from tokstudio.gui.panes.merges.pane import MergesPane
+from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.state.token_index import index_work
 

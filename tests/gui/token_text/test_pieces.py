@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tokstudio.gui.token_text.blocks import EncodedText
-from tokstudio.gui.token_text.pieces import SHARED_LIMIT, PieceTable, describe
+from tokstudio.gui.token_text.spelling import SHARED_LIMIT, PieceTable, describe
 
 FAMILY = "👨‍👩‍👧‍👦".encode()
 CHARACTERS = st.sampled_from(

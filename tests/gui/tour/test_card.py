@@ -11,7 +11,7 @@ from tests.gui.person import PATIENCE, at_the_window, quiet
 from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to, told
 from tokstudio.gui.session import training as training_module
 from tokstudio.gui.session.training import Settings
-from tokstudio.gui.token_text import merge_sentence
+from tokstudio.gui.token_text import spelling
 from tokstudio.gui.tour.stops import SETTINGS
 
 
@@ -83,7 +83,7 @@ def test_its_buttons_have_no_letter_of_a_menu_and_ignore_clicks_meant_for_the_ca
 def test_the_card_and_the_status_bar_name_the_same_merge(qtbot, monkeypatch, unstyled):
     monkeypatch.setattr(training_module, "_READING", 0.03)
     monkeypatch.setattr(training_module, "_STEP", 0.03)
-    monkeypatch.setattr(merge_sentence, "_SHOWN_FOR", 0.15)
+    monkeypatch.setattr(spelling, "_SHOWN_FOR", 0.15)
 
     def act(window, answers):
         begin(qtbot, window)

@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QToolButton
 
 from tests.gui.person import at_the_window
-from tokstudio.gui.widgets.buttons import connect_once
+from tokstudio.gui.widgets.menus import connect_once
 
 
 def test_changes_of_actions_do_not_add_up(qtbot, monkeypatch):

@@ -7,7 +7,7 @@ import sys
 
 from PySide6.QtGui import QImage, QPainter
 
-from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.widgets.labels import guarded_painter
 
 
 def test_an_error_reaches_the_hook_and_ends_or_restores_the_painter(qapp, monkeypatch):

@@ -13,7 +13,7 @@ from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.training_settings import Settings
-from tokstudio.gui.widgets.scroll_body import TallBody
+from tokstudio.gui.widgets.layouts import TallBody
 
 SETTINGS = Settings(
     1000,

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tokstudio.cli.process import put
+from tokstudio.cli.process.terminal import put
 from tokstudio.core.base.wording import printable
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from tokstudio.gui.dialogs.export.queue import TOKENIZERS
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.panes.configure.pane import ConfigurePane
-from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
+from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.token.pane import TokenPane

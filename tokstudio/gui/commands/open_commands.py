@@ -32,7 +32,7 @@ from tokstudio.gui.dialogs.corpus_import.question import (
     look_all_work,
     reading_for,
 )
-from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
+from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session

@@ -18,8 +18,7 @@ from tokstudio.gui.state.token_flags import HEAD
 from tokstudio.gui.state.token_index import Texts, TokenIndex
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.query import Query
-from tokstudio.gui.token_table.rows_job import RowsJob
-from tokstudio.gui.token_table.search import TokenSearch
+from tokstudio.gui.token_table.search import RowsJob, TokenSearch
 
 # --- Finds tokens by the text typed into Find, the best first ---------------------------------------------------------
 # See also `state/token_index.py`.

@@ -13,14 +13,12 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.gui.plot.content import Content, Curve
-from tokstudio.gui.plot.curve_marks import draw_legend, legend_width
-from tokstudio.gui.plot.labels import PlotLabels
-from tokstudio.gui.plot.marks import Mark, draw_marks
+from tokstudio.gui.plot.content import Content, Curve, draw_legend, legend_width
+from tokstudio.gui.plot.labels import Mark, PlotLabels, draw_marks
 from tokstudio.gui.plot.plot_view import PlotView
 from tokstudio.gui.plot.scale import value_text
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.svg import drawing_of
+from tokstudio.gui.widgets.figures import drawing_of
 
 if TYPE_CHECKING:
     from tokstudio.gui.plot.chart import Chart

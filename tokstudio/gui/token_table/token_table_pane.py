@@ -11,7 +11,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.token_flags import HEAD
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.filter_edit import FilterEdit
+from tokstudio.gui.token_table.filters import FilterEdit
 from tokstudio.gui.token_table.model import TokenTable
 from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_table.view import FollowTable

@@ -4,19 +4,241 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from functools import lru_cache
+from itertools import accumulate, chain, islice
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QRect, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QPaintEvent, QResizeEvent
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRect,
+    QRectF,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.cells import TokenCells
-from tokstudio.gui.token_table.header import TokenHeader
-from tokstudio.gui.token_table.model import TokenColumn, TokenTable
-from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
+from tokstudio.gui.token_text.spelling import Shown, mark_of, marked
+from tokstudio.gui.token_text.token_label import paint_special
+from tokstudio.gui.widgets.figures import keeps_copy
+from tokstudio.gui.widgets.labels import END, ISOLATE, guarded_painter, is_right_to_left, laid_out, utf16_offsets
 from tokstudio.gui.widgets.sliced_work import Slices
-from tokstudio.gui.widgets.tables import keeps_copy
+
+# --- Draws the cells of tables of tokens: figures, words, tokens with marks of white space, bytes ---------------------
+# It paints everything itself: a style sheet takes several times as long per cell.
+
+PADDING = 6  # left and right of the text of a cell
+_MARK_WIDTH = 3
+_DIMMED = 0.6
+_PLUS = " + "
+_MOST_MEASURED = 4096  # cells
+
+
+class TokenCells:
+    """Paints the cells of a `TokenTable` in the colours and sizes of the theme."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self.apply_style()
+
+    def apply_style(self) -> None:
+        """Updates fonts and colours; call it after a change of the theme."""
+        self.figures, self.letters = QFont(self._theme.tabular_font()), QFont(self._theme.monospace_font())
+        self.metrics = {True: QFontMetricsF(self.figures), False: QFontMetricsF(self.letters)}
+        # Cached, as most cells are painted again, and Qt takes longer to measure a text than to draw it.
+        self._fitting = lru_cache(_MOST_MEASURED)(self._fit)
+        self._palette = palette = self._theme.palette
+        self._text, self._muted = QColor(palette.text), QColor(palette.muted)
+        self._mark_in_muted = QColor(palette.control)
+        self._accent, self._soft, self._hover = (
+            QColor(palette.accent),
+            QColor(palette.accent_soft),
+            QColor(palette.hover),
+        )
+
+    @property
+    def row_height(self) -> int:
+        """The height of every row in pixels: enough for scripts that are taller than Latin."""
+        return round(max(self.metrics[True].height(), self.metrics[False].height())) + self._theme.scaled(8)
+
+    def width_of(self, text: str, column: TokenColumn) -> int:
+        """The width in pixels of a cell with this text."""
+        metrics = self.metrics[column.kind in ("number", "words")]
+        return round(metrics.horizontalAdvance(text) + 0.5) + 2 * PADDING
+
+    def paint(self, painter: QPainter, rect: QRect, model: TokenTable, row: int, at: int, *, selected: bool) -> None:
+        """Paints a cell, given by row and column, into a rectangle; changes the state of the painter."""
+        cell, column = model.cell(row, at), model.columns[at]
+        if selected:
+            painter.fillRect(rect, self._soft)
+        elif cell.marked:
+            painter.fillRect(rect, self._hover)
+        if cell.marked and at == 0:
+            painter.fillRect(rect.left(), rect.top(), _MARK_WIDTH, rect.height(), self._accent)
+        if cell.dimmed:
+            painter.setOpacity(_DIMMED)
+        area = QRectF(rect).adjusted(PADDING, 0, -PADDING, 0)
+        colour = self._accent if cell.marked and at == 0 else self._muted if column.muted else self._text
+        if cell.tokens:
+            painter.setFont(self.letters)
+            if cell.special:
+                width = min(self.metrics[False].horizontalAdvance(cell.text), area.width())
+                frame = QRectF(area.left(), area.top(), width, area.height()).adjusted(-4, 3, 4, -3)
+                paint_special(painter, frame.toAlignedRect().toRectF(), self._palette)
+            self._paint_tokens(painter, area, cell, colour)
+        else:
+            self._paint_words(painter, area, cell.text, column, colour)
+
+    def _fit(self, text: str, words: bool, room: float) -> tuple[str, float]:
+        """The part of a text that fits into a width in pixels, and its width."""
+        metrics = self.metrics[words]
+        fitting = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room + 1)
+        return fitting, metrics.horizontalAdvance(fitting)
+
+    def _paint_words(self, painter: QPainter, area: QRectF, text: str, column: TokenColumn, colour: QColor) -> None:
+        words = column.kind in ("number", "words")
+        painter.setFont(self.figures if words else self.letters)
+        painter.setPen(colour)
+        text, width = self._fitting(text, words, area.width())
+        left = area.right() - width if column.kind == "number" else area.left()
+        painter.drawText(QPointF(left, _baseline(area, self.metrics[words])), text)
+
+    def _paint_tokens(self, painter: QPainter, area: QRectF, cell: TokenCell, colour: QColor) -> None:
+        metrics = self.metrics[False]
+        text, _ = self._fitting(cell.text, False, area.width())
+        paler = self._mark_in_muted if colour == self._muted else self._muted
+        marks = [place for place in _marked_places(cell.tokens) if place[0] < len(text)]
+        if not marks and text.isascii():
+            painter.setPen(colour)
+            painter.drawText(QPointF(area.left(), _baseline(area, metrics)), text)
+            return
+        drawn, units = _isolated(text, cell.tokens) if is_right_to_left(text) else (text, utf16_offsets(text))
+        colours = [(0, units[-1], colour), *((units[a], units[min(b, len(text))], paler) for a, b in marks)]
+        layout = laid_out(drawn, self.letters, colours)
+        painter.setClipRect(area)
+        layout.draw(painter, QPointF(area.left(), _baseline(area, metrics) - layout.lineAt(0).ascent()))
+
+
+def _baseline(area: QRectF, metrics: QFontMetricsF) -> float:
+    return area.top() + (area.height() - metrics.height()) / 2 + metrics.ascent()
+
+
+def _marked_places(tokens: tuple[Shown, ...]) -> list[tuple[int, int]]:
+    """The offsets of marks and dots in the tokens' text, joined as in `TokenCell.text`."""
+    places: list[tuple[int, int]] = []
+    at = 0
+    for number, token in enumerate(tokens):
+        if number:
+            places.append((at, at + len(_PLUS)))
+            at += len(_PLUS)
+        length = len(marked(token))
+        if token.kind == "bytes":
+            places.append((at, at + length))
+        elif not token.text.isalnum():
+            places += [(at + i, at + i + 1) for i, character in enumerate(token.text) if mark_of(character)]
+        at += length
+    return places
+
+
+def _isolated(text: str, tokens: tuple[Shown, ...]) -> tuple[str, list[int]]:
+    """Isolates the direction of each token in a text; returns the text and the offsets of its original characters.
+
+    A space, a full stop or dots at the end of a token stay at its end, and the left part of a pair stays on the left.
+    """
+    signs: dict[int, str] = {}
+    at = 0
+    for token in tokens:
+        signs[at], signs[at + len(marked(token))] = ISOLATE, END
+        at += len(marked(token)) + len(_PLUS)
+    drawn = "".join(signs.get(place, "") + character for place, character in enumerate([*text, ""]))
+    units = utf16_offsets(text)
+    before = accumulate(int(place in signs) for place in range(len(units)))
+    return drawn, [unit + more for unit, more in zip(units, before, strict=True)]
+
+
+# --- The header of a table of tokens: titles above their columns, with an arrow at the sorted one ---------------------
+
+_ARROW = 12  # pixels for the arrow and the gap to the title
+
+
+class TokenHeader(QHeaderView):
+    """Aligns titles with the cells; room is reserved for the arrow, so that no title is cut.
+
+    Args:
+        theme: Colours and sizes.
+        parent: The table.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._theme = theme
+        self.setHighlightSections(False)
+        self.setMinimumSectionSize(32)
+        self.apply_style()
+
+    def apply_style(self) -> None:
+        """Updates fonts and sizes; call it after a change of the theme."""
+        self._font = QFont(self.font())
+        self._font.setPixelSize(self._theme.scaled(11))
+        self._font.setWeight(QFont.Weight.DemiBold)
+        self._metrics = QFontMetricsF(self._font)
+        self.setFixedHeight(round(self._metrics.height()) + 14)
+        self.viewport().update()
+
+    def width_of(self, title: str) -> int:
+        """The width in pixels of a column with this title."""
+        arrow = _ARROW if self.sectionsClickable() else 0
+        return round(self._metrics.horizontalAdvance(title) + 0.5) + 2 * PADDING + arrow
+
+    def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:
+        """Paints one title."""
+        with guarded_painter(painter):
+            model = self.model()
+            if isinstance(model, TokenTable):
+                self._paint(painter, QRectF(rect), model, logicalIndex)
+
+    def _paint(self, painter: QPainter, rect: QRectF, model: TokenTable, index: int) -> None:
+        palette, column = self._theme.palette, model.columns[index]
+        sorted_by = self.isSortIndicatorShown() and self.sortIndicatorSection() == index
+        painter.fillRect(rect, QColor(palette.surface))
+        painter.setPen(QPen(QColor(palette.grid), 1))
+        painter.drawLine(QPointF(rect.left(), rect.bottom() - 0.5), QPointF(rect.right(), rect.bottom() - 0.5))
+        area = rect.adjusted(PADDING, 0, -PADDING, 0)
+        right = column.kind == "number"
+        title = self._metrics.elidedText(column.title, Qt.TextElideMode.ElideRight, area.width() + 1)
+        width = self._metrics.horizontalAdvance(title)
+        painter.setFont(self._font)
+        painter.setPen(QColor(palette.text if sorted_by else palette.muted))
+        side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
+        painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, title)
+        if sorted_by:
+            middle = area.right() - width - _ARROW / 2 - 1 if right else area.left() + width + _ARROW / 2 + 1
+            self._paint_arrow(painter, QPointF(middle, area.center().y()))
+
+    def _paint_arrow(self, painter: QPainter, middle: QPointF) -> None:
+        tip = -2.0 if self.sortIndicatorOrder() == Qt.SortOrder.AscendingOrder else 2.0
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(self._theme.palette.text), 1.4, c=Qt.PenCapStyle.RoundCap))
+        for reach in (-3.5, 3.5):
+            painter.drawLine(middle + QPointF(0, tip), middle + QPointF(reach, -tip))
+
 
 #: The most rows that are copied; they are some megabytes of text.
 MOST_COPIED = 100_000

@@ -13,9 +13,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.gui.token_text.bidi import PieceBox
-from tokstudio.gui.token_text.pieces import Piece, PieceTable
-from tokstudio.gui.token_text.rows import GAP, PADDING, Shaper, TokenRows, id_room, id_text
+from tokstudio.gui.token_text.rows import GAP, PADDING, PieceBox, Shaper, TokenRows, id_room, id_text
+from tokstudio.gui.token_text.spelling import Piece, PieceTable
 
 _TOKENS = 256  # per block, about: a quarter of a millisecond of work, or three if every piece is shaped
 _SEARCHED = 8 * _TOKENS  # tokens in which the end of a line is searched

@@ -14,9 +14,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPen
 
 from tokstudio.gui.style.theme import Palette
-from tokstudio.gui.token_text.bidi import PieceBox
 from tokstudio.gui.token_text.blocks import TokenBlocks
-from tokstudio.gui.token_text.rows import PADDING
+from tokstudio.gui.token_text.rows import PADDING, PieceBox
 from tokstudio.gui.token_text.token_label import paint_special
 
 INSET = 3.0  # between the edge of a box and its text, above and below

@@ -22,8 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QToolTip, QWidget
 
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.labels import isolated
-from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.widgets.labels import guarded_painter, isolated
 
 _FONT = 12
 _GAP = 4

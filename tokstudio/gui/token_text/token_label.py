@@ -14,9 +14,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.style.theme import Palette, Theme
-from tokstudio.gui.token_text.pieces import beginning, describe, hexadecimal, standing
-from tokstudio.gui.token_text.spelling import MARKS, OTHER_SPACE
-from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.token_text.spelling import MARKS, OTHER_SPACE, beginning, describe, hexadecimal, standing
+from tokstudio.gui.widgets.labels import guarded_painter
 
 _SHORT_NAMES = (
     *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR", "SO", "SI"),

@@ -27,11 +27,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.bidi import PieceBox
 from tokstudio.gui.token_text.blocks import EncodedText, TokenBlocks
 from tokstudio.gui.token_text.painter import INSET, RowPainter, TextStyle
-from tokstudio.gui.token_text.rows import ROW_GAP, Shaper
-from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.token_text.rows import ROW_GAP, PieceBox, Shaper
+from tokstudio.gui.widgets.labels import guarded_painter
 
 MARGIN = 4
 _FONT = 14

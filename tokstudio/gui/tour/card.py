@@ -10,9 +10,8 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPa
 from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
-from tokstudio.gui.widgets.painting import guarded_painter
 
 # --- A shade over the window that leaves one place light, to see and to use -------------------------------------------
 

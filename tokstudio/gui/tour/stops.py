@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QWidget
 from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES
 from tokstudio.core.base.wording import several
 from tokstudio.gui.panes.text.pane import TextPane
-from tokstudio.gui.panes.why.question import asked
+from tokstudio.gui.panes.why.pane import asked
 from tokstudio.gui.session.corpus import sample_title
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
-from tokstudio.gui.token_text.merge_sentence import MergeCaptions
+from tokstudio.gui.token_text.spelling import MergeCaptions
 from tokstudio.gui.widgets.pane import Pane
 
 #: What the tour trains on, and how: with pre-tokens and held-out text, which it explains.

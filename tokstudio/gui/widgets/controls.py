@@ -26,8 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.gui.style.theme import Theme, pad_spin_box
-from tokstudio.gui.widgets.painting import guarded_painter
-from tokstudio.gui.widgets.scroll_body import scrolls_body
+from tokstudio.gui.widgets.labels import guarded_painter
+from tokstudio.gui.widgets.layouts import scrolls_body
 
 LARGEST = 2_000_000_000  # a spin box holds 32 bits
 DECIMALS = 3

@@ -1,17 +1,137 @@
-"""A row of large numbers with their names; two rows where the width is small."""
+"""Tables that show rows and edit nothing, and the keys that widgets with rows handle while they have the focus."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from html import unescape
 from typing import NamedTuple
 
-from PySide6.QtCore import QSize
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtCore import QBuffer, QEvent, QIODevice, QRect, QSize, Qt
+from PySide6.QtGui import QFont, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QResizeEvent
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QHeaderView, QLabel, QSizePolicy, QTableView, QWidget
 
+from tokstudio.core.base.wording import printable
 from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
 from tokstudio.gui.widgets.layouts import column
+
+# --- SVG drawings, made with a painter --------------------------------------------------------------------------------
+
+_FAMILIES = re.compile(r'font-family="([^"]*)"')
+_TEXT = re.compile(r'(<text [^>]*?) x="([^"]*)"([^>]*>)([^<]*)(?=</text>)')
+
+
+def drawing_of(
+    widget: QWidget, width: int, height: int, generic: str, paint: Callable[[QPainter], None], told: str = ""
+) -> str:
+    """Returns the SVG that `paint` draws on `width` by `height` pixels, titled with the accessible name of `widget`.
+
+    A viewer without its fonts uses others of the family `generic`, such as "sans-serif". The description is `told`, or
+    else that of `widget`.
+    """
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
+    drawing.setOutputDevice(buffer)
+    drawing.setSize(QSize(width, height))
+    drawing.setViewBox(QRect(0, 0, width, height))
+    drawing.setResolution(widget.logicalDpiX())
+    drawing.setTitle(widget.accessibleName())
+    drawing.setDescription(told or widget.accessibleDescription())
+    with QPainter(drawing) as painter:
+        paint(painter)
+    return _FAMILIES.sub(rf'font-family="\1,{generic}"', bytes(buffer.data().data()).decode())
+
+
+def svg_of(
+    widget: QWidget, width: int, height: int, font: QFont, paint: Callable[[QPainter], None], told: str = ""
+) -> bytes:
+    """Returns the SVG of `drawing_of` with its text in the monospaced `font`.
+
+    A viewer without that font uses another monospaced one, and each text keeps its centre.
+    """
+    metrics = QFontMetricsF(font)
+
+    def centred(found: re.Match[str]) -> str:
+        before, left, after, words = found.groups()
+        middle = float(left) + metrics.horizontalAdvance(unescape(words)) / 2
+        return f'{before} x="{middle:g}" text-anchor="middle"{after}{words}'
+
+    return _TEXT.sub(centred, drawing_of(widget, width, height, "monospace", paint, told)).encode()
+
+
+class ReadOnlyTable(QTableView):
+    """A table without grid and row headings, whose rows can be selected. Tab leaves it.
+
+    Args:
+        name: For screen readers.
+        about: Says what the table is of, in lines. Then Copy gives these, the headings, and the selected cells, instead
+            of the current cell.
+        named: The columns that say what a row is of, which are copied too.
+    """
+
+    def __init__(
+        self, name: str, about: Callable[[], Sequence[str]] | None = None, named: Sequence[int] = (0,)
+    ) -> None:
+        super().__init__(showGrid=False, wordWrap=False)
+        self._about, self._named = about, named
+        self.setAccessibleName(name)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+
+    def event(self, event: QEvent) -> bool:
+        """Handles Copy itself while it has the focus, where it says what it is of."""
+        return (self._about is not None and keeps_copy(event)) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copies, where it says what it is of."""
+        if self._about is not None and event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        else:
+            super().keyPressEvent(event)
+
+    def copy(self) -> None:
+        """Copies the selected cells with their headings, and what they are of; else the current cell."""
+        model, chosen = self.model(), self.selectedIndexes()
+        if self._about is None or not chosen:
+            QGuiApplication.clipboard().setText(_plain(self.currentIndex().data()))
+            return
+        rows = sorted({index.row() for index in chosen})
+        columns = sorted({index.column() for index in chosen}.union(self._named))
+        cells = [[_plain(model.index(row, column).data()) for row in rows] for column in columns]
+        # A column without texts, such as one of drawn marks, is left out.
+        kept = [[self._heading(column), *texts] for column, texts in zip(columns, cells, strict=True) if any(texts)]
+        lines = ("\t".join(line) for line in zip(*kept, strict=True))
+        QGuiApplication.clipboard().setText("\n".join([*map(_plain, self._about()), *lines]))
+
+    def _heading(self, column: int) -> str:
+        roles = Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.DisplayRole
+        found = (self.model().headerData(column, Qt.Orientation.Horizontal, role) for role in roles)
+        return _plain(next(filter(None, found), ""))
+
+
+def _plain(text: object) -> str:
+    """A cell on one line, without the marks that isolate names on screen."""
+    return "" if text is None else printable(re.sub("[\u2066-\u2069]", "", str(text)))
+
+
+def keeps_copy(event: QEvent) -> bool:
+    """Accepts the override of the shortcuts Copy and Select All for a widget; returns whether it was one of them."""
+    if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+        return False
+    kept = event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.SelectAll)
+    if kept:
+        event.accept()
+    return kept
+
+
+# --- A row of large numbers with their names; two rows where the width is small ---------------------------------------
 
 _GAP = 8
 

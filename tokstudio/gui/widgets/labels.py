@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import html
+import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from PySide6.QtCore import QCoreApplication, QEvent, QRect, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
     QMouseEvent,
+    QPaintDevice,
     QPainter,
     QPaintEvent,
     QPalette,
@@ -24,7 +27,30 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QWidget
 
 from tokstudio.core.guide.glossary import explained
-from tokstudio.gui.widgets.painting import guarded_painter
+
+# --- A guarded painter for overrides of `paintEvent` ------------------------------------------------------------------
+
+
+@contextmanager
+def guarded_painter(target: QPaintDevice | QPainter) -> Iterator[QPainter]:
+    """Yields a painter and passes errors to the exception hook; leaving an override, they would end Qt's event loop.
+
+    Args:
+        target: The widget or device to paint on; or a painter of Qt's, whose state is restored afterwards.
+    """
+    try:
+        if isinstance(target, QPainter):
+            target.save()
+            try:
+                yield target
+            finally:
+                target.restore()
+        else:
+            with QPainter(target) as painter:
+                yield painter
+    except Exception as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+
 
 ISOLATE, END = "\u2068", "\u2069"  # characters around text with a direction of its own
 _LEFT_TO_RIGHT = "\u200e"

@@ -36,13 +36,13 @@ from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.panes.configure.pane import ConfigurePane
-from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
+from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
 from tokstudio.gui.panes.corpus.pane import CorpusPane
-from tokstudio.gui.panes.distribution.pane import DistributionPane
-from tokstudio.gui.panes.guide.pane import GuidePane
-from tokstudio.gui.panes.merges.pane import MergesPane
+from tokstudio.gui.panes.distribution import DistributionPane
+from tokstudio.gui.panes.guide import GuidePane
+from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.panes.runs.pane import RunsPane
-from tokstudio.gui.panes.sizes.pane import MODEL_WIDTH, SizesPane
+from tokstudio.gui.panes.sizes import MODEL_WIDTH, SizesPane
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
@@ -209,7 +209,7 @@ class MainWindow(QMainWindow):
 
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
         """Asks how a tokenizer splits text; the answer is a pattern or an expression, or None if cancelled."""
-        from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
+        from tokstudio.gui.panes.configure.pattern_field import PatternDialog
 
         dialog = PatternDialog(question, self.session, self._theme, self)
         dialog.answered.connect(answered)

@@ -14,7 +14,7 @@ from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.card import BottomCard
-from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.widgets.labels import guarded_painter
 
 # --- A frame around a widget for a moment, to show where a link has led -----------------------------------------------
 

@@ -16,8 +16,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import column
-from tokstudio.gui.widgets.scroll_body import TallBody
+from tokstudio.gui.widgets.layouts import TallBody, column
 
 Control = QCheckBox | ChoiceBox | Number
 

@@ -20,11 +20,10 @@ from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.merge_sentence import MergeCaptions
-from tokstudio.gui.widgets.buttons import link_button
-from tokstudio.gui.widgets.labels import ElidedLabel, plain
+from tokstudio.gui.token_text.spelling import MergeCaptions
+from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
-from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.window.message_bar import close_button
 
 _TICK = 100

@@ -15,7 +15,7 @@ from tokstudio.core.base.wording import printable
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.buttons import connect_once
+from tokstudio.gui.widgets.menus import connect_once
 
 # --- The menu of recently opened files --------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from tests.gui.person import PATIENCE, TEXT, at_the_window
 from tokstudio import Corpus, Tokenizer, TrainingConfig, save, train
 from tokstudio.core.hub.names import parse_name
 from tokstudio.gui.dialogs.open_by_name import WELL_KNOWN, OpenByNameDialog
-from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
+from tokstudio.gui.panes.configure.pattern_field import PatternDialog
 from tokstudio.gui.window.main_window import MainWindow
 
 pytestmark = pytest.mark.usefixtures("unstyled")

@@ -18,9 +18,9 @@ from tokstudio import __version__
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.table import SIGNS, TRAINED, number_text
 from tokstudio.gui.panes.compare.dots import SHAPES, markers
-from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE
+from tokstudio.gui.panes.compare.matrix import BEST, GRADE
 from tokstudio.gui.panes.compare.pane import ComparePane
-from tokstudio.gui.plot.curve_marks import COLOURS, GREY, curve_pen
+from tokstudio.gui.plot.content import COLOURS, GREY, curve_pen
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.state.text_set import file_set, parallel_set

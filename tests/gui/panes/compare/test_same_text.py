@@ -12,9 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
 from tokstudio.core.comparison.alignment import difference
-from tokstudio.gui.panes.compare.line_layout import LineLayout
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compare.same_text import LONGEST, SameTextView
+from tokstudio.gui.panes.compare.stacked_lines import LineLayout
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme

@@ -15,8 +15,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.verification.reachability import REACHED, reachability_work
-from tokstudio.gui.panes.compare.vocabularies import VocabulariesView
-from tokstudio.gui.panes.compare.vocabulary_rows import LENGTH, SECOND_USES, TOKEN, USES
+from tokstudio.gui.panes.compare.vocabularies import LENGTH, SECOND_USES, TOKEN, USES, VocabulariesView
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme

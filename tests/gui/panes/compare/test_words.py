@@ -11,8 +11,7 @@ from pytestqt.qtbot import QtBot
 from tests.gui.conftest import Actions
 from tests.gui.person import PATIENCE
 from tokstudio.gui.panes.compare.pane import ComparePane
-from tokstudio.gui.panes.compare.words import LONGEST_WORD, MOST_WORDS, WordsView
-from tokstudio.gui.panes.compare.words_model import MOST, WORD
+from tokstudio.gui.panes.compare.words import LONGEST_WORD, MOST, MOST_WORDS, WORD, WordsView
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme

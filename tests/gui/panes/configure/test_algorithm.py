@@ -16,7 +16,7 @@ from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
 from tokstudio.core.model.config import ALGORITHMS
-from tokstudio.gui.panes.configure import language_rows
+from tokstudio.gui.panes.configure import parity_fields
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.session.training import Settings
 
@@ -225,7 +225,7 @@ def test_settings_of_another_program_keep_names_without_endings_and_decimals(qtb
 
 
 def test_many_languages_have_no_rows_but_their_texts(qtbot, monkeypatch, languages, session):
-    monkeypatch.setattr(language_rows, "MOST", 2)
+    monkeypatch.setattr(parity_fields, "MOST", 2)
     languages.algorithm.parity.take_texts(PARALLEL)
     assert languages.algorithm.parity.texts.rows == []
     languages.size_field.number.setValue(300)

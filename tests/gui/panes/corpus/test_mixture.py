@@ -16,9 +16,8 @@ from PySide6.QtWidgets import QApplication
 from tests.gui.person import PATIENCE, at_the_window, quiet
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
+from tokstudio.gui.panes.corpus.mixture import _STEPS, _WEIGHTS, TemperatureDialog, nearest_step
 from tokstudio.gui.panes.corpus.pane import CorpusPane
-from tokstudio.gui.panes.corpus.temperature import TemperatureDialog
-from tokstudio.gui.panes.corpus.weight_row import _STEPS, _WEIGHTS, nearest_step
 from tokstudio.gui.state.training_plans import MOST, by_temperature, entries_of
 from tokstudio.gui.state.training_settings import Settings
 

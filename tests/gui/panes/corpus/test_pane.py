@@ -21,8 +21,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import statistics_work
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
-from tokstudio.gui.panes.corpus.source_model import NAME, RELOAD, SIZE, SourcesModel, encoding_text
-from tokstudio.gui.panes.corpus.views import beginning, scripts_text
+from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, SourcesModel, beginning, encoding_text, scripts_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.style.theme import Theme

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.panes.distribution.pane import DistributionPane
+from tokstudio.gui.panes.distribution import DistributionPane
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication
 from tests.gui.person import PATIENCE, at_the_window, quiet
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.guide.pages import read_pages
-from tokstudio.gui.panes.guide import pane as pane_module
-from tokstudio.gui.panes.guide.pane import GuidePane
+from tokstudio.gui.panes import guide as pane_module
+from tokstudio.gui.panes.guide import GuidePane
 
 ALT = Qt.KeyboardModifier.AltModifier
 

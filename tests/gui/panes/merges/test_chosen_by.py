@@ -10,8 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE
 from tokstudio.core.model.run import ChosenBy
-from tokstudio.gui.panes.merges.merge_query import MergeQuery
-from tokstudio.gui.panes.merges.pane import MergesPane
+from tokstudio.gui.panes.merges import MergeQuery, MergesPane
 from tokstudio.gui.state.training_settings import Settings
 
 GLOBAL = 4

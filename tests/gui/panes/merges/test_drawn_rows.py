@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.conftest import Actions
-from tokstudio.gui.panes.merges.pane import MergesPane
+from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.view import FollowTable

@@ -10,7 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.model.run import MergeBatch
-from tokstudio.gui.panes.merges.model import MergesModel
+from tokstudio.gui.panes.merges import MergesModel
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.query import FilterQuery, Query
 from tokstudio.gui.token_text.spelling import Shown, copied, marked, shown

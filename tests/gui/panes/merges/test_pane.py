@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from tests.gui.person import PATIENCE
 from tokstudio import Corpus, __version__
 from tokstudio.core.base.resources import sample_text
-from tokstudio.gui.panes.merges.pane import MergesPane
+from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.session.training import Settings
 
 

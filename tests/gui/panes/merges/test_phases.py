@@ -8,7 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QSignalSpy
 
 from tests.gui.person import PATIENCE
-from tokstudio.gui.panes.merges.pane import MergesPane
+from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.state.training_settings import Settings
 
 PLAIN = ["#", "Token", "Left", "Right", "Count", "Tokens after", "Bytes/token"]

@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication
 
 from tests.gui.person import PATIENCE
 from tests.gui.picky import SETTINGS, trained
-from tokstudio.gui.panes.merges.pane import MergesPane
+from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.state.training_settings import Settings
 
 PLAIN = ["#", "Token", "Left", "Right", "Count", "Tokens after", "Bytes/token"]

@@ -28,7 +28,7 @@ from tokstudio.gui.panes.runs.model import (
     VOCABULARY,
 )
 from tokstudio.gui.panes.runs.pane import RunsPane
-from tokstudio.gui.plot.curve_marks import curve_pen, draw_mark
+from tokstudio.gui.plot.content import curve_pen, draw_mark
 from tokstudio.gui.session.training import Settings
 
 

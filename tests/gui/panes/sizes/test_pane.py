@@ -12,8 +12,7 @@ from tests.gui.person import PATIENCE
 from tokstudio import Tokenizer, __version__
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import whole_text
-from tokstudio.gui.panes.sizes.model import COLUMNS, MERGES, NOTE, RATIO, SAVED, VOCABULARY
-from tokstudio.gui.panes.sizes.pane import SizesPane
+from tokstudio.gui.panes.sizes import COLUMNS, MERGES, NOTE, RATIO, SAVED, VOCABULARY, SizesPane
 
 
 @pytest.fixture

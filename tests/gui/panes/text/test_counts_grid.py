@@ -6,7 +6,7 @@ from __future__ import annotations
 from PySide6.QtGui import QFontMetrics
 from pytestqt.qtbot import QtBot
 
-from tokstudio.gui.panes.text.counts_grid import CountsGrid
+from tokstudio.gui.panes.text.grids import CountsGrid
 from tokstudio.gui.style.theme import Theme
 
 

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import models
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet, trained
-from tokstudio.gui.panes.text.dropout_bar import DropoutBar
+from tokstudio.gui.panes.text.pages import DropoutBar
 
 WORDS = "the cat is that, and that is what the mat was"
 

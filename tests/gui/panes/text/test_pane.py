@@ -633,7 +633,7 @@ def test_earlier_figures_are_dimmed_until_there_are_new_ones(qtbot, session, tra
         return work
 
     for place in ("encode_work", "tokens_of_text_work"):
-        name = f"tokstudio.gui.panes.text.encode_page.{place}"
+        name = f"tokstudio.gui.panes.text.pages.{place}"
         monkeypatch.setattr(name, held(encode_work if place == "encode_work" else tokens_of_text_work))
     QGuiApplication.clipboard().setText("the cat sat. " * 4000)
     page.input.selectAll()

@@ -18,9 +18,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text.pane import TextPane
-from tokstudio.gui.panes.text.step_caption import step_words
-from tokstudio.gui.panes.text.steps_job import LONGEST, answer, stepping_work
-from tokstudio.gui.panes.text.steps_model import PARTS, RoundsModel
+from tokstudio.gui.panes.text.steps import LONGEST, PARTS, RoundsModel, answer, step_words, stepping_work
 from tokstudio.gui.session.training import Settings
 
 CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QMimeData, Qt
 
-from tokstudio.gui.panes.text.text_input import TextInput, _as_shown, _units
+from tokstudio.gui.panes.text.page import TextInput, _as_shown, _units
 
 LINES = "one\r\ntwo\rthree\nfour🌍\r\n\r\nfive\u2029six"
 

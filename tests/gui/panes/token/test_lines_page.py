@@ -23,8 +23,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import prepare_corpus_work
 from tokstudio.core.training.trainer import TrainingConfig, train
-from tokstudio.gui.panes.token.line_search import LineSearch
-from tokstudio.gui.panes.token.lines_model import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel
+from tokstudio.gui.panes.token.lines_table import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel, LineSearch
 from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.project.snapshot import run_state
 from tokstudio.gui.session.session import Session

@@ -15,7 +15,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.gui.panes.token.merge_tree import MergeTree, TreeNode
-from tokstudio.gui.panes.token.tree_layout import lay_out
+from tokstudio.gui.panes.token.tree_drawing import lay_out
 from tokstudio.gui.style.theme import DARK, LIGHT
 
 

@@ -24,10 +24,10 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.figures import ReadOnlyTable
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
-from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 # --- The dialog that writes an exercise for a class; it does not block the window -------------------------------------
 

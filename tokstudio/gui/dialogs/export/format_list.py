@@ -14,8 +14,7 @@ from tokstudio.gui.dialogs.export.queue import ExportOutcome
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import column, row, rule
-from tokstudio.gui.widgets.scroll_body import TallBody
+from tokstudio.gui.widgets.layouts import TallBody, column, row, rule
 
 _MOST_SHOWN = 3  # sentences of one kind, as a vocabulary may have ten thousand special tokens
 _WORDS_OF_A_KIND = 3  # the first words that sentences of one kind share: "The special token"

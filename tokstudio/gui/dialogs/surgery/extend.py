@@ -27,9 +27,9 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import RULES, RULES_HELP, TIE_RULES
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
-from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField
+from tokstudio.gui.widgets.menus import link_button
 
 # --- The field of reserved special tokens whose ids new tokens get ----------------------------------------------------
 

@@ -18,8 +18,7 @@ from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import Field, set_role
 from tokstudio.gui.widgets.labels import Caption, paragraph_label, plain, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
-from tokstudio.gui.widgets.scroll_body import TallBody
+from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, resize_on_screen, row
 
 _AFTER_KEYS = 300  # milliseconds between the last change and the preview
 _MAKING = "Working…"

@@ -33,11 +33,10 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.figures import ReadOnlyTable
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import Caption, paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
-from tokstudio.gui.widgets.scroll_body import TallBody
-from tokstudio.gui.widgets.tables import ReadOnlyTable
+from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, resize_on_screen, row
 
 # --- The lines of a text that have other ids after a change, side by side ---------------------------------------------
 

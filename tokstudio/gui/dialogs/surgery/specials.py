@@ -42,9 +42,9 @@ from tokstudio.gui.dialogs.surgery.works import (
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.figures import ReadOnlyTable
 from tokstudio.gui.widgets.labels import paragraph_label, plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
-from tokstudio.gui.widgets.tables import ReadOnlyTable
 
 Place: TypeAlias = tuple[int, int]  # a row and a column
 _Index = QModelIndex | QPersistentModelIndex

@@ -25,12 +25,11 @@ from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
 
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.comparison.table import TRAINED
-from tokstudio.gui.panes.compare.matrix_model import MatrixContent
-from tokstudio.gui.plot.curve_marks import COLOURS, GREY, curve_pen
+from tokstudio.gui.panes.compare.matrix import MatrixContent
+from tokstudio.gui.plot.content import COLOURS, GREY, curve_pen
 from tokstudio.gui.plot.scale import tick_texts, tick_values
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.labels import plain
-from tokstudio.gui.widgets.painting import guarded_painter
+from tokstudio.gui.widgets.labels import guarded_painter, plain
 
 Corners: TypeAlias = tuple[tuple[float, float], ...]
 

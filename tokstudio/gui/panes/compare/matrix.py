@@ -1,11 +1,26 @@
-"""The matrix on screen: the table of texts, and the summaries below it, in the same columns."""
+"""The matrix of one figure: a row for each text, a column for each tokenizer, and rows of totals below."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, QTimer, Signal
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -14,19 +29,290 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.gui.panes.compare.matrix_model import BEST, GRADE, SHARE, MatrixContent, MatrixModel
+from tokstudio.core.analysis.baselines import SimpleTokenizer
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.comparison import Comparison
+from tokstudio.core.comparison.figures import Figure
+from tokstudio.core.comparison.table import SIGNS, UNITS, Below, FigureTable
+from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.figures import ReadOnlyTable
+from tokstudio.gui.widgets.labels import guarded_painter, in_a_sentence, plain
 from tokstudio.gui.widgets.layouts import column, rule
-from tokstudio.gui.widgets.painting import guarded_painter
-from tokstudio.gui.widgets.tables import ReadOnlyTable
 from tokstudio.version import __version__
+
+_Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+_WAITING, _FAILED = "…", "failed"
+_UNITS = ("words", "characters", "syllables")
+_WORST = 2.0  # times the best value: without colour
+
+#: Roles of a cell: from 0 for the worst to 1 for the best of a row; its part of the largest value; whether it is the
+#: best.
+GRADE, SHARE, BEST = (Qt.ItemDataRole.UserRole + number for number in range(3))
+
+
+@dataclass(frozen=True)
+class MatrixContent:
+    """What a matrix shows. Two are equal if they are of the same comparison and show the same of it."""
+
+    comparison: Comparison
+    figure: Figure
+    active: str | None  # the name of the tokenizer that the window shows
+    hues: tuple[int | None, ...]  # the colour number of each tokenizer; None for a simple one
+
+    @cached_property
+    def table(self) -> FigureTable:
+        """What is known of the figure, which are the best of each row, and how much worse the others are."""
+        made = self.comparison
+        trained = tuple(not self.is_simple(number) for number in range(len(made.compared)))
+        return FigureTable(
+            self.figure,
+            self.figure.formula,
+            tuple(filter(None, (self.figure.note, made.premium_note if self.figure.name == "premium" else ""))),
+            made.tokenizers,
+            made.texts,
+            made.known(self.figure.name),
+            (),
+            trained if any(trained) else (True,) * len(trained),
+            tuple(text.units for text in made.measured) if self.figure.is_of_words else None,
+            made.loses_text,
+            made.trained_on,
+        )
+
+    def is_simple(self, number: int) -> bool:
+        """Whether a column is a simple tokenizer, which is shown for comparison and never the best."""
+        return isinstance(self.comparison.compared[number].tokenizer, SimpleTokenizer)
+
+    def in_groups(self, keys: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The numbers of the texts by ascending keys, float64 [texts]; texts with different units are not ranked."""
+        units = [_UNITS.index(text.units) if self.table.units else 0 for text in self.comparison.measured]
+        return np.lexsort((np.nan_to_num(keys, nan=np.inf), np.array(units)))
+
+
+class MatrixModel(QAbstractTableModel):
+    """The rows of texts; they can be sorted by any column. The last ones are summaries if `summaries`."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None, *, summaries: bool = False) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._summaries = summaries
+        self._content: MatrixContent | None = None
+        self._values: NDArray[np.float64] = np.zeros((0, 0))
+        self._titles: list[tuple[str, str]] = []  # of summaries: the title and its meaning
+        self._below: list[Below] = []  # the summaries
+        self._best: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)  # of the values
+        self._order: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._sorting: tuple[int, Qt.SortOrder] | None = None
+        self._headings: Mapping[str, str] = {}  # shown instead of names, by name
+        self.first = 1  # the first column of values
+
+    @property
+    def content(self) -> MatrixContent | None:
+        """What it shows."""
+        return self._content
+
+    def show(self, content: MatrixContent | None) -> None:
+        """Shows another state."""
+        shape = self.rowCount(), self.columnCount()
+        heads = [self.headerData(at, Qt.Orientation.Horizontal) for at in range(shape[1])]
+        self._content = content
+        self.first = 2 if content is not None and content.table.units is not None else 1
+        self._values, self._best, self._titles, self._below = np.zeros((0, 0)), np.zeros((0, 0), np.bool_), [], []
+        if content is not None:
+            if self._summaries:
+                self._take_summaries(content)
+            else:
+                self._values, self._best = content.table.values, content.table.best
+        self._order = self._sorted()
+        after = self.rowCount(), self.columnCount()
+        if shape != after:
+            self.beginResetModel()
+            self.endResetModel()
+        else:
+            if heads != [self.headerData(at, Qt.Orientation.Horizontal) for at in range(shape[1])]:
+                self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, shape[1] - 1)
+            if shape[0] and shape[1]:
+                self.dataChanged.emit(self.index(0, 0), self.index(shape[0] - 1, shape[1] - 1))
+
+    def set_headings(self, headings: Mapping[str, str]) -> None:
+        """Shows other headings for some tokenizers, by their names."""
+        if headings != self._headings:
+            self._headings = headings
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
+
+    def text_of(self, row: int) -> ComparedText | None:
+        """The text of a row; None for a summary."""
+        if self._content is None or self._summaries or not 0 <= row < len(self._order):
+            return None
+        return self._content.comparison.measured[int(self._order[row])]
+
+    def tokenizer_of(self, column: int) -> str | None:
+        """The name of the tokenizer of a column."""
+        names = self._content.comparison.tokenizers if self._content is not None else ()
+        return names[column - self.first] if self.first <= column < self.first + len(names) else None
+
+    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+        """Returns the number of texts, or of summaries."""
+        return 0 if parent.isValid() else len(self._values)
+
+    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
+        """Returns the number of columns: the text, perhaps the unit, and the tokenizers."""
+        if parent.isValid() or self._content is None:
+            return 0
+        return self.first + len(self._content.comparison.compared)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Names the columns."""
+        if orientation != Qt.Orientation.Horizontal or self._content is None:
+            return None
+        name = self.tokenizer_of(section)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._headings.get(name, name) if name is not None else ("Text", UNITS)[min(section, 1)]
+        if role == Qt.ItemDataRole.AccessibleTextRole and name is not None:
+            return self._content.comparison.compared[section - self.first].sized_name
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if section >= self.first else _LEFT
+        if role == Qt.ItemDataRole.ToolTipRole and name is not None:
+            shown = "\nThe run that all panes show, at the playhead." if name == self._content.active else ""
+            sized = self._content.comparison.compared[section - self.first].sized_name
+            return plain(f"{sized}{shown}\nClick to sort by it.")
+        return None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sorts by a column; -1 restores the order of the texts. Missing values are last."""
+        self._sorting = None if column < 0 else (column, order)
+        self._order = self._sorted()
+        self.layoutChanged.emit()
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Returns the content of a cell."""
+        content = self._content
+        if content is None or not index.isValid() or index.row() >= len(self._values):
+            return None
+        row, column = int(self._order[index.row()]), index.column()
+        if column < self.first:
+            return self._head(content, row, column, role)
+        return self._value(content, row, column - self.first, role)
+
+    def _head(self, content: MatrixContent, row: int, column: int, role: int) -> object:
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _LEFT
+        if self._summaries:
+            title, meaning = self._titles[row]
+            return {Qt.ItemDataRole.DisplayRole: title if not column else "", Qt.ItemDataRole.ToolTipRole: meaning}.get(
+                Qt.ItemDataRole(role)
+            )
+        text = content.comparison.measured[row]
+        if role == Qt.ItemDataRole.DisplayRole:
+            base = " (base)" if content.figure.name == "premium" and row == content.comparison.base else ""
+            return text.units if column else in_a_sentence(text.name + base)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            facts = (several(text.bytes, "byte"), several(text.characters, "character"), several(text.lines, "line"))
+            return plain("\n".join((text.name, *facts, f"{text.words:,} {text.units}")))
+        if role == Qt.ItemDataRole.ForegroundRole and column:
+            return QColor(self._theme.palette.muted)
+        return None
+
+    def _value(self, content: MatrixContent, row: int, number: int, role: int) -> object:
+        value = float(self._values[row, number])
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._written(content, row, number)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT
+        if role == Qt.ItemDataRole.FontRole:
+            font = self._theme.tabular_font()
+            font.setBold(bool(self._best[row, number]))
+            return font
+        if role == Qt.ItemDataRole.ForegroundRole and (np.isnan(value) or content.is_simple(number)):
+            failed = not self._summaries and isinstance(content.comparison.result(row, number), TokStudioError)
+            return QColor(self._theme.palette.error if failed else self._theme.palette.muted)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain("\n".join(self._tip(content, row, number)))
+        if self._summaries or np.isnan(value):
+            return None
+        if role == GRADE:
+            worse = float(content.table.ratios[row, number])
+            return None if np.isnan(worse) else max(0.0, 1 - (worse - 1) / (_WORST - 1))
+        if role == SHARE:
+            most = float(np.nanmax(self._values[row]))
+            return value / most if most > 0 else 0.0
+        return bool(self._best[row, number]) if role == BEST else None
+
+    def _written(self, content: MatrixContent, row: int, number: int) -> str:
+        if self._summaries:
+            return content.table.signed_below(self._below[row])[number]
+        result = content.comparison.result(row, number)
+        if isinstance(result, TokStudioError):
+            return _FAILED
+        if result is None or (content.figure.needs_words and result.words is None):
+            return _WAITING
+        return content.table.signed(row, number)
+
+    def _tip(self, content: MatrixContent, row: int, number: int) -> list[str]:
+        if self._summaries:
+            return [self._titles[row][1]]
+        result = content.comparison.result(row, number)
+        if isinstance(result, TokStudioError):
+            return [str(result)]
+        if result is None:
+            return ["Not measured yet."]
+        names = content.comparison.tokenizers[number], content.comparison.texts[row]
+        lines = [", ".join(names), f"{content.figure.title}: {content.table.cell(row, number)}"]
+        worse = float(content.table.ratios[row, number])
+        if 1 < worse < float("inf"):
+            lines.append(f"The best of the row is {worse:,.2f} times better.")
+        signs = (f"{sign} {SIGNS[sign]}" for sign in content.table.signs(row, number))
+        return [*lines, several(result.counts.tokens, "token"), *result.counts.remarks, *signs]
+
+    def _take_summaries(self, content: MatrixContent) -> None:
+        comparison, figure = content.comparison, content.figure
+        rows: list[tuple[str, Below]] = []
+        if len(comparison.measured) > 1:
+            totals = comparison.known_totals(figure.name)
+            if not np.isnan(totals).all():
+                meaning = "The figure of all texts together; not the mean of the rows."
+                rows.append((meaning, Below("All texts", tuple(totals.tolist()), figure.decimals, figure.is_share)))
+            if comparison.base is not None and figure.name in ("tokens", "tokens_per_line", "premium"):
+                meaning = "Inequality of tokens per line between the texts: 0 if all are equal; lower is fairer."
+                gini, worst = (tuple(comparison.summary(name).tolist()) for name in ("gini", "worst_premium"))
+                rows.append((meaning, Below("Gini", gini, 4, better="less")))
+                meaning = "The largest premium of all texts, relative to the base."
+                rows.append((meaning, Below("Worst premium", worst, 2, better="less")))
+        self._titles = [(below.name, meaning) for meaning, below in rows]
+        self._below = [below for _, below in rows]
+        if rows:
+            self._values = np.array([below.values for below in self._below])
+            self._best = np.array([content.table.best_below(below) for below in self._below])
+
+    def _sorted(self) -> NDArray[np.int64]:
+        rows = np.arange(len(self._values))
+        if self._sorting is None or self._content is None or self._summaries:
+            return rows
+        column, order = self._sorting
+        if column < self.first:
+            measured = self._content.comparison.measured
+            keys = [text.units if column else text.name.casefold() for text in measured]
+            return np.array(sorted(rows.tolist(), key=keys.__getitem__, reverse=order != _ASCENDING), np.int64)
+        if column - self.first >= self._values.shape[1]:
+            return rows
+        values = self._values[:, column - self.first]
+        return self._content.in_groups(values if order == _ASCENDING else -values)
+
+
+_ASCENDING = Qt.SortOrder.AscendingOrder
+
+
+# --- The matrix on screen: the table of texts, and the summaries below it, in the same columns ------------------------
 
 _ROW = 26  # pixels
 _BAR = 3  # pixels of the bar in a cell
 _TEXT_COLUMN, _UNIT_COLUMN, _VALUE_COLUMN = 130, 104, 78  # the least widths in pixels
 _WIDEST = 180
 _STRONGEST = 0.30  # opacity of the colour of the best value
-_NO_INDEX = QModelIndex()
 
 
 def _headings(names: Sequence[str], metrics: QFontMetrics, room: int) -> dict[str, str]:

@@ -15,19 +15,17 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.guide.glossary import meaning, slug
 from tokstudio.gui.panes.compare.dots import Dots
-from tokstudio.gui.panes.compare.matrix import Matrix
-from tokstudio.gui.panes.compare.matrix_model import MatrixContent
+from tokstudio.gui.panes.compare.matrix import Matrix, MatrixContent
 from tokstudio.gui.panes.compare.same_text import SameTextView
 from tokstudio.gui.panes.compare.vocabularies import VocabulariesView
 from tokstudio.gui.panes.compare.words import WordsView
 from tokstudio.gui.session.comparison import SIMPLE
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.buttons import ActionButton
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order, stacked
-from tokstudio.gui.widgets.menus import Menu, TickMenu, set_why_not
+from tokstudio.gui.widgets.menus import ActionButton, Menu, TickMenu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 _View = TypeVar("_View", bound=QWidget)

@@ -21,6 +21,7 @@ from tokstudio.gui.panes.compression.curves import (
     RATIO,
     TOKENS,
     VIEWS,
+    OpenedCurves,
     curve,
     has_held_out_curve,
     has_other_corpus,
@@ -31,9 +32,7 @@ from tokstudio.gui.panes.compression.curves import (
     size_marks,
     start_marks,
 )
-from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
-from tokstudio.gui.panes.compression.opened import OpenedCurves
-from tokstudio.gui.panes.compression.source_lines import SourceLines
+from tokstudio.gui.panes.compression.legend import Legend, LegendEntry, SourceLines
 from tokstudio.gui.panes.compression.welcome import SampleCard, Welcome
 from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
@@ -42,10 +41,9 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training_control import BY_LIBRARY, TrainingControl
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.buttons import ActionButton, link_button
 from tokstudio.gui.widgets.labels import ElidedLabel, paragraph_label, plain, set_word
 from tokstudio.gui.widgets.layouts import stacked
-from tokstudio.gui.widgets.menus import Menu, set_why_not
+from tokstudio.gui.widgets.menus import ActionButton, Menu, link_button, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 from tokstudio.version import __version__

@@ -17,11 +17,8 @@ from tokstudio.core.library_training import train
 from tokstudio.core.library_training.config import LibraryAlgorithm
 from tokstudio.core.model.config import Algorithm
 from tokstudio.core.training.superbpe import check_corpus
-from tokstudio.gui.panes.configure.own_fields import OwnFields
+from tokstudio.gui.panes.configure.own_fields import OwnFields, PickyFields, SentencePieceFields, SuperBpeFields
 from tokstudio.gui.panes.configure.parity_fields import ParityFields
-from tokstudio.gui.panes.configure.picky_fields import PickyFields
-from tokstudio.gui.panes.configure.sentencepiece_fields import SentencePieceFields
-from tokstudio.gui.panes.configure.superbpe_fields import SuperBpeFields
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme

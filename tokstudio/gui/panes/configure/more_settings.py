@@ -24,10 +24,10 @@ from tokstudio.core.model.config import SpecialPlacement, TieBreak
 from tokstudio.gui.state.training_settings import RULES, RULES_HELP, TIE_RULES, Documents, Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
-from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, ListField, RulesField, ShareField
 from tokstudio.gui.widgets.layouts import column
+from tokstudio.gui.widgets.menus import link_button
 
 _BASES = (
     Choice("bytes", "Bytes", "The 256 bytes: every text can be encoded."),

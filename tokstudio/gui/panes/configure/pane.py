@@ -9,26 +9,186 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.base.errors import MissingCharacterError
-from tokstudio.core.base.wording import size_text
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several, size_of_memory, size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import DEFAULT_TIES, TrainingConfig
+from tokstudio.core.training.forecast import Forecast, forecast_work
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.configure.algorithm_field import AlgorithmField
-from tokstudio.gui.panes.configure.forecast_job import Forecaster, forecast_text
 from tokstudio.gui.panes.configure.more_settings import MoreSettings
 from tokstudio.gui.panes.configure.pattern_field import PatternField
-from tokstudio.gui.panes.configure.summary import limit_words, outdated_words, unusual_words
+from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.source_records import is_missing
+from tokstudio.gui.state.source_records import CHANGED, GONE, is_missing
+from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import Field, LimitField, set_role
 from tokstudio.gui.widgets.labels import paragraph_label, plain
-from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order
+from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, set_tab_order
 from tokstudio.gui.widgets.pane import Pane
-from tokstudio.gui.widgets.scroll_body import TallBody
+
+# --- Forecasts time and memory of the next training in the background, after changes of corpus or settings ------------
+
+_PATIENCE = 400  # milliseconds without a change
+
+
+class Forecaster(QObject):
+    """Keeps the session's forecast up to date; it pauses during a training."""
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._corpus, self._training = session.corpus, session.training
+        self._latest = LatestJob(session.jobs, self, quiet=True)
+        self._latest.done.connect(session.training.set_forecast)
+        self._later = QTimer(self, singleShot=True, interval=_PATIENCE)
+        self._later.timeout.connect(self._ask)
+        for signal in (session.corpus.sources_changed, session.training.settings_changed):
+            signal.connect(self.renew)
+        session.training.state_changed.connect(self._follow_training)
+
+    def renew(self) -> None:
+        """Discards the forecast and starts another."""
+        self._latest.cancel()
+        if self._wanted:
+            self._later.start()
+        else:
+            self._later.stop()
+
+    @property
+    def _wanted(self) -> bool:
+        waits, settings = self._training.busy or self._corpus.splitting, self._training.settings
+        # What another library needs is not known.
+        return not waits and settings.problem is None and not settings.by_library and self._corpus.current.bytes > 0
+
+    def _follow_training(self) -> None:
+        if self._training.busy:
+            self._later.stop()
+            self._latest.cancel()
+        elif self._training.forecast is None and not self._later.isActive() and not self._latest.busy:
+            self.renew()
+
+    def _ask(self) -> None:
+        if self._wanted:
+            corpus, config = self._corpus.current, self._training.settings.config()
+            self._latest.run(lambda: _prepared_work(corpus, config))
+
+
+def _prepared_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
+    yield from prepare_work()
+    return (yield from forecast_work(corpus, config))
+
+
+def forecast_text(forecast: Forecast) -> str:
+    """Formats time and memory: "Estimate: 3 s, 1.2 GB of memory."."""
+    return f"Estimate: {_time(forecast.seconds)}, {_memory(forecast.memory)} of memory."
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1:
+        return "< 1 s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _memory(size: int) -> str:
+    return "< 10 MB" if size < 10_000_000 else size_of_memory(size)
+
+
+# --- A summary of settings: the end of merging, and unusual settings --------------------------------------------------
+
+_TIES = {
+    "first": "ties by first place", "lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face",
+    "bytes": "ties by bytes", "mapped-strings": "ties by mapped strings",
+}  # fmt: skip
+
+
+def limit_words(settings: Settings, distinct: int | None) -> str:
+    """Says when merging ends; with characters as base, the limit is approximate until they are counted.
+
+    The settings are valid. `distinct` is the number of different characters of the corpus; None until it is known.
+    """
+    size, frequency = settings.vocabulary_size, settings.min_frequency
+    if (of_library := settings.library_config) is not None:
+        differs = "" if of_library.repeatable else " Training again may give other ids."
+        return f"At most {size:,} tokens, by the {of_library.library} library.{differs}"
+    if size is None:
+        return f"Ends when no pair occurs {frequency:,} times."
+    config = settings.config()
+    base, about = config.base_size, ""
+    if base is None:
+        if distinct is None:
+            return f"At most {size:,} tokens, including the characters of the corpus."
+        base, about = distinct + len(config.leading_specials), "about "
+    count = config.max_merges(base) or 0
+    first = "256 bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
+    specials = len(config.special_tokens)
+    also = f" and {_special_tokens(specials)}" if specials else ""
+    merges = f"{about}{several(max(0, count), 'merge')}"
+    if settings.algorithm == "picky":
+        merges = f"{about}{several(max(0, count), 'token made by merges', 'tokens made by merges')}"
+    earlier = f"; ends earlier when no pair occurs {frequency:,} times" if frequency is not None else ""
+    return f"At most {merges} on top of {first}{also}{earlier}."
+
+
+def unusual_words(settings: Settings) -> str:
+    """Names the settings besides limits and pattern that differ from the defaults; "" if none does."""
+    usual = Settings()
+    told: list[str] = []
+    if settings.by_library:
+        return _also([_special_tokens(len(settings.special_tokens))] if settings.special_tokens else [], settings)
+    if settings.base != usual.base:
+        own = settings.base_vocabulary
+        told.append("characters" if own is None else f"characters from a list of {len(own):,}")
+        if settings.unknown_token is not None:
+            told.append(f"unknown token {settings.unknown_token}")
+    specials = len(settings.special_tokens)
+    if specials:
+        place = " first" if settings.special_placement != usual.special_placement else ""
+        told.append(f"{_special_tokens(specials)}{place}")
+    if settings.has("tie_break") and settings.tie_break != DEFAULT_TIES[settings.config().algorithm]:
+        told.append(_TIES[settings.tie_break])
+    if settings.max_token_bytes is not None:
+        told.append(f"tokens of at most {settings.max_token_bytes:,} bytes")
+    if settings.forbidden:
+        told.append(several(len(settings.forbidden), "rule for forbidden tokens", "rules for forbidden tokens"))
+    if settings.documents != usual.documents:
+        told.append("documents by line")
+    return _also(told, settings)
+
+
+def _also(told: list[str], settings: Settings) -> str:
+    if settings.held_out:
+        told.append(f"{100 * settings.held_out:.10g}\u00a0% held out")
+    return f"Also set: {', '.join(told)}." if told else ""
+
+
+def outdated_words(outdated: Mapping[Source, str]) -> str:
+    """Says which files have changed (sources with `CHANGED` or `GONE`), and what a training uses; "" if none has."""
+    if not outdated:
+        return ""
+    one, words = len(outdated) == 1, set(outdated.values())
+    what = next(iter(outdated)).name if one else f"{len(outdated):,} files"
+    if words == {CHANGED}:
+        told = f"{'has' if one else 'have'} changed on disk"
+    elif words == {GONE}:
+        told = f"{'is' if one else 'are'} gone from disk"
+    else:
+        told = "have changed on disk or are gone from it"
+    return f"{what} {told}: training uses the text as it was read."
+
+
+def _special_tokens(number: int) -> str:
+    return several(number, "special token")
+
 
 _SIZE_HELP = "Base tokens, merges and special tokens."
 _FREQUENCY_HELP = "Stop when no pair occurs this often."

@@ -1,30 +1,263 @@
-"""The settings of parity-aware BPE in the Configure pane: what is measured, and which language may choose."""
+"""Fields with a row for each language of the corpus: its parallel text, or its ratio."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Generic, TypeVar
 
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtGui import QAction, QFocusEvent
+from PySide6.QtWidgets import QPushButton, QWidget
 
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.parity import WINDOW
 from tokstudio.core.training.languages import (
+    by_language,
     languages_in,
     matching_texts,
     told_silent,
     why_no_languages,
 )
-from tokstudio.gui.panes.configure.language_rows import MOST, RatiosField, TextsField, lines_text
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.buttons import link_button
+from tokstudio.gui.widgets.controls import DECIMALS, Choice, ChoiceBox, Decimal
 from tokstudio.gui.widgets.fields import DecimalField, Field, LimitField
-from tokstudio.gui.widgets.layouts import column
+from tokstudio.gui.widgets.labels import Caption, TermLabel, plain
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.menus import link_button
+from tokstudio.gui.widgets.sliced_work import Slices
+
+MOST = 64  # languages with a row
+_AT_ONCE = 8  # rows that are made in one step
+MOST_RATIO = 1000.0
+_NONE = Choice("", "None", "This language has no parallel text.")
+_KEPT = "\0"  # the value of a text that is no longer offered
+
+_Control = TypeVar("_Control", bound=QWidget)
+
+
+class _Row(QWidget, Generic[_Control]):
+    """The name of a language, and a control."""
+
+    def __init__(self, control: _Control) -> None:
+        super().__init__()
+        self.name, self.control = Caption(), control
+        self.name.setProperty("role", "")
+        self.language = ""
+        row((self.name, 1), (control, 1), spacing=8, margins=(12, 0, 0, 0), parent=self)
+
+    def show_language(self, language: str, what: str) -> None:
+        """Shows a name; `what` is what the control sets."""
+        self.language = language
+        self.name.say(language)
+        self.control.setAccessibleName(f"{what} of {language}")
+
+
+class _ByLanguage(Field, Generic[_Control]):
+    """A row for each language; none where there are too many. Many rows are made in steps."""
+
+    rows_made = Signal()  # each language has its row
+
+    def __init__(self, text: str, help_text: str, word: str, what: str) -> None:
+        self._rows = QWidget()
+        super().__init__(help_text, self._rows)
+        self._what = what
+        self._languages: Sequence[str] = ()
+        self._building = Slices(self)
+        self.rows: list[_Row[_Control]] = []
+        self.label = TermLabel(text, word)
+        self.explain(word)
+        self.row.addWidget(self.label, 1)
+        self._list = column(spacing=4, parent=self._rows)
+        self.column.insertWidget(1, self._rows)
+
+    @property
+    def controls(self) -> list[QWidget]:
+        """The controls of the rows."""
+        return [one.control for one in self.rows]
+
+    @property
+    def _has_rows(self) -> bool:
+        """Whether the rows show the values of all languages."""
+        return bool(self.rows) and not self._building.running
+
+    def _show(self, languages: Sequence[str]) -> None:
+        """Makes, removes and fills rows, so that each of these languages has one."""
+        self._languages = languages if len(languages) <= MOST else ()
+        self._rows.setVisible(bool(self._languages))
+        if len(self._languages) - len(self.rows) > _AT_ONCE:
+            self._building.start(self._build())
+        else:
+            self._building.stop()
+            for _ in self._build():
+                pass
+
+    def _build(self) -> Iterator[None]:
+        while len(self.rows) > len(self._languages):
+            over = self.rows.pop()
+            self._list.removeWidget(over)
+            over.hide()
+            over.deleteLater()
+            yield
+        for place, language in enumerate(self._languages):
+            if place == len(self.rows):
+                self.rows.append(_Row(self._make()))
+                self._list.addWidget(self.rows[-1])
+            if self.rows[place].language != language:
+                self.rows[place].show_language(language, self._what)
+            self._fill(self.rows[place])
+            yield
+        self.rows_made.emit()
+
+    def _make(self) -> _Control:
+        raise NotImplementedError
+
+    def _fill(self, one: _Row[_Control]) -> None:
+        """Shows the value of its language in a row."""
+        raise NotImplementedError
+
+
+class TextBox(ChoiceBox):
+    """A choice among texts; it lists them only when it is used, as many boxes have many."""
+
+    def __init__(self) -> None:
+        super().__init__((_NONE,))
+        self._offered: tuple[Choice, ...] = (_NONE,)
+
+    @property
+    def chosen(self) -> Choice:
+        """The chosen text."""
+        return self.choices[max(0, self.currentIndex())]
+
+    def offer(self, choices: tuple[Choice, ...], chosen: Choice) -> None:
+        """Offers texts, one of them chosen, without emitting signals."""
+        self._offered = choices
+        self._list(choices if self.hasFocus() else (chosen,), chosen)
+        self.setToolTip(plain(f"{chosen.name}: {chosen.meaning}"))
+
+    def focusInEvent(self, e: QFocusEvent) -> None:
+        """Lists the texts."""
+        self._list(self._offered, self.chosen)
+        super().focusInEvent(e)
+
+    def showPopup(self) -> None:
+        """Lists the texts."""
+        self._list(self._offered, self.chosen)
+        super().showPopup()
+
+    def _list(self, choices: tuple[Choice, ...], chosen: Choice) -> None:
+        with QSignalBlocker(self):
+            if self.choices != choices:
+                self.set_choices(choices)
+            self.setCurrentIndex(choices.index(chosen))
+
+
+class TextsField(_ByLanguage[TextBox]):
+    """The parallel text of each language: one of those that were read."""
+
+    def __init__(self, help_text: str, links: Sequence[QPushButton]) -> None:
+        super().__init__("Parallel texts", help_text, "parallel-text", "Parallel text")
+        self._before: tuple[tuple[str, str], ...] = ()  # as they were shown
+        self._texts: Mapping[str, str] = {}
+        self._choices: tuple[Choice, ...] = (_NONE,)
+        self._given: Mapping[str, str] = {}
+        self.column.insertLayout(2, row(*links, STRETCH, spacing=10))
+
+    @property
+    def value(self) -> tuple[tuple[str, str], ...]:
+        """The texts by language."""
+        if not self._has_rows:
+            return self._before
+        chosen: list[tuple[str, str]] = []
+        for one in self.rows:
+            name = one.control.chosen.value
+            if name:
+                chosen.append((one.language, self._given[one.language] if name == _KEPT else self._texts[name]))
+        return self._before if dict(chosen) == self._given else tuple(chosen)
+
+    def show_texts(
+        self, languages: Sequence[str], given: Sequence[tuple[str, str]], offered: Mapping[str, str]
+    ) -> None:
+        """Shows the text of each language, and offers others; no rows where there are neither."""
+        if offered is not self._texts:
+            self._choices = (_NONE, *(Choice(name, name, lines_text(text)) for name, text in offered.items()))
+        self._before, self._texts, self._given = tuple(given), offered, by_language(languages, given)
+        self._show(list(dict.fromkeys([*languages, *self._given])) if given or offered else [])
+
+    def _make(self) -> TextBox:
+        made = TextBox()
+        made.currentIndexChanged.connect(self.changed)
+        return made
+
+    def _fill(self, one: _Row[TextBox]) -> None:
+        given = self._given.get(one.language)
+        if given is None:
+            one.control.offer(self._choices, _NONE)
+            return
+        value = next((name for name, text in self._texts.items() if text == given), "")
+        chosen = next((choice for choice in self._choices if value and choice.value == value), None)
+        if chosen is not None:
+            one.control.offer(self._choices, chosen)
+        else:
+            kept = Choice(_KEPT, lines_text(given), "The text that was chosen before.")
+            one.control.offer((*self._choices, kept), kept)
+
+
+class RatiosField(_ByLanguage[Decimal]):
+    """The ratio of each language, 1 for most."""
+
+    def __init__(self, help_text: str, theme: Theme) -> None:
+        super().__init__("Ratios", help_text, "ratio", "Ratio")
+        self._theme = theme
+        self._before: tuple[tuple[str, float], ...] = ()  # as they were shown
+        self._given: Mapping[str, float] = {}
+        theme.changed.connect(self._apply_theme)
+
+    @property
+    def value(self) -> tuple[tuple[str, float], ...]:
+        """The ratios by language, without those of 1."""
+        shown = {one.language: one.control.value() for one in self.rows}
+        if not self._has_rows or shown == {language: self._shown(language) for language in shown}:
+            return self._before
+        return tuple((language, ratio) for language, ratio in shown.items() if ratio != 1)
+
+    def show_ratios(self, languages: Sequence[str], given: Sequence[tuple[str, float]]) -> None:
+        """Shows the ratio of each language; none shows no rows."""
+        self._before, self._given = tuple(given), by_language(languages, given)
+        self._show(list(dict.fromkeys([*languages, *self._given])) if languages else [])
+
+    def _shown(self, language: str) -> float:
+        return round(self._given.get(language, 1.0), DECIMALS)
+
+    def _make(self) -> Decimal:
+        made = Decimal(MOST_RATIO)
+        made.setValue(1)
+        made.setToolTip("Above 1, the language chooses more often; below 1, less often")
+        made.apply_style(self._theme)
+        made.valueChanged.connect(self.changed)
+        return made
+
+    def _fill(self, one: _Row[Decimal]) -> None:
+        if self._shown(one.language) != one.control.value():
+            with QSignalBlocker(one.control):
+                one.control.setValue(self._shown(one.language))
+
+    def _apply_theme(self) -> None:
+        for one in self.rows:
+            one.control.apply_style(self._theme)
+
+
+def lines_text(text: str) -> str:
+    """The number of lines of a text."""
+    return several(text.count("\n") + 1, "line")
+
+
+# --- The settings of parity-aware BPE in the Configure pane: what is measured, and which language may choose ----------
 
 _FIRST_GLOBAL = 500
 _MOST_ALPHA = 1000.0

@@ -6,15 +6,23 @@ The core splits the text, in the background.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import numpy as np
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QGraphicsOpacityEffect, QLineEdit, QWidget
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QDialog, QGraphicsOpacityEffect, QLineEdit, QPushButton, QWidget
+
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.pretokenization.patterns import NAMES, REGEX
-from tokstudio.gui.panes.configure.split_preview import Split, dialect_work, split_work
+from tokstudio.core.formats.common.spelling import written_regex
+from tokstudio.core.libraries.client import check_split_work
+from tokstudio.core.pretokenization.patterns import NAMES, NONE, OWN, REGEX, check_pattern, splitter
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
@@ -22,8 +30,87 @@ from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import MARGIN, TokenView
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field
-from tokstudio.gui.widgets.labels import paragraph_label, plain
-from tokstudio.gui.widgets.layouts import column
+from tokstudio.gui.widgets.labels import paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
+
+# --- The question how a tokenizer splits text -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PatternQuestion:
+    """Asks how a tokenizer splits text."""
+
+    name: str  # of the tokenizer
+    pattern: str  # the initial pattern
+    verb: str  # the text of the button that confirms
+
+
+# --- Splits the beginning of a corpus by a pattern, and checks whether other libraries could; work for a job ----------
+
+_MOST = 1200  # bytes in the preview
+_EXPORT = "Export to Hugging Face"
+_EXAMPLE = "The cat's hat, 1984:\n    it isn't mine — ça va?\n"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Text in pieces."""
+
+    data: bytes
+    ends: NDArray[np.int64]  # int64, the end of each piece
+    problem: str = ""  # why it cannot be split, in the core's words; "" if it can
+
+
+def first_lines(sources: Sequence[Source]) -> tuple[bytes, list[int]]:
+    """The beginning of the first source with text, and the ends of its documents; without one, an example."""
+    for source in sources:
+        if source.counts is None and len(source.data):
+            size = min(_MOST, len(source.data))
+            if size < len(source.data):
+                # Whole lines if possible, as the end of a piece can depend on the text after it.
+                feeds = np.flatnonzero(source.data[:size] == ord("\n"))
+                size = int(feeds[-1]) + 1 if len(feeds) else size
+            while size < len(source.data) and size > 1 and source.data[size] & 0xC0 == 0x80:
+                size -= 1
+            ends = source.ends[: np.searchsorted(source.ends, size)].tolist()
+            return source.data[:size].tobytes(), [*ends, size]
+    example = _EXAMPLE.encode()
+    return example, [len(example)]
+
+
+def dialect_work(pattern: str, sources: Sequence[Source]) -> Work[str]:
+    """Says why Hugging Face's library, which uses Oniguruma, cannot split text by this expression, or ""."""
+    if splitter(pattern).kind != OWN:
+        return ""
+    raw, _ = first_lines(sources)
+    try:
+        yield from check_split_work(_EXPORT, pattern, written_regex(pattern), (raw.decode("utf-8", "ignore"),))
+    except FormatError as error:
+        return str(error)
+    return ""
+
+
+def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
+    """Splits the beginning of a corpus, document by document."""
+    raw, documents = first_lines(sources)
+    data = np.frombuffer(raw, np.uint8)
+    found: list[NDArray[np.int64]] = []
+    start = 0
+    problem = ""
+    try:
+        chosen = splitter(pattern)
+        if chosen.kind not in (NONE, OWN):
+            # Only scanners are compiled loops: without them, no compiler is loaded while the window opens.
+            yield from prepare_work()
+        for stop in documents:
+            for ends in chosen.ends_work(data, start, stop):
+                found.append(ends)
+                yield Progress("splitting", stop, len(raw))
+            start = stop
+    except ConfigError as error:
+        problem = str(error)
+    return Split(raw, np.concatenate(found) if found else np.empty(0, np.int64), problem)
+
 
 _OWN = "own"
 _MEANINGS = {
@@ -250,3 +337,63 @@ class _Expression(Field):
 
     def _apply_theme(self) -> None:
         self.edit.setFont(self._theme.monospace_font(12))
+
+
+# --- A dialog that asks how a tokenizer splits text if its files do not say so ----------------------------------------
+
+_WHY = "The file does not say how text is split before merging. Another pattern gives other tokens."
+_SIZE = QSize(480, 400)  # room for the preview, which is empty at first
+_SHOWN = 2000  # characters of the sample text
+
+
+class PatternDialog(QDialog):
+    """Asks for a named pattern or an expression, and shows how it splits the current text."""
+
+    answered = Signal(object)  # the pattern (str), or None if cancelled; emitted exactly once
+
+    def __init__(
+        self, question: PatternQuestion, session: Session, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(question.verb)
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        headline = plain_label("headline", f"How does {question.name} split text?")
+        headline.setWordWrap(True)
+        why = paragraph_label("muted", _WHY)
+        self.field = PatternField(session, theme, session.view.text[:_SHOWN])
+        self.field.set_value(question.pattern)
+        self.field.changed.connect(self._check)
+        self.field.problem_changed.connect(self._allow)
+        self.cancel = QPushButton("Cancel", autoDefault=False)
+        self.cancel.clicked.connect(self.reject)
+        self.accept_button = QPushButton(question.verb, default=True)
+        self.accept_button.setProperty("primary", True)
+        self.accept_button.clicked.connect(self.accept)
+        self.finished.connect(self._answer)
+        buttons = row(STRETCH, self.cancel, self.accept_button)
+        column(headline, why, self.field, STRETCH, buttons, spacing=10, margins=(24, 20, 24, 16), parent=self)
+        room = QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height()))
+        self.setMinimumSize(room.boundedTo(self.screen().availableSize() * 0.9))
+        self.field.choice.combo.setFocus()
+        self._check()
+
+    def _check(self) -> None:
+        """Shows the error of the pattern, and lets the field split the text."""
+        self._fault = ""
+        try:
+            check_pattern(self.field.value)
+        except ConfigError as error:
+            self._fault = str(error)
+        self.field.set_error(self._fault or None)
+        self.field.renew()
+        self._allow()
+
+    def _allow(self) -> None:
+        """Enables the button for valid patterns only."""
+        problem = self._fault or self.field.problem
+        self.accept_button.setEnabled(not problem)
+        self.accept_button.setToolTip(plain(problem))
+
+    def _answer(self, result: int) -> None:
+        self.answered.emit(self.field.value if result == QDialog.DialogCode.Accepted else None)

@@ -6,33 +6,159 @@ The session reads and counts them in the background.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer
-from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QShowEvent
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QToolButton, QWidget
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.encodings import ENCODINGS
-from tokstudio.gui.panes.corpus.mixture import Mixture
-from tokstudio.gui.panes.corpus.problem_list import ProblemList
-from tokstudio.gui.panes.corpus.source_model import RELOAD, encoding_text, outdated_text, read_text
-from tokstudio.gui.panes.corpus.temperature import TemperatureDialog
-from tokstudio.gui.panes.corpus.views import TEXT_INSET, Preview, SourceList, StatisticsTable
+from tokstudio.gui.panes.corpus.mixture import Mixture, TemperatureDialog
+from tokstudio.gui.panes.corpus.views import (
+    RELOAD,
+    TEXT_INSET,
+    Preview,
+    SourceList,
+    StatisticsTable,
+    encoding_text,
+    outdated_text,
+    read_text,
+)
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.state.source_records import CHANGED, GONE, is_data_set, is_missing
 from tokstudio.gui.state.training_plans import has_mixture
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import layouts
-from tokstudio.gui.widgets.labels import Caption
-from tokstudio.gui.widgets.layouts import STRETCH, column, stacked
-from tokstudio.gui.widgets.menus import Menu
+from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.labels import Caption, in_a_sentence, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, stacked
+from tokstudio.gui.widgets.menus import Menu, link_button
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
-from tokstudio.gui.widgets.scroll_body import TallBody
+
+# --- A list of error messages that stay until they are dismissed or solved --------------------------------------------
+
+_SHOWN = 3
+
+
+class ProblemList(QWidget):
+    """Shows the newest three problems and the number of the others; hidden if empty. Escape dismisses all."""
+
+    bytesAsked = Signal(object)  # the user wants to read a binary file as bytes (its path)
+    wholeAsked = Signal(object)  # the user wants to read what is whole of a truncated file (its path)
+    textAsked = Signal(object)  # the user wants to read a data set without text as plain text (its path)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._problems: list[Problem] = []
+        self._rows = [_Row(theme) for _ in range(_SHOWN)]
+        self._more = plain_label("muted")
+        self._dismiss_all = link_button("Dismiss all", self.clear)
+        self._last = QWidget()
+        row((self._more, 1), self._dismiss_all, parent=self._last)
+        column(*self._rows, self._last, spacing=2, parent=self)
+        for number, one in enumerate(self._rows):
+            one.close_button.clicked.connect(partial(self._dismiss, number))
+            one.bytes_button.clicked.connect(partial(self._ask_for_bytes, number))
+            one.whole_button.clicked.connect(partial(self._ask_for_whole, number))
+            one.text_button.clicked.connect(partial(self._ask_for_text, number))
+        self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
+        # Another message of the window may use the same key: whichever is visible is closed.
+        for signal in (self._escape.activated, self._escape.activatedAmbiguously):
+            signal.connect(self.clear)
+        self.setAccessibleName("Problems")
+        self._show()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The problems that are not dismissed, the newest first."""
+        return tuple(problem.text for problem in self._problems)
+
+    def add(self, problem: Problem) -> None:
+        """Adds a problem at the top; it replaces one with the same text or the same file."""
+        others = [one for one in self._problems if one.text != problem.text]
+        self._problems = [problem, *(one for one in others if one.path is None or one.path != problem.path)]
+        self._show()
+
+    def mend(self, paths: Collection[Path | None]) -> None:
+        """Removes the problems of these files; None stands for problems without a file."""
+        left = [problem for problem in self._problems if problem.path not in paths]
+        if left != self._problems:
+            self._problems = left
+            self._show()
+
+    def clear(self) -> None:
+        """Dismisses all."""
+        self._problems = []
+        self._show()
+
+    def _dismiss(self, number: int) -> None:
+        del self._problems[number]
+        self._show()
+
+    def _ask_for_bytes(self, number: int) -> None:
+        self.bytesAsked.emit(self._problems[number].binary)
+
+    def _ask_for_whole(self, number: int) -> None:
+        self.wholeAsked.emit(self._problems[number].truncated)
+
+    def _ask_for_text(self, number: int) -> None:
+        self.textAsked.emit(self._problems[number].no_column)
+
+    def _show(self) -> None:
+        for number, one in enumerate(self._rows):
+            one.show_problem(self._problems[number] if number < len(self._problems) else None)
+        more = len(self._problems) - _SHOWN
+        self._more.setText(f"and {more:,} more")
+        self._last.setVisible(more > 0)
+        self._escape.setEnabled(bool(self._problems))
+        self.setVisible(bool(self._problems))
+
+
+class _Row(QWidget):
+    """One sentence, what can be done below it, and the button that dismisses it."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._label = plain_label("error")
+        self._label.setWordWrap(True)
+        self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.bytes_button, self.whole_button = QPushButton("Read as Bytes"), QPushButton("Keep What Was Whole")
+        self.text_button = QPushButton("Read as Plain Text")
+        buttons = self.bytes_button, self.whole_button, self.text_button
+        for button in buttons:
+            button.setProperty("link", "true")
+        self.close_button = QToolButton()
+        self.close_button.setIcon(icon("close", theme, "muted"))
+        self.close_button.setToolTip("Dismiss (Esc dismisses all)")
+        self.close_button.setAccessibleName("Dismiss")
+        top = Qt.AlignmentFlag.AlignTop
+        # Beside the sentence, a button would leave it no room in a narrow pane.
+        told = column(self._label, row(*buttons, STRETCH), spacing=2)
+        row((told, 1), (self.close_button, top), spacing=4, parent=self)
+
+    def show_problem(self, problem: Problem | None) -> None:
+        """Shows a problem; None hides the row."""
+        if problem is not None:
+            set_role(self._label, "muted" if problem.remark else "error")
+            self._label.setText(in_a_sentence(problem.text))
+            name = problem.path.name if problem.path is not None else ""
+            self.bytes_button.setVisible(problem.binary is not None)
+            self.bytes_button.setAccessibleName(f"Read {name} as bytes")
+            self.whole_button.setVisible(problem.truncated is not None)
+            self.whole_button.setAccessibleName(f"Keep what was whole of {name}")
+            self.text_button.setVisible(problem.no_column is not None)
+            self.text_button.setAccessibleName(f"Read {name} as plain text")
+            self.close_button.setAccessibleName(f"Dismiss: {problem.text}")
+        # Only now: all buttons together would make the pane wider.
+        self.setVisible(problem is not None)
+
 
 _EMPTY = "The text a tokenizer learns from. Open files, drop them on the window, paste, or choose a sample."
 _SAMPLES = ("sample_article", "sample_scripts", "sample_python")
@@ -238,10 +364,10 @@ class CorpusPane(Pane):
             self._reload([index.row()])
 
     def _reload(self, rows: list[int]) -> None:
-        for row in rows:
-            path = self._corpus.sources[row].path
+        for number in rows:
+            path = self._corpus.sources[number].path
             if path is not None:
-                self._corpus.reread(row, self._chosen.get(path))
+                self._corpus.reread(number, self._chosen.get(path))
 
     def reload_selected(self) -> None:
         """Reads the selected files again, each in its encoding."""
@@ -250,7 +376,7 @@ class CorpusPane(Pane):
     def _encoding_picked(self, action: QAction) -> None:
         encoding: str | None = action.data()
         rows = self._decoded_rows()
-        for path in (self._corpus.sources[row].path for row in rows):
+        for path in (self._corpus.sources[number].path for number in rows):
             if path is not None and encoding is None:
                 self._chosen.pop(path, None)
             elif path is not None and encoding is not None:

@@ -19,21 +19,19 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.resources import DEMO_SENTENCES
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.guide.glossary import explained
-from tokstudio.gui.panes.text.decode_page import DecodePage
-from tokstudio.gui.panes.text.encode_page import EncodePage
 from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work
 from tokstudio.gui.panes.text.page import TextPage
+from tokstudio.gui.panes.text.pages import DecodePage, EncodePage
 from tokstudio.gui.panes.text.steps_page import STEP_KEYS, StepsPage
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.buttons import connect_once
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.file_dialogs import path_of
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import set_tab_order, stacked
-from tokstudio.gui.widgets.menus import Menu, offer_actions
+from tokstudio.gui.widgets.menus import Menu, connect_once, offer_actions
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 
 _ICON = 16

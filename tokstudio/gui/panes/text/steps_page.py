@@ -17,11 +17,17 @@ from tokstudio.core.analysis.encoding_steps import Rounds, State
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.tokenizer.dropout import Dropout
-from tokstudio.gui.panes.text.byte_level_text import byte_level_work
-from tokstudio.gui.panes.text.step_caption import step_words
-from tokstudio.gui.panes.text.steps_job import LONGEST, Stepping, answer_words, stepping_work
-from tokstudio.gui.panes.text.steps_model import PARTS, RoundsModel
-from tokstudio.gui.panes.text.why_not_answer import WhyNotLine
+from tokstudio.gui.panes.text.encoding_job import byte_level_work
+from tokstudio.gui.panes.text.steps import (
+    LONGEST,
+    PARTS,
+    RoundsModel,
+    Stepping,
+    WhyNotLine,
+    answer_words,
+    step_words,
+    stepping_work,
+)
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.view_state import TextSelection
@@ -29,11 +35,10 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.token_text.token_view import TokenView
-from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.layouts import TallBody, column, row, stacked
+from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
-from tokstudio.gui.widgets.scroll_body import TallBody
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 
 _NO_TEXT = "Enter a text under Encode to step through its encoding."

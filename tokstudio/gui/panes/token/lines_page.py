@@ -12,17 +12,15 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.gui.panes.token.line_search import Line, LineSearch
-from tokstudio.gui.panes.token.lines_model import ConcordanceModel
-from tokstudio.gui.panes.token.lines_table import ConcordanceTable
+from tokstudio.gui.panes.token.lines_table import ConcordanceModel, ConcordanceTable, Line, LineSearch
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.labels import plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
 
 _REST = 250  # milliseconds without another token before the search

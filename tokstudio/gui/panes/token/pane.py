@@ -19,7 +19,7 @@ from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.gui.panes.token.lines_page import LinesPage
-from tokstudio.gui.panes.token.tree_page import MergesPage
+from tokstudio.gui.panes.token.merge_tree import MergesPage
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.icons import icon

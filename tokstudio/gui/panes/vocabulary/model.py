@@ -7,7 +7,8 @@ A job (`selection.py`) sorts and filters; until it ends, the rows stay.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
-from tokstudio.gui.panes.vocabulary.rows import OrderedTokens
 from tokstudio.gui.panes.vocabulary.selection import (
     BYTES,
     ID,
@@ -34,13 +34,61 @@ from tokstudio.gui.panes.vocabulary.selection import (
 from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
-from tokstudio.gui.token_table.kinds import notes
+from tokstudio.gui.token_table.filters import notes
 from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_table.query import Query
-from tokstudio.gui.token_table.rows_job import RowsJob
-from tokstudio.gui.token_table.search import Matches
+from tokstudio.gui.token_table.search import Matches, RowsJob
 from tokstudio.gui.token_table.token_uses import TokenUses
 from tokstudio.gui.token_text.spelling import copied, figure, hex_head, marked
+
+# --- Maps rows of the vocabulary table to tokens ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedTokens:
+    """Tokens in the order of creation, or with the newest merges first, or in any other order."""
+
+    first: int = 0  # without `slots`: the number of tokens before any merge
+    size: int = 0  # without `slots`: the number of tokens
+    newest_first: bool = False  # without `slots`: the merges come from the last to the first, then the rest
+    slots: NDArray[np.int32] | None = None  # int32, slots by row; None for the order of creation
+
+    def __len__(self) -> int:
+        return self.size if self.slots is None else len(self.slots)
+
+    def slot_at(self, row: int) -> int:
+        """The slot of the token in a row."""
+        if self.slots is not None:
+            return int(self.slots[row])
+        if not self.newest_first:
+            return row
+        merges = self.size - self.first
+        return self.size - 1 - row if row < merges else row - merges
+
+    def row_of(self, slot: int) -> int:
+        """The row of a token; -1 if it is not shown."""
+        if self.slots is not None:
+            return int(self._places[slot]) if slot < len(self._places) else -1
+        if slot >= self.size:
+            return -1
+        if not self.newest_first:
+            return slot
+        return slot + self.size - self.first if slot < self.first else self.size - 1 - slot
+
+    def array(self) -> NDArray[np.int32]:
+        """int32, slots by row."""
+        if self.slots is not None:
+            return self.slots
+        slots = np.arange(self.size, dtype=np.int32)
+        return np.concatenate([slots[self.first :][::-1], slots[: self.first]]) if self.newest_first else slots
+
+    @cached_property
+    def _places(self) -> NDArray[np.int32]:
+        assert self.slots is not None
+        places = np.full(int(self.slots.max(initial=0)) + 1, -1, np.int32)
+        places[self.slots] = np.arange(len(self.slots), dtype=np.int32)
+        return places
+
 
 _HEX_BYTES = 24
 _COPIED_BYTES = 4096

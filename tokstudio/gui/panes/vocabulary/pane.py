@@ -17,11 +17,10 @@ from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.count_uses_offer import UsesOffer
-from tokstudio.gui.token_table.filter_panel import FilterButton
+from tokstudio.gui.token_table.filters import FilterButton, UsesOffer
 from tokstudio.gui.token_table.query import FilterQuery, Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
-from tokstudio.gui.widgets.buttons import connect_once
+from tokstudio.gui.widgets.menus import connect_once
 
 _PAINTED = 50  # milliseconds
 _EMPTY = (

@@ -13,7 +13,7 @@ from tokstudio.core.verification.reachability import REACHED
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
 from tokstudio.gui.state.token_flags import NOT_UTF8, WHITE_SPACE
 from tokstudio.gui.state.token_index import TokenIndex
-from tokstudio.gui.token_table.kinds import LOOKS, MADE, SCRIPT, USES_STATES
+from tokstudio.gui.token_table.filters import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import Matches
 from tokstudio.gui.token_table.token_uses import UNCOUNTED, USED, TokenUses

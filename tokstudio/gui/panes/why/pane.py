@@ -7,21 +7,21 @@ The core counts the pairs again, in the background. The merge is that of the cur
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
+from tokstudio.core.base.wording import shown
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.config import TieBreak
-from tokstudio.gui.panes.why.busy_line import BusyLine
-from tokstudio.gui.panes.why.candidates_model import RunnersModel
-from tokstudio.gui.panes.why.merge_line import MergeLine
-from tokstudio.gui.panes.why.question import Asked, asked
-from tokstudio.gui.panes.why.rule_grid import RuleChoice, RuleGrid
+from tokstudio.core.model.run import Run
+from tokstudio.gui.panes.why.answer import BusyLine, MergeLine, RuleChoice, RuleGrid, RunnersModel
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.session.view_state import ViewState
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme
@@ -29,11 +29,76 @@ from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.token_text.token_label import in_characters, token_label
-from tokstudio.gui.widgets.buttons import link_button
 from tokstudio.gui.widgets.labels import isolated, paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, set_tab_order, stacked
+from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
-from tokstudio.gui.widgets.scroll_body import TallBody
+
+# --- Determines the merge that the Why pane explains, or why there is none --------------------------------------------
+
+_ASK = "to see the candidate pairs and the rule that decided."
+_NO_RUN = f"Train a tokenizer, and choose a merge {_ASK}"
+_NO_TOKEN = f"Choose a merge, or a token that a merge made, {_ASK}"
+_OF_THE_START = "The tokenizer that training started from has this merge: it was not chosen here."
+_NOT_BEGUN = "The corpus is being read. Its pairs can be counted once merging has begun."
+_NO_CORPUS = "The corpus of this run is no longer available, so its pairs cannot be counted."
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A merge of a run."""
+
+    run: StudioRun
+    number: int  # the merge, from 1
+    made: Run | None  # the run so far; None if its training text is not available
+    problem: str = ""  # why its pairs cannot be counted, in a sentence; "" if they can
+
+    def same_as(self, other: Asked) -> bool:
+        """Whether another question is about the same merge, with the same availability."""
+        return (self.run, self.number, self.problem) == (other.run, other.number, other.problem)
+
+    @property
+    def token(self) -> int:
+        """The id of the token of the merge."""
+        return self.run.id_of_merge(self.number)
+
+
+def asked(view: ViewState) -> Asked | str:
+    """Returns the merge of the token that was chosen last, or a sentence why there is none."""
+    run, token = view.run, view.chosen
+    if run is None:
+        return _NO_RUN
+    if not run.has_counts:
+        return run.why_no_merges or run.why_no_counts(" of candidate pairs")
+    if token is None:
+        return _NOT_BEGUN if not run.ready else _NO_TOKEN
+    number = run.merge_of(token)
+    if number is None:
+        return _no_merge(run, token)
+    if number <= run.before:
+        return _OF_THE_START
+    if run.corpus_problem is not None:
+        return Asked(run, number, None, f"{run.corpus_problem}, and its pairs cannot be counted.")
+    if run.corpus is None:
+        return Asked(run, number, None, _NO_CORPUS)
+    made = run.so_far()
+    return Asked(run, number, made, "" if made is not None else _NOT_BEGUN)
+
+
+def _no_merge(run: StudioRun, token: int) -> str:
+    for text, number in run.special_tokens.items():
+        if number == token:
+            return f"{shown(text)} is a special token: no merge made it."
+    tokens = run.tokenizer.tokens
+    if not tokens.in_use(token):
+        return _NO_TOKEN
+    raw = tokens[token] or b""
+    try:
+        text = shown(raw.decode())
+    except UnicodeDecodeError:
+        text = f"The byte {raw.hex().upper()}"
+    return f"{text} is a base token: no merge made it."
+
 
 _RUNNERS_UP = 20
 _SETTLED = 120  # milliseconds without another merge before its pairs are counted

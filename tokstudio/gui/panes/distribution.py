@@ -13,13 +13,13 @@ from PySide6.QtGui import QAction
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.guide.glossary import explained
-from tokstudio.gui.plot.reading_plot import ReadingPlot
+from tokstudio.gui.plot.plot_view import ReadingPlot
 from tokstudio.gui.session.availability import why_no_counts
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.count_uses_offer import CountUsesButton
+from tokstudio.gui.token_table.filters import CountUsesButton
 from tokstudio.gui.token_table.token_uses import TokenUses
 from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane

@@ -1,15 +1,16 @@
-"""The page Encode of the Text pane: a text, its coloured tokens, figures, ids, and the check by decoding."""
+"""The pages of the Text pane that encode a text and decode ids."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QSignalBlocker, QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox
+from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.errors import TokStudioError
@@ -19,24 +20,66 @@ from tokstudio.core.comparison.counts import tokens_of_text_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.panes.text.counts_grid import Count, CountsGrid
-from tokstudio.gui.panes.text.dropout_bar import DropoutBar
-from tokstudio.gui.panes.text.encoding_job import LONGEST, Encoded, encode_work
-from tokstudio.gui.panes.text.id_grid import IdGrid
+from tokstudio.gui.panes.text.encoding_job import LONGEST, DecodedIds, Encoded, decode_work, encode_work
+from tokstudio.gui.panes.text.grids import Count, CountsGrid, IdGrid
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.session.availability import no_specials
 from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.view_state import TextSelection
+from tokstudio.gui.session.view_state import TextSelection, ViewState
 from tokstudio.gui.state.comparison_work import ComparedColumn
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import figure
-from tokstudio.gui.widgets.buttons import link_button
+from tokstudio.gui.widgets.controls import Percent
 from tokstudio.gui.widgets.figures import FigureName
-from tokstudio.gui.widgets.labels import ElidedLabel
+from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
+
+# --- Dropout bar ------------------------------------------------------------------------------------------------------
+# How often merges are passed over in encoding the text with dropout, and another try; shown while dropout is on.
+
+
+class DropoutBar(QWidget):
+    """Follows the dropout of the view."""
+
+    def __init__(self, view: ViewState, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__()
+        self._view, self._theme = view, theme
+        self._switch = actions["encode_with_dropout"]
+        self.share = Percent()
+        self.share.setToolTip("How often a merge that could be made is passed over")
+        self.share.setAccessibleName("Share of merges that are passed over")
+        self.again = link_button("Again", actions["dropout_again"].trigger)
+        self.again.setToolTip("Pass over other merges")
+        self.off = link_button("Off", self._switch.trigger)
+        self.off.setToolTip("Encode without dropout")
+        row(TermLabel("Dropout", "dropout"), self.share, self.again, self.off, STRETCH, spacing=8, parent=self)
+        self.share.valueChanged.connect(self._set_share)
+        view.dropout_changed.connect(self._follow)
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
+        self._follow()
+
+    def _follow(self) -> None:
+        dropout = self._view.dropout
+        with QSignalBlocker(self.share):
+            if dropout is not None and not self.share.shows(dropout.probability):
+                self.share.setValue(100 * dropout.probability)
+        self._switch.setChecked(dropout is not None)
+        self.setVisible(dropout is not None)
+
+    def _set_share(self) -> None:
+        if self._view.dropout is not None:
+            self._view.set_dropout(replace(self._view.dropout, probability=self.share.share))
+
+    def _apply_style(self) -> None:
+        self.share.apply_style(self._theme)
+
+
+# --- The page Encode of the Text pane: a text, its coloured tokens, figures, ids, and the check by decoding -----------
 
 _FIGURES = (
     FigureName("characters", "Unicode characters of the text", "character"),
@@ -320,3 +363,107 @@ def _counts_work(
         except TokStudioError:
             counts.append((each.name, None))
     return tuple(counts)
+
+
+# --- The page Decode of the Text pane: decodes ids, and names those that do not exist ---------------------------------
+
+_DECODE_FIGURES = (
+    FigureName("tokens", "Ids that are in the vocabulary", "token"),
+    FigureName("bytes", "Bytes of these tokens", "byte"),
+    FigureName("characters", "Unicode characters of the decoded text", "character"),
+    FigureName("bytes/token", "Bytes per token", "bytes-per-token"),
+)
+_DECODE_PLACEHOLDER = "Type or paste ids to see their text: 72 101 108, or [72, 101, 108]."
+_SHOWN = 20_000
+_OUTPUT_HEIGHT = 64
+
+
+class DecodePage(TextPage):
+    """Decodes ids to pieces and to plain text that can be selected and copied."""
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        self._decoded: DecodedIds | None = None
+        super().__init__(session, theme, actions, _DECODE_FIGURES, _DECODE_PLACEHOLDER)
+        self.input.setAccessibleName("Ids")
+        self.problem = paragraph_label("error")
+        self.problem.hide()
+        self.column.insertWidget(1, self.problem)
+        self.output = QPlainTextEdit(readOnly=True, tabChangesFocus=True, placeholderText="The text appears here.")
+        self.output.setAccessibleName("Decoded text")
+        self.output.setMinimumHeight(30)
+        self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        self.column.insertWidget(2, self.output)
+        theme.changed.connect(self._fit_output)
+        self._fit_output()
+        actions["show_ids"].toggled.connect(self.view.set_show_ids)
+        self.view.set_show_ids(actions["show_ids"].isChecked())
+        self.view.selectionChanged.connect(self.look_at_selected)
+        self.input.edited.connect(self.refresh)
+        self.display_nothing("")
+
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[DecodedIds, EncodedText]]:
+        """Decodes the entered ids."""
+        made = yield from decode_work(tokenizer, text, byte_level=self.byte_level)
+        return made, EncodedText(*made.drawn, made.ids, made.special)
+
+    def display(self, result: object, table: EncodedText) -> None:
+        """Shows the text of the existing ids, and names the others."""
+        assert isinstance(result, DecodedIds)
+        self._decoded = result
+        self.view.show_table(table)
+        self._set_output(result.text)
+        self._set_problem(result.problem)
+        self.set_state("", "")
+        count, size = len(result.ids), len(result.data)
+        ratio = f"{size / count:,.2f}" if count else "–"
+        self.figures.set_values((f"{count:,}", f"{size:,}", f"{len(result.text):,}", ratio))
+
+    def display_nothing(self, text: str) -> None:
+        """Shows no text."""
+        self._decoded = None
+        self.view.clear()
+        self._set_output("")
+        missing = bool(text) and self.session.runs.active is None
+        self._set_problem("Train or open a tokenizer to decode these ids." if missing else "")
+        self.view.set_placeholder("")
+        self.figures.set_values(("0", "0", "0", "–"))
+
+    def token_at(self, index: int) -> int:
+        """Returns the id of the token with this number."""
+        assert self._decoded is not None
+        return int(self._decoded.ids[index])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keeps the message about a problem readable."""
+        super().resizeEvent(event)
+        self._fit_problem()
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens, or of all."""
+        if self._decoded is not None:
+            self.view.copy_ids()
+
+    def copy(self) -> None:
+        """Copies the text of the selected tokens, or all of it without a selection."""
+        if self.view.selection() is not None:
+            self.view.copy()
+        elif self._decoded is not None:
+            QGuiApplication.clipboard().setText(self._decoded.text)
+
+    def _fit_output(self) -> None:
+        self.output.setMaximumHeight(self._theme.scaled(_OUTPUT_HEIGHT))
+
+    def _set_output(self, text: str) -> None:
+        # The pieces below show all of it; a field with megabytes would block the window.
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        if shown != self.output.toPlainText():
+            self.output.setPlainText(shown)
+
+    def _set_problem(self, text: str) -> None:
+        self.problem.setText(text)
+        self.problem.setVisible(bool(text))
+        self._fit_problem()
+
+    def _fit_problem(self) -> None:
+        # A splitter ignores the height of a wrapped text.
+        self.problem.setMinimumHeight(max(self.problem.heightForWidth(self.width()), 0))

@@ -30,12 +30,10 @@ from tokstudio.gui.session.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.merge_sentence import token_name
-from tokstudio.gui.token_text.spelling import mark_of
+from tokstudio.gui.token_text.spelling import mark_of, token_name
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
-from tokstudio.gui.widgets.painting import guarded_painter
 
 # --- The tokens of a short text as boxes in rows, of which two neighbours are chosen, with mouse or keyboard ----------
 

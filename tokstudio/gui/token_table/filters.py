@@ -1,4 +1,4 @@
-"""A panel with filters of the vocabulary besides text: kinds, forms, scripts, uses, length."""
+"""Filters of a table of tokens: a text, kinds of tokens, and the offer to count uses."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -6,27 +6,108 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
     QGridLayout,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QToolButton,
     QWidget,
 )
 
 from tokstudio.core.base.wording import percent_text
+from tokstudio.core.model.tokens import TokenKind
+from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, REACHED
+from tokstudio.gui.state.run_tokens import RunTokens
+from tokstudio.gui.state.token_flags import DIGITS, NOT_UTF8, WHITE_SPACE, WORDS
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.kinds import LOOKS, MADE, SCRIPT, USES_STATES
+from tokstudio.gui.token_table.token_uses import NEVER, NO_LONGER, UNCOUNTED, UNUSED, USED, TokenUses
 from tokstudio.gui.widgets.controls import Number
-from tokstudio.gui.widgets.labels import plain_label
+from tokstudio.gui.widgets.labels import paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.menus import ActionButton
+
+# --- The kinds, forms and uses of tokens for the filters, and their text in the column of notes -----------------------
+
+MADE: dict[str, tuple[TokenKind, ...]] = {
+    "Base": ("byte", "character"),
+    "Merges": ("merge",),
+    "Special": ("special",),
+    "Whole words": ("whole word",),
+    "Unreachable": ("unreachable",),
+    "Other": ("other",),
+}
+LOOKS = {"White space": WHITE_SPACE, "Digits": DIGITS, "Cuts a character": NOT_UTF8, "Across words": WORDS}
+USES_STATES = {
+    "Used": (USED,),
+    "0 uses now": (NO_LONGER, NEVER, UNUSED),
+    "Only in longer tokens": (NO_LONGER,),
+    "Not in the corpus": (NEVER,),
+}
+#: The prefix of a script in the choice.
+SCRIPT = "script:"
+_WORDS = {USED: "", UNCOUNTED: "", NO_LONGER: "only in longer tokens", NEVER: "not in the corpus", UNUSED: "0 uses"}
+_UNREACHED = {MADE_OTHERWISE: "other merges come first", CUT: "always cut by the pattern"}
+
+
+def notes(slot: int, tokens: RunTokens, uses: TokenUses) -> str:
+    """Further notes on a token: `"not UTF-8, not in the corpus"`."""
+    flags = tokens.flags_of(slot)
+    look = "not UTF-8" if flags & NOT_UTF8 else "white space" if flags & WHITE_SPACE else ""
+    reach = REACHED if tokens.reach is None else int(tokens.reach[slot])
+    return ", ".join(filter(None, (look, _UNREACHED.get(reach), _WORDS[uses.state_of(slot)])))
+
+
+# --- The filter field above a table -----------------------------------------------------------------------------------
+
+
+class FilterEdit(QLineEdit):
+    """Filters while typing; Escape empties it, Down and Enter go to the table (`left`).
+
+    Args:
+        theme: Tints its icon.
+        name: Its accessible name.
+        hint: The tool tip: what can be typed.
+        parent: The owner.
+    """
+
+    left = Signal()
+
+    def __init__(self, theme: Theme, name: str, hint: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setPlaceholderText("Filter")
+        self.setClearButtonEnabled(True)
+        self.addAction(icon("filter", theme, "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.setAccessibleName(name)
+        self.setAccessibleDescription(hint)
+        self.setToolTip(hint)
+        self.setMaxLength(256)
+        self.setMinimumWidth(84)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        """Makes room for a word or two."""
+        return QSize(180, super().sizeHint().height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Empties or leaves the field; other keys edit it."""
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+# --- A panel with filters of the vocabulary besides text: kinds, forms, scripts, uses, length -------------------------
 
 _ANY = "any"
 _LONGEST = 1_000_000_000
@@ -233,3 +314,42 @@ class FilterButton(QToolButton):
         count = len(self.panel.chosen()) + (self.panel.lengths() is not None)
         self.setText(f"Kinds ({count})" if count else "Kinds")
         self.setAccessibleName(f"Filter by kind, script, use and length: {count or 'nothing'} selected")
+
+
+# --- The offer to count the uses of a tokenizer from a file, in place of the missing figures --------------------------
+
+
+class CountUsesButton(ActionButton):
+    """A button that counts the uses in the open corpus; without a corpus it is disabled, and says why.
+
+    Args:
+        action: The window's `count_uses`.
+        theme: Fonts and colours.
+    """
+
+    def __init__(self, action: QAction, theme: Theme) -> None:
+        super().__init__(action, "Count Uses in the Corpus", theme)
+        self.setProperty("primary", None)
+        self.setProperty("link", True)
+
+
+class UsesOffer(QFrame):
+    """A muted line above a table, hidden while there is nothing to offer.
+
+    Args:
+        action: The window's `count_uses`.
+        theme: Fonts and colours.
+    """
+
+    def __init__(self, action: QAction, theme: Theme) -> None:
+        super().__init__()
+        self.label = paragraph_label("muted")
+        self.button = CountUsesButton(action, theme)
+        row((self.label, 1), self.button, margins=(8, 0, 8, 0), parent=self)
+        self.hide()
+
+    def offer(self, words: str) -> None:
+        """Says why there are no counts; "" hides the line."""
+        if words != self.label.text():
+            self.label.setText(words)
+            self.setVisible(bool(words))
