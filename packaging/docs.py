@@ -164,7 +164,7 @@ def site_pages() -> dict[str, str]:
 
 
 def _guide_pages() -> Iterator[tuple[str, str]]:
-    from tokstudio.core.guide.markdown import slug
+    from tokstudio.core.guide.glossary import slug
     from tokstudio.core.guide.pages import read_pages
 
     def title(found: re.Match[str]) -> str:

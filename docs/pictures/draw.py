@@ -13,12 +13,12 @@ from math import log10
 from pathlib import Path
 
 import numpy as np
-from tokstudio.core.training.held_out_curve import held_out_work
 
 from tokstudio import Corpus, Trainer, TrainingConfig
 from tokstudio.core.base.progress import finish
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.model.run import Run
+from tokstudio.core.training.curves import held_out_work
 from tokstudio.core.training.engine import Engine, Units
 
 HERE = Path(__file__).resolve().parent

@@ -24,13 +24,13 @@ from typing import Any
 
 from _common import in_fresh_process, machine, parser, record, seconds, table, texts, training_by_phase
 
-from tokstudio.cli.cluster import count_on_cluster, local_cluster
+from tokstudio.cli.counting import count_on_cluster, local_cluster
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.readers import text_store
+from tokstudio.core.corpus.readers import files as text_store
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.pretokenization.counting import CountedPart, Counting
+from tokstudio.core.pretokenization.count_words import CountedPart, Counting
 
 _TIMES = 10  # how often each permuted copy is given
 _FILES, _GIVEN = 8, 20  # of the text that the workers count, and how often each is given

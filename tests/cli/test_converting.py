@@ -14,6 +14,7 @@ from fifty import FIFTY
 
 from tokstudio import cli, load
 from tokstudio.cli.arguments.parser import EXPORTS
+from tokstudio.cli.process import terminal
 from tokstudio.core.formats import FORMATS, fit
 
 

@@ -12,7 +12,7 @@ import pytest
 from fifty import FIFTY_LINES
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
-from tokstudio.cli.process import training
+from tokstudio.cli.process import terminal, training
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.formats import FORMATS
