@@ -1,4 +1,4 @@
-"""Counts files on a Dask cluster: tasks that count neighbouring files, and a tree of tasks that join their tables."""
+"""`tokstudio count`: counts pre-tokens into a table, also on a Dask cluster."""
 
 # SPDX-License-Identifier: MIT
 # pyright: reportMissingImports=false, reportMissingTypeStubs=false, reportUnknownMemberType=false
@@ -32,6 +32,9 @@ from tokstudio.core.pretokenization.word_counts import WordCounts
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster
+
+# --- Cluster ----------------------------------------------------------------------------------------------------------
+# Counts files on a Dask cluster: tasks that count neighbouring files, and a tree of tasks that join their tables.
 
 
 # distributed is not installed everywhere, and has no complete types.

@@ -1,4 +1,4 @@
-"""The pieces of a text in the making: encodes pre-tokens merge by merge, and keeps every piece of any state."""
+"""The steps in which a tokenizer encodes a text: pieces, merges, and all merges of one rank as a round."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -22,6 +22,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokstudio.core.kernels.replay import Events
+
+# --- The pieces of a text in the making: encodes pre-tokens merge by merge, and keeps every piece of any state --------
 
 
 _IN_A_PIECE = 1 << 12

@@ -1,8 +1,4 @@
-"""The distinct words of a text, and how often each occurs.
-
-They are kept in arrays: the millions of objects of a dictionary would take ten times the memory, and Python would visit
-or move all of them at once from time to time, while no other thread could run.
-"""
+"""Texts to compare tokenizers on, with their words: read once, and kept as bytes and distinct words."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,6 +22,11 @@ from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import cut_sources_work
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.utf8 import Text
+
+# --- The distinct words of a text, and how often each occurs ----------------------------------------------------------
+# They are kept in arrays: the millions of objects of a dictionary would take ten times the memory, and Python would
+# visit or move all of them at once from time to time, while no other thread could run.
+
 
 Units = Literal["words", "characters", "syllables"]
 

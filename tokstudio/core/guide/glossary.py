@@ -1,8 +1,4 @@
-"""Markdown as HTML: the part of Markdown that the pages of the guide use.
-
-Headings, paragraphs, lists, tables, code, quotations, pictures on a line of their own; strong and emphasised words,
-code and links within a line. HTML is text like any other.
-"""
+"""The glossary of the guide, and the Markdown of its pages as HTML."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,6 +12,11 @@ from typing import TypeAlias
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.resources import resource
+
+# --- Markdown as HTML: the part of Markdown that the pages of the guide use -------------------------------------------
+# Headings, paragraphs, lists, tables, code, quotations, pictures on a line of their own; strong and emphasised words,
+# code and links within a line. HTML is text like any other.
+
 
 #: Makes the HTML of a link, from its target and its words as HTML; or of a picture, from its file and its description.
 MakeLink: TypeAlias = Callable[[str, str], str]

@@ -1,4 +1,4 @@
-"""Lines of text with a merge on each become rows: as a table, in quotes, as ids, with numbers or comments beside."""
+"""How a student's file writes tokens: its lines, and the spellings that its tokens may have."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -32,6 +32,9 @@ def check_number(merges: int) -> None:
     if merges > _MOST:
         raise FormatError(f"it has {several(merges, 'merge')}: at most {_MOST:,} are read.")
 
+
+# --- Lines ------------------------------------------------------------------------------------------------------------
+# Lines of text with a merge on each become rows: as a table, in quotes, as ids, with numbers or comments beside.
 
 #: What stands between two tokens of a line.
 SIGNS = (" + ", "\t", " ", ", ", ",", ";")

@@ -1,4 +1,4 @@
-"""The menus and the order of their actions."""
+"""The window's actions as Qt has them, its menus, and what commands need of the window."""
 
 # SPDX-License-Identifier: MIT
 # ruff: noqa: D102  `MainWindow` describes the methods.
@@ -179,6 +179,8 @@ def _describe(action: Action, built: QAction) -> None:
     built.setToolTip(f"{words} ({keys})" if keys else words)
     built.setStatusTip(action.tip)
 
+
+# --- The menus and the order of their actions -------------------------------------------------------------------------
 
 _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
 # "-" is a separator, "> Title" opens a submenu, "<" closes it.

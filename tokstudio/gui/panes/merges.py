@@ -1,4 +1,4 @@
-"""The merges of a run as rows, the newest first; it grows during training. A job finds the rows of a filter."""
+"""The Merges pane: the live log of merges with a filter."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -86,6 +86,9 @@ def _taken(pattern: re.Pattern[str], text: str) -> tuple[str, str | None]:
         return text, None
     return f"{text[: found.start()]} {text[found.end() :]}".strip(), found[1].casefold()
 
+
+# --- The merges of a run as rows, the newest first; it grows during training ------------------------------------------
+# A job finds the rows of a filter.
 
 _NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO, _OWN = range(8)
 _CHOSEN_BY = TokenColumn(

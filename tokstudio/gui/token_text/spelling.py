@@ -1,7 +1,4 @@
-"""Turns tokens into the pieces that are drawn: one token each, except where tokens share a grapheme.
-
-No Qt and no measuring. See also `rows.py` and `token_view.py`.
-"""
+"""How tokens are written on screen: their pieces, marks for white space and bytes, and a merge as a sentence."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,6 +16,10 @@ from tokstudio.core.base.wording import several_whole, whole_text
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.widgets.labels import isolated
+
+# --- Turns tokens into the pieces that are drawn: one token each, except where tokens share a grapheme ----------------
+# No Qt and no measuring. See also `rows.py` and `token_view.py`.
+
 
 Kind = Literal["text", "space", "bytes"]
 

@@ -1,4 +1,4 @@
-"""Tables that show rows and edit nothing, and the keys that widgets with rows handle while they have the focus."""
+"""Figures in rows, drawings in SVG, and tables that size themselves."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -60,6 +60,10 @@ def svg_of(
         return f'{before} x="{middle:g}" text-anchor="middle"{after}{words}'
 
     return _TEXT.sub(centred, drawing_of(widget, width, height, "monospace", paint, told)).encode()
+
+
+# --- Tables -----------------------------------------------------------------------------------------------------------
+# Tables that show rows and edit nothing, and the keys that widgets with rows handle while they have the focus.
 
 
 class ReadOnlyTable(QTableView):

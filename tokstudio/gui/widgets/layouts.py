@@ -1,4 +1,4 @@
-"""A vertically scrolling body for panes that keeps the focused control visible."""
+"""Rows and columns of widgets, and a body that scrolls."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -106,6 +106,8 @@ def resize_on_screen(dialog: QDialog, theme: Theme, size: QSize) -> None:
     room = dialog.screen().availableSize() - QSize(_FRAME, _FRAME)
     dialog.resize(QSize(theme.scaled(size.width()), theme.scaled(size.height())).boundedTo(room))
 
+
+# --- A vertically scrolling body for panes that keeps the focused control visible -------------------------------------
 
 _LEAST_HEIGHT = 48
 _AROUND = 4  # pixels above and below a widget that is scrolled into view

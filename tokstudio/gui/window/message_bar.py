@@ -1,4 +1,4 @@
-"""Cards at the bottom of the window that offer something: a sentence and buttons."""
+"""Messages above the status bar, cards that offer something, and a control that lights up."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -50,6 +50,8 @@ class Flash(QWidget):
             painter.setPen(QPen(QColor(self._theme.palette.accent), 2 * _WIDTH))
             painter.drawRect(self.rect())
 
+
+# --- Cards at the bottom of the window that offer something: a sentence and buttons -----------------------------------
 
 _AFTER_THE_PANES = 250  # milliseconds: before a notice about their change is placed, panes are painted and filled
 

@@ -1,7 +1,4 @@
-"""The style sheet of the report: light and dark, on screen and on paper.
-
-It has no `<`, `>` or `&`, which HTML and XML read differently in a style sheet.
-"""
+"""The HTML of a report, with every text escaped, and its style sheet."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -65,6 +62,9 @@ def page(title: str, style: str, *body: str) -> Markup:
     )
     return Markup(f"<!DOCTYPE html>\n{tag('html', head, tag('body', tag('main', *body)), lang='en')}\n")
 
+
+# --- The style sheet of the report: light and dark, on screen and on paper --------------------------------------------
+# It has no `<`, `>` or `&`, which HTML and XML read differently in a style sheet.
 
 #: The least ratio to the best of its row for each shade; the first is the best itself.
 SHADES = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0)

@@ -1,4 +1,4 @@
-"""The tables of the report: tokenizers side by side, each figure, and the texts."""
+"""The report of a comparison as one HTML file: its facts, figures, plots and tokenizers in sections."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -330,6 +330,9 @@ def _listed(tokenizer: Tokenizer, ids: NDArray[np.int64], uses: NDArray[np.int64
 def _spelled(tokenizer: Tokenizer, token: int) -> str:
     r"""A token in quotes, its bytes that are no character as `\xe2`."""
     return shown(tokenizer.tokens.prefix(token, 4 * _LONGEST).decode("utf-8", "backslashreplace"), _LONGEST)
+
+
+# --- The tables of the report: tokenizers side by side, each figure, and the texts ------------------------------------
 
 
 def table(heading: Sequence[str], rows: Sequence[Markup], foot: Sequence[Markup] = ()) -> Markup:

@@ -1,4 +1,4 @@
-"""Finds the columns of rows, nested ones as paths, and takes the texts of one out of Arrow arrays."""
+"""How a file is read (`Reading`), what it holds as a data set, and the columns to choose from."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -172,6 +172,8 @@ def column_named(columns: Iterable[Column], name: str, file: str) -> Column:
     more = f" and {len(known) - _MOST_NAMED:,} more" if len(known) > _MOST_NAMED else ""
     raise CorpusError(f"{file}: there is no column {shown(name)}; there are {', '.join(names)}{more}.")
 
+
+# --- Finds the columns of rows, nested ones as paths, and takes the texts of one out of Arrow arrays ------------------
 
 _ROWS_SHOWN = 10
 _LONGEST_SHOWN = 200  # characters

@@ -1,4 +1,4 @@
-"""Collects the merges of an untrusted file, and refuses impossible ones."""
+"""Vocabulary and merges of a tokenizer file: read, checked, and put into their order."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,6 +25,8 @@ from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+# --- Collects the merges of an untrusted file, and refuses impossible ones --------------------------------------------
 
 
 LARGEST_ID = (1 << 24) - 1

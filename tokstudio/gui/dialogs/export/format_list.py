@@ -1,4 +1,4 @@
-"""One file format in the list of an export: its check box, its losses, and its result."""
+"""The list of formats in the export dialog: a row each, with what would be lost."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,6 +15,9 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import TallBody, column, row, rule
+
+# --- One file format in the list of an export: its check box, its losses, and its result ------------------------------
+
 
 _MOST_SHOWN = 3  # sentences of one kind, as a vocabulary may have ten thousand special tokens
 _WORDS_OF_A_KIND = 3  # the first words that sentences of one kind share: "The special token"

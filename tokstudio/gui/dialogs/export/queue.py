@@ -1,7 +1,4 @@
-"""The plan of an export: which merges with which ids, in which formats, into which folders.
-
-`tokstudio.core.formats` writes and checks the files; `queue` runs that in the background.
-"""
+"""What an export will write (the plan), and the queue that writes it in a job."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,6 +22,10 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.jobs import Job, Jobs, LatestJob
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
+
+# --- The plan of an export: which merges with which ids, in which formats, into which folders -------------------------
+# `tokstudio.core.formats` writes and checks the files; `queue` runs that in the background.
+
 
 # A file that can be read back is a tokenizer; one that can only be written is a table to look at.
 TOKENIZERS: tuple[Format, ...] = tuple(known for known in FORMATS.values() if known.writable and known.readable)

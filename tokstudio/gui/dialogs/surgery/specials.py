@@ -1,4 +1,4 @@
-"""The special tokens of a tokenizer as rows that can be edited, and what is wrong with them."""
+"""The dialog Special Tokens and its rows: texts, ids and roles that can be changed."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -45,6 +45,9 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import ReadOnlyTable
 from tokstudio.gui.widgets.labels import paragraph_label, plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
+
+# --- The special tokens of a tokenizer as rows that can be edited, and what is wrong with them ------------------------
+
 
 Place: TypeAlias = tuple[int, int]  # a row and a column
 _Index = QModelIndex | QPersistentModelIndex

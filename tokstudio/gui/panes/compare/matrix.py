@@ -1,4 +1,4 @@
-"""The matrix of one figure: a row for each text, a column for each tokenizer, and rows of totals below."""
+"""The figures of Compare as a table: the model and its view."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -41,6 +41,9 @@ from tokstudio.gui.widgets.figures import ReadOnlyTable
 from tokstudio.gui.widgets.labels import guarded_painter, in_a_sentence, plain
 from tokstudio.gui.widgets.layouts import column, rule
 from tokstudio.version import __version__
+
+# --- The matrix of one figure: a row for each text, a column for each tokenizer, and rows of totals below -------------
+
 
 _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()

@@ -1,4 +1,4 @@
-"""The settings that only the algorithms of SentencePiece have."""
+"""Fields in Configure that one algorithm has: their base, and those of Picky BPE, SentencePiece, SuperBPE."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -87,6 +87,8 @@ class PickyFields(OwnFields):
         self.threshold.set_value(settings.threshold)
         self.threshold.set_error(settings.faults.get("threshold"))
 
+
+# --- The settings that only the algorithms of SentencePiece have ------------------------------------------------------
 
 _COVERAGE_HELP = "Share of the characters that get a token; rarer ones get none."
 _UNKNOWN, _BYTES = "unknown", "bytes"

@@ -1,4 +1,4 @@
-"""Fields with a row for each language of the corpus: its parallel text, or its ratio."""
+"""The fields of parity-aware BPE in Configure: what is measured, and a row for each language."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -31,6 +31,9 @@ from tokstudio.gui.widgets.labels import Caption, TermLabel, plain
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.sliced_work import Slices
+
+# --- Fields with a row for each language of the corpus: its parallel text, or its ratio -------------------------------
+
 
 MOST = 64  # languages with a row
 _AT_ONCE = 8  # rows that are made in one step

@@ -1,4 +1,4 @@
-"""The table of runs: chooses the columns that fit, and emits signals for its keys."""
+"""The Runs pane: the table of runs, the text they are measured on, and what is done with them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -132,6 +132,8 @@ class TextButton(QToolButton):
         self.setToolTip(plain(told))
         self.setAccessibleName(f"Measured on {name}")
 
+
+# --- The table of runs: chooses the columns that fit, and emits signals for its keys ----------------------------------
 
 _LONGEST_NAME = 4  # times the usual width of a name; a longer one is shortened for other columns
 _CHOOSABLE = [number for number, column in enumerate(COLUMNS) if column.widest]
