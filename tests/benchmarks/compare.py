@@ -32,7 +32,7 @@ from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.app.app import Studio
-from tokstudio.gui.state.text_set import file_set
+from tokstudio.gui.session.measuring.compared import file_set
 from tokstudio.gui.state.training_settings import Settings
 
 _THREADS = 2

@@ -23,7 +23,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.app.app import Studio, make_application
 from tokstudio.gui.session.preferences import Preferences
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.window.main_window import MainWindow
 
 _BAR = 30

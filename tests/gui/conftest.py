@@ -22,7 +22,7 @@ from pytestqt.qtbot import QtBot
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
@@ -30,10 +30,10 @@ _FONT = QFont("Source Sans Pro")
 _FONT.setPixelSize(BODY_PIXELS)
 
 _PAUSES = (
-    "session.comparison._LATER",
-    "session.comparison._TOGETHER",
-    "session.token_facts._PAINTED",
-    "session.training_control._TICK",
+    "session.measuring.comparison._LATER",
+    "session.measuring.comparison._TOGETHER",
+    "session.measuring.token_facts._PAINTED",
+    "session.training.control._TICK",
     "dialogs.check_training.dialog._TICK",
     "dialogs.export.dialog._TICK",
     "panes.compare.vocabularies._TYPED",

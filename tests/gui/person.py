@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from tokstudio.cli import main
 from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.window.main_window import MainWindow
 

@@ -18,10 +18,10 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.identity import hash_work
 from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.session.availability import nothing_compared
+from tokstudio.gui.session.measuring.compared import file_set, parallel_set, story_set
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun
-from tokstudio.gui.state.text_set import file_set, parallel_set, story_set
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.gui.find.finder import MOST, Finder
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tokstudio.core.analysis.token_index import HEAD, IndexedTokens, index_work
 from tokstudio.core.base.progress import finish
 from tokstudio.gui.find.finder import search_work
-from tokstudio.gui.state.token_flags import HEAD
-from tokstudio.gui.state.token_index import IndexedTokens, index_work
 
 BASE = tuple(bytes([value]) for value in range(256))
 

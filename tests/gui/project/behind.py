@@ -16,7 +16,7 @@ from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from tokstudio.gui.session import training_control
+from tokstudio.gui.session.training import control
 
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """A training is looked at more often."""
-    monkeypatch.setattr(training_control, "_TICK", 5)
+    monkeypatch.setattr(control, "_TICK", 5)

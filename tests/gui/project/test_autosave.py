@@ -441,7 +441,7 @@ def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, monkeypa
     if busy == "opening":
         behind.projects.begin_opening(slow_work, lambda found: None)
     else:
-        monkeypatch.setattr("tokstudio.gui.state.source_jobs.split_all", slow_work)
+        monkeypatch.setattr("tokstudio.gui.session.common.source_jobs.split_all", slow_work)
         session.training.set_settings(replace(session.training.settings, documents="line"))
     behind.recovery.keep(lambda: ended.append(True))
     qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
@@ -469,7 +469,7 @@ def test_an_unfinished_division_is_completed_when_restored(qtbot, monkeypatch, t
     session.training.set_settings(line if mixed else file)
     qtbot.waitUntil(lambda: not session.corpus.splitting, timeout=PATIENCE)
     with monkeypatch.context() as patch:
-        patch.setattr("tokstudio.gui.state.source_jobs.split_all", slow_work)
+        patch.setattr("tokstudio.gui.session.common.source_jobs.split_all", slow_work)
         if mixed:
             other = tmp_path / "other.txt"
             other.write_text(TEXT.upper())

@@ -12,7 +12,7 @@ from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 
 
 def trained(qtbot, session: Session, text: str = TEXT, **limits) -> None:
@@ -252,7 +252,7 @@ def test_a_cancelled_division_restores_the_setting(qtbot, session, monkeypatch):
 
     session.corpus.add_text("one\ntwo\n")
     before = session.corpus.sources
-    monkeypatch.setattr("tokstudio.gui.state.source_jobs.split_all", endless)
+    monkeypatch.setattr("tokstudio.gui.session.common.source_jobs.split_all", endless)
     session.training.set_settings(replace(session.training.settings, documents="line"))
     assert session.corpus.splitting
     for job in session.jobs.running:

@@ -25,7 +25,7 @@ from tokstudio import train
 from tokstudio.core.base.progress import finish
 from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
 
 # Of enough lines that a share can be held out.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig
+from tokstudio.core.analysis.token_index import index_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.training.trainer import Trainer
@@ -15,7 +16,6 @@ from tokstudio.gui.panes.merges import MergesModel
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
-from tokstudio.gui.state.token_index import index_work
 from tokstudio.gui.token_table.token_uses import NEVER, TokenUses
 
 TEXT = "the cat <|end|> sat on the mat ¿ and the rat <|end|>\n" * 20

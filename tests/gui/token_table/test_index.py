@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.analysis.token_index import IndexedTokens, Texts, index_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
-from tokstudio.gui.state.token_index import IndexedTokens, Texts, index_work
 from tokstudio.gui.token_table.query import FilterQuery
 from tokstudio.gui.token_table.search import matching_work
 

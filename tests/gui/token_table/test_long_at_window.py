@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.base.progress import Progress
 from tokstudio.gui.find.finder import MOST, search_work
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.token_table import search as token_search
 
 pytestmark = pytest.mark.usefixtures("unstyled")

@@ -9,11 +9,11 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tokstudio.core.analysis import token_index
+from tokstudio.core.analysis import token_index as looks
 from tokstudio.core.base.progress import finish
 from tokstudio.gui.find import finder as find_search
 from tokstudio.gui.state import run_tokens as tokens
-from tokstudio.gui.state import token_flags as looks
-from tokstudio.gui.state import token_index
 from tokstudio.gui.token_table import search as token_search
 from tokstudio.gui.token_table.query import FilterQuery
 

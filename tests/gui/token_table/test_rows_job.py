@@ -6,10 +6,10 @@ from __future__ import annotations
 import pytest
 
 from tests.gui.person import PATIENCE
+from tokstudio.core.analysis.token_index import index_work
 from tokstudio.core.base.progress import Progress
 from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
-from tokstudio.gui.state.token_index import index_work
 
 
 @pytest.mark.parametrize("kind", [MergesPane, VocabularyPane])
@@ -24,7 +24,7 @@ def test_the_old_rows_stay_until_the_index_is_there_or_its_job_is_cancelled(
             yield Progress("indexing tokens")
         return (yield from index_work(*arguments))
 
-    monkeypatch.setattr("tokstudio.gui.session.token_facts.index_work", held)
+    monkeypatch.setattr("tokstudio.gui.session.measuring.token_facts.index_work", held)
     pane = kind(session, theme, actions)
     show(pane, 760, 320)
     run = make_run(vocabulary_size=290)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokstudio.gui.session import training as training_module
+from tokstudio.gui.session.training import training as training_module
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QTabBar
 
 from tests.gui.person import PATIENCE, at_the_window, quiet
 from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to, told
-from tokstudio.gui.session import training as training_module
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training import training as training_module
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.token_text import spelling
 from tokstudio.gui.tour.stops import SETTINGS
 

@@ -11,7 +11,7 @@ from tests.gui.person import PATIENCE, at_the_window, quiet
 from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to, told
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.panes.compression.curves import has_other_corpus
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.tour.stops import ENGLISH, JAPANESE, SETTINGS, STOPS
 
 pytestmark = pytest.mark.usefixtures("unstyled")

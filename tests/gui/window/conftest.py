@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokstudio.gui.session import training_control
+from tokstudio.gui.session.training import control
 from tokstudio.gui.window import dock_layout
 
 
@@ -13,4 +13,4 @@ from tokstudio.gui.window import dock_layout
 def soon(monkeypatch):
     """Panes are at rest sooner, and a training is looked at more often."""
     monkeypatch.setattr(dock_layout, "_AT_REST", 10)
-    monkeypatch.setattr(training_control, "_TICK", 5)
+    monkeypatch.setattr(control, "_TICK", 5)

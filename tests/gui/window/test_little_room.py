@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QWidget
 from tests.gui.person import PATIENCE, TEXT, at_the_window, trained
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
-from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.layouts import TallBody
 

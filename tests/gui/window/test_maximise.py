@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QTabBar, QWidget
 from tests.gui.person import PATIENCE, at_the_window
 from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import begin_high, places, set_height
-from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.window.dock_layout import tab_bars
 
 pytestmark = pytest.mark.usefixtures("unstyled")

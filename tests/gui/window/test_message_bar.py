@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.base.errors import CorpusError
-from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.window.message_bar import MessageBar
 

@@ -12,8 +12,8 @@ from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.gui.session.jobs import LatestJob
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.training_plans import ALGORITHMS, TrainingPlan
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.window.status_bar import Pace, StatusLine

@@ -46,7 +46,7 @@ from tokstudio.gui.app.process import (
 from tokstudio.gui.app.single_instance import Claim, Request, bring_to_front
 from tokstudio.gui.session.preferences import TEXT_SIZE, THEME, Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers, path_of

@@ -21,12 +21,12 @@ from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.model.alphabet import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.commands.actions import Action, Window
 from tokstudio.gui.session import availability
-from tokstudio.gui.session.corpus import sample_title
+from tokstudio.gui.session.common import source_jobs
+from tokstudio.gui.session.common.corpus import sample_title
+from tokstudio.gui.session.measuring.measurers import ChosenText
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state import source_jobs
-from tokstudio.gui.state.measured_texts import ChosenText
-from tokstudio.gui.state.problem import Problem, problem_of
+from tokstudio.gui.state.problems import Problem, problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_plans import by_temperature, entries_of
 from tokstudio.gui.state.training_settings import Settings

@@ -23,10 +23,10 @@ from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.files import plain_errors, read_file_work
 from tokstudio.core.formats.report import WrittenFile
 from tokstudio.gui.commands.actions import Window, show_alone
+from tokstudio.gui.session.measuring.compared import TextSet, file_set, parallel_set
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun
-from tokstudio.gui.state.text_set import TextSet, file_set, parallel_set
 from tokstudio.gui.state.training_plans import plans_of_algorithms
 from tokstudio.gui.widgets.file_dialogs import Choosers
 

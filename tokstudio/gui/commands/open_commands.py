@@ -36,9 +36,8 @@ from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.problems import Problem, is_data_set, read_together
 from tokstudio.gui.state.run import RunOrigin, StudioRun
-from tokstudio.gui.state.source_records import is_data_set, read_together
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 # --- Opens texts and data sets; before a data set is read, the user chooses its text ----------------------------------

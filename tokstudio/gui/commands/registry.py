@@ -17,9 +17,9 @@ from tokstudio.gui.commands.surgery_commands import SurgeryCommands
 from tokstudio.gui.dialogs.export.queue import TOKENIZERS
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session import availability
+from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.view_state import ViewState
 from tokstudio.gui.state.training_plans import AS_THEY_ARE, EQUAL
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 

@@ -29,8 +29,8 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import size_text
 from tokstudio.core.hub.names import TIKTOKEN, Name, name_in, parse_name
-from tokstudio.gui.session.jobs import Jobs, LatestJob
-from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.session.common.jobs import Jobs, LatestJob
+from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import polish, set_role
 from tokstudio.gui.widgets.labels import paragraph_label

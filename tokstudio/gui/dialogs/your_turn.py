@@ -26,7 +26,7 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS, LearnerChoice, Pair, YourTurn
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from tokstudio.core.analysis.token_index import HEAD, Texts, TokenIndex
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.gui.find.find_box import FindBox, FoundModel
 from tokstudio.gui.session.availability import are_specials_off, not_in_text
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.token_flags import HEAD
-from tokstudio.gui.state.token_index import Texts, TokenIndex
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import RowsJob, TokenSearch

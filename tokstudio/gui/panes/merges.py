@@ -15,8 +15,8 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
 from tokstudio.core.model.picky import LEFT_GONE
 from tokstudio.core.model.run import ChosenBy
+from tokstudio.gui.session.measuring.token_facts import TokenIndexing
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable

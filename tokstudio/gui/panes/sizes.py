@@ -29,8 +29,8 @@ from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QWidget
 from tokstudio.core.base.wording import in_units, percent_text, size_text, whole_text
 from tokstudio.core.comparison.sizes import PERCENTS, Size, embedding_parameters, merges_for, size_after, table_of_sizes
 from tokstudio.core.guide.glossary import explained
+from tokstudio.gui.session.measuring.measurers import MeasuredText, measured_text
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.measured_texts import MeasuredText, measured_text
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number

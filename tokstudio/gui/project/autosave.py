@@ -27,8 +27,8 @@ from tokstudio.gui.project.snapshot import (
     snapshot,
     use_sources_work,
 )
+from tokstudio.gui.session.common.source_jobs import KeptSources
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.source_records import KeptSources
 
 _SOON = 3000  # milliseconds
 

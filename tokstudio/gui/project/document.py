@@ -25,10 +25,10 @@ from tokstudio.gui.project.snapshot import (
     reopen_work,
     snapshot,
 )
+from tokstudio.gui.session.common.source_jobs import KeptSources
 from tokstudio.gui.session.preferences import ASK_BEFORE_CLOSING, Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.source_records import KeptSources
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _FILTER = f"TokStudio projects (*{SUFFIX})"

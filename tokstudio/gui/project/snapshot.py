@@ -26,11 +26,11 @@ from tokstudio.core.project import (
     trained_on_state,
 )
 from tokstudio.core.project.schema import Json
+from tokstudio.gui.session.common.source_jobs import KeptSources
+from tokstudio.gui.session.measuring.compared import text_sets_of
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.problems import Problem, changed_since, is_missing, missing_source
 from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun
-from tokstudio.gui.state.source_records import KeptSources, changed_since, is_missing, missing_source
-from tokstudio.gui.state.text_set import text_sets_of
 from tokstudio.gui.state.training_settings import Documents, Settings
 
 _COMPARISON = "comparison"  # the state of Compare; projects of earlier versions have none

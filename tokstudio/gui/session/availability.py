@@ -8,9 +8,9 @@ from collections.abc import Callable
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.tokenizer.library_tokenizer import why_fixed
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.training_control import BY_LIBRARY
+from tokstudio.gui.session.training.control import BY_LIBRARY
+from tokstudio.gui.state.problems import is_data_set
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.source_records import is_data_set
 from tokstudio.gui.state.training_plans import has_mixture
 
 Obstacle = Callable[[Session], str | None]

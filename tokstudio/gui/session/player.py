@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from tokstudio.gui.session.run_list import RunList
-from tokstudio.gui.session.view_state import ViewState
+from tokstudio.gui.session.common.run_list import RunList
+from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.state.run import StudioRun
 
 _EVERY_STATE = 30.0  # merges per second up to which no state is skipped

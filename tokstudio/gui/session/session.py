@@ -9,18 +9,18 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from tokstudio.core.project import Recorder
-from tokstudio.gui.session.comparison import ComparisonState
-from tokstudio.gui.session.corpus import CorpusState
-from tokstudio.gui.session.held_out import HeldOutMeasurer, SourceMeasurer, TextMeasurer
-from tokstudio.gui.session.jobs import Jobs
-from tokstudio.gui.session.live_training import LiveTraining
+from tokstudio.gui.session.common.corpus import CorpusState
+from tokstudio.gui.session.common.jobs import Jobs
+from tokstudio.gui.session.common.run_list import RunList
+from tokstudio.gui.session.common.view_state import ViewState
+from tokstudio.gui.session.measuring.comparison import ComparisonState
+from tokstudio.gui.session.measuring.measurers import HeldOutMeasurer, SourceMeasurer, TextMeasurer
+from tokstudio.gui.session.measuring.token_facts import Reachability, TokenIndexing
 from tokstudio.gui.session.player import Player
-from tokstudio.gui.session.run_list import RunList
-from tokstudio.gui.session.token_facts import Reachability, TokenIndexing
-from tokstudio.gui.session.training_control import TrainingControl
-from tokstudio.gui.session.training_queue import TrainingQueue
+from tokstudio.gui.session.training.control import TrainingControl
+from tokstudio.gui.session.training.live import LiveTraining
+from tokstudio.gui.session.training.queue import TrainingQueue
 from tokstudio.gui.session.undo import History
-from tokstudio.gui.session.view_state import ViewState
 
 
 class Session(QObject):

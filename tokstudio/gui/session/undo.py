@@ -17,11 +17,11 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source, entries, entry_name
-from tokstudio.gui.session.corpus import CorpusState
-from tokstudio.gui.session.jobs import Jobs
-from tokstudio.gui.session.run_list import RunList
-from tokstudio.gui.session.training_control import TrainingControl
-from tokstudio.gui.session.view_state import ViewState
+from tokstudio.gui.session.common.corpus import CorpusState
+from tokstudio.gui.session.common.jobs import Jobs
+from tokstudio.gui.session.common.run_list import RunList
+from tokstudio.gui.session.common.view_state import ViewState
+from tokstudio.gui.session.training.control import TrainingControl
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_plans import MixtureEntry, entries_of
 from tokstudio.gui.state.training_settings import Settings

@@ -1,4 +1,4 @@
-"""The state of the window, without signals: runs with their tokens, training settings, source records, problems.
+"""The state of the window, without signals or work: runs with their tokens, training settings, problems.
 
 May import the core.
 """

@@ -27,10 +27,9 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import HeldOut, SourceCurves
 from tokstudio.core.training.from_tokenizer import check_start, start_of
 from tokstudio.core.training.prepare_corpus import PreparedCorpus
-from tokstudio.gui.state.merge_log import MergeLog
+from tokstudio.gui.state.problems import is_missing
+from tokstudio.gui.state.run_counts import MergeLog, RunUses
 from tokstudio.gui.state.run_tokens import RunTokens
-from tokstudio.gui.state.run_uses import RunUses
-from tokstudio.gui.state.source_records import is_missing
 
 _NEVER = -1  # `saved` of a tokenizer that may have no merges
 

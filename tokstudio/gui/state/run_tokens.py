@@ -14,12 +14,20 @@ from typing import Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.analysis.token_index import (
+    HEAD,
+    NOT_UTF8,
+    OTHER,
+    IndexedTokens,
+    TokenIndex,
+    describe_token,
+    is_cut,
+    look_of,
+)
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.tokens import DEEP, NEAR, TokenKind, add_shortcuts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.state.token_flags import HEAD, NOT_UTF8, OTHER, describe_token, is_cut, look_of
-from tokstudio.gui.state.token_index import IndexedTokens, TokenIndex
 
 #: The kinds of tokens; arrays store their indices.
 KINDS: tuple[TokenKind, ...] = get_args(TokenKind)

@@ -9,10 +9,10 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from tokstudio.core.analysis.token_index import small_letters
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
-from tokstudio.gui.state.token_index import small_letters
 
 _BYTES = re.compile(
     r"\s*(?:0x(?:[0-9a-f]{2})+(?:\s+0x(?:[0-9a-f]{2})+)*|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
+from tokstudio.core.analysis.token_index import HEAD, TokenIndex, pairs
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.session.jobs import LatestJob
-from tokstudio.gui.session.token_facts import TokenIndexing
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.measuring.token_facts import TokenIndexing
 from tokstudio.gui.state.run_tokens import RunTokens
-from tokstudio.gui.state.token_flags import HEAD, pairs
-from tokstudio.gui.state.token_index import TokenIndex
 from tokstudio.gui.token_table.query import Query
 
 # --- Computes the rows of a table in the background, after the index of the tokens if that is needed ------------------

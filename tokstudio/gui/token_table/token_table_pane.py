@@ -7,9 +7,9 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget
 
+from tokstudio.core.analysis.token_index import HEAD
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.token_flags import HEAD
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filters import FilterEdit
 from tokstudio.gui.token_table.model import TokenTable

@@ -13,7 +13,7 @@ from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES
 from tokstudio.core.base.wording import several
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.why.pane import asked
-from tokstudio.gui.session.corpus import sample_title
+from tokstudio.gui.session.common.corpus import sample_title
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings

@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QPaintEvent, QPen
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton, QWidget
 
-from tokstudio.gui.session.jobs import Notice
-from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.session.common.jobs import Notice
+from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.card import BottomCard

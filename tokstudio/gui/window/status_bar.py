@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QStyle, QStyleOp
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import several, several_whole, whole_text
 from tokstudio.core.model.run import STOPPED
-from tokstudio.gui.session.jobs import Job
+from tokstudio.gui.session.common.jobs import Job
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import MergeCaptions

@@ -21,9 +21,9 @@ from tokstudio.gui.panes.compare.dots import SHAPES, markers
 from tokstudio.gui.panes.compare.matrix import BEST, GRADE
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.plot.content import COLOURS, GREY, curve_pen
+from tokstudio.gui.session.measuring.compared import file_set, parallel_set
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun
-from tokstudio.gui.state.text_set import file_set, parallel_set
 from tokstudio.gui.style.theme import DARK, LIGHT, Theme
 
 Make = Callable[..., StudioRun]

@@ -11,7 +11,7 @@ from tests.gui.person import PATIENCE
 from tokstudio import Tokenizer
 from tokstudio.gui.panes.compression.curves import RATIO, TOKENS
 from tokstudio.gui.panes.compression.pane import CompressionPane
-from tokstudio.gui.session import held_out
+from tokstudio.gui.session.measuring import measurers
 
 TEXTS = {"english": "the cat and the hat and the dog " * 30, "german": "die Katze und der Hut und der Hund " * 30}
 
@@ -85,7 +85,7 @@ def test_a_single_source_has_no_curves(qtbot, session, pane, make_run):
 
 
 def test_why_there_are_none_is_told(qtbot, session, pane, run, monkeypatch):
-    monkeypatch.setattr(held_out, "source_curves_work", refused_work)
+    monkeypatch.setattr(measurers, "source_curves_work", refused_work)
     pane.by_source.trigger()
     told = "The sources are not drawn: There are too many."
     qtbot.waitUntil(lambda: pane.remark.text() == told, timeout=PATIENCE)
@@ -136,5 +136,5 @@ def test_without_parallel_texts_the_languages_of_the_corpus_are_drawn(qtbot, ses
 
 
 def refused_work(run, corpus):
-    raise held_out.TokStudioError("There are too many.")
+    raise measurers.TokStudioError("There are too many.")
     yield

@@ -16,7 +16,7 @@ from tokstudio import Corpus, TrainingConfig, __version__, train
 from tokstudio.core.base.resources import SAMPLES, sample_text
 from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
 from tokstudio.gui.panes.compression.pane import CompressionPane
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.style.theme import Theme
 
 

@@ -18,7 +18,7 @@ from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
 from tokstudio.core.model.config import ALGORITHMS
 from tokstudio.gui.panes.configure import parity_fields
 from tokstudio.gui.panes.configure.pane import ConfigurePane
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.gui.person import PATIENCE, TEXT
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.panes.configure.pane import ConfigurePane
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 
 
 @pytest.fixture

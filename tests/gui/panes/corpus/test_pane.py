@@ -23,7 +23,7 @@ from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, SourcesModel, beginning, encoding_text, scripts_text
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.style.theme import Theme
 
 ADDING = ("open_corpus", "open_folder", "open_counts", "paste_corpus")

@@ -12,7 +12,7 @@ from tests.gui.person import PATIENCE
 from tokstudio import Corpus, __version__
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.panes.merges import MergesPane
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from tokstudio.gui.panes.runs.model import (
 )
 from tokstudio.gui.panes.runs.pane import RunsPane
 from tokstudio.gui.plot.content import curve_pen, draw_mark
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tokstudio.gui.panes.text import encoding_job as encoded
 from tokstudio.gui.panes.text.encoding_job import decode_work, encode_work
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme

@@ -19,7 +19,7 @@ from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.text.steps import LONGEST, PARTS, RoundsModel, answer, step_words, stepping_work
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 
 CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
 SENTENCE = "the cat that sat"

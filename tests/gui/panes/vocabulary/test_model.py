@@ -9,6 +9,7 @@ from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.analysis.token_index import NOT_UTF8, WORDS, describe_token, index_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.model.alphabet import Alphabet
@@ -17,8 +18,6 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
-from tokstudio.gui.state.token_flags import NOT_UTF8, WORDS, describe_token
-from tokstudio.gui.state.token_index import index_work
 from tokstudio.gui.token_table.query import Query
 
 CONFIG = TrainingConfig(vocabulary_size=700)

@@ -22,7 +22,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.why import pane as module
 from tokstudio.gui.panes.why.pane import WhyPane
-from tokstudio.gui.session.training import Settings
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import RunOrigin
 
 BY_TURNS = Settings(290, algorithm="parity", parallel=tuple(zip(NAMES, PARALLEL.values(), strict=True)))

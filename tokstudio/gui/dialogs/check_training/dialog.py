@@ -18,10 +18,10 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.teaching.check import CheckSettings
 from tokstudio.core.teaching.exercise import make_exercise_work, sentences, to_csv
 from tokstudio.gui.dialogs.check_training.form import Checking, ExerciseForm, OutcomesModel
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.figures import ReadOnlyTable

@@ -31,8 +31,8 @@ from tokstudio.core.corpus.open_sources import look_work
 from tokstudio.core.corpus.readers.contents import TEXT, Column, Contents, Reading
 from tokstudio.core.corpus.readers.kinds import DELIMITERS
 from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion, can_be_text, divisors_of, texts_of
-from tokstudio.gui.session.jobs import Jobs, LatestJob
-from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.session.common.jobs import Jobs, LatestJob
+from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import MARKS
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox

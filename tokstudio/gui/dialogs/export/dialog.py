@@ -30,10 +30,10 @@ from tokstudio.gui.dialogs.export.queue import (
     RunPart,
     TargetCheck,
 )
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import Field, set_role

@@ -19,8 +19,8 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats import FORMATS, ExportReport, Fit, Format, fit_work, save_work
 from tokstudio.core.formats.common.proof import closed_gaps
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.session.jobs import Job, Jobs, LatestJob
-from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.session.common.jobs import Job, Jobs, LatestJob
+from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 
 # --- The plan of an export: which merges with which ids, in which formats, into which folders -------------------------

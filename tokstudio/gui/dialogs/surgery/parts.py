@@ -12,9 +12,9 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
 from tokstudio.gui.dialogs.surgery.works import Effect, EffectFigure
-from tokstudio.gui.session.jobs import Cancelled, LatestJob
+from tokstudio.gui.session.common.jobs import Cancelled, LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import Field, set_role
 from tokstudio.gui.widgets.labels import Caption, paragraph_label, plain, plain_label

@@ -25,10 +25,10 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.verification.embedding_map import NPZ, embedding_map_work, python_lines
 from tokstudio.core.verification.invariants import Point, Proof
 from tokstudio.gui.dialogs.surgery.works import SAMPLE
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown

@@ -32,8 +32,8 @@ from PySide6.QtWidgets import (
 
 from tokstudio.core.base.wording import several
 from tokstudio.gui.dialogs.train_several.model import COLUMNS, VARIATIONS, Change, PlansModel
-from tokstudio.gui.session.training_control import TrainingControl
-from tokstudio.gui.session.training_queue import TrainingQueue
+from tokstudio.gui.session.training.control import TrainingControl
+from tokstudio.gui.session.training.queue import TrainingQueue
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.style.theme import Theme

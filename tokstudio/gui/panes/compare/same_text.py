@@ -26,9 +26,9 @@ from tokstudio.core.comparison.alignment import (
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.compare.stacked_lines import Stack, StackedLines, StackedRow
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.measuring.compared import ComparedColumn
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.comparison_work import ComparedColumn
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number

@@ -28,16 +28,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from tokstudio.core.analysis.token_index import describe_token
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, Vocabularies, vocabularies_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.verification.reachability import REACHED, reachability_work
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.measuring.compared import ComparedColumn
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.comparison_work import ComparedColumn
 from tokstudio.gui.state.run_tokens import KINDS
-from tokstudio.gui.state.token_flags import describe_token
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filters import LOOKS, MADE, FilterButton, FilterEdit
 from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query

@@ -37,9 +37,9 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.counts import AnyTokenizer, ids_of_each_work, in_running_text_work
 from tokstudio.core.comparison.texts import ComparedText, in_running_text
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.measuring.compared import ComparedColumn
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.comparison_work import ComparedColumn
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText, TokenBlocks

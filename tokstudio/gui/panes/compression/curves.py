@@ -15,8 +15,7 @@ from tokstudio.core.comparison.sizes import PERCENTS, merges_for
 from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.plot.labels import Mark
-from tokstudio.gui.session.held_out import TextMeasurer
-from tokstudio.gui.state.measured_texts import ChosenText, is_same_text, measured_text
+from tokstudio.gui.session.measuring.measurers import ChosenText, TextMeasurer, is_same_text, measured_text
 from tokstudio.gui.state.run import StudioRun
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -16,7 +16,7 @@ from tokstudio.core.guide.glossary import explained
 from tokstudio.core.training.curves import SourceCurves
 from tokstudio.gui.plot.content import OTHER_CORPUS, Curve, curve_pen
 from tokstudio.gui.plot.curve_plot import CurvePlot
-from tokstudio.gui.session.held_out import SourceMeasurer, has_sources
+from tokstudio.gui.session.measuring.measurers import SourceMeasurer, has_sources
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain

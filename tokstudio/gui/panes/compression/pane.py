@@ -38,7 +38,7 @@ from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.session.player import SPEEDS
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.training_control import BY_LIBRARY, TrainingControl
+from tokstudio.gui.session.training.control import BY_LIBRARY, TrainingControl
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, paragraph_label, plain, set_word

@@ -24,9 +24,9 @@ from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.configure.algorithm_field import AlgorithmField
 from tokstudio.gui.panes.configure.more_settings import MoreSettings
 from tokstudio.gui.panes.configure.pattern_field import PatternField
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.source_records import CHANGED, GONE, is_missing
+from tokstudio.gui.state.problems import CHANGED, GONE, is_missing
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme

@@ -23,7 +23,7 @@ from tokstudio.core.formats.common.spelling import written_regex
 from tokstudio.core.libraries.client import check_split_work
 from tokstudio.core.pretokenization.patterns import NAMES, NONE, OWN, REGEX, check_pattern, splitter
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText

@@ -19,8 +19,8 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import main_script_work
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.training.curves import SourceCurves
-from tokstudio.gui.session.corpus import CorpusState
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.corpus import CorpusState
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.training_plans import (
     AS_THEY_ARE,

@@ -28,10 +28,9 @@ from tokstudio.gui.panes.corpus.views import (
     outdated_text,
     read_text,
 )
-from tokstudio.gui.session.jobs import Job
+from tokstudio.gui.session.common.jobs import Job
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import Problem
-from tokstudio.gui.state.source_records import CHANGED, GONE, is_data_set, is_missing
+from tokstudio.gui.state.problems import CHANGED, GONE, Problem, is_data_set, is_missing
 from tokstudio.gui.state.training_plans import has_mixture
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme

@@ -36,7 +36,7 @@ from tokstudio.core.base.wording import percent_text, printable, several, size_t
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import Statistics, preview
-from tokstudio.gui.state.source_records import CHANGED, GONE, is_missing
+from tokstudio.gui.state.problems import CHANGED, GONE, is_missing
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown

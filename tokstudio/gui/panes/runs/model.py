@@ -15,7 +15,7 @@ from tokstudio.core.base.wording import in_units, percent_text, several, size_te
 from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.config import TITLES, TrainingConfig
-from tokstudio.gui.session.held_out import TextMeasurer
+from tokstudio.gui.session.measuring.measurers import TextMeasurer
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme

@@ -58,8 +58,8 @@ from tokstudio.gui.panes.runs.model import (
 )
 from tokstudio.gui.plot.content import curve_pen, draw_mark
 from tokstudio.gui.session.availability import why_pattern_stays
+from tokstudio.gui.session.measuring.measurers import ChosenText
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.measured_texts import ChosenText
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import ReadOnlyTable

@@ -21,7 +21,7 @@ from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.text.encoding_job import LONGEST
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText

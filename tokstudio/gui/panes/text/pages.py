@@ -24,10 +24,10 @@ from tokstudio.gui.panes.text.encoding_job import LONGEST, DecodedIds, Encoded, 
 from tokstudio.gui.panes.text.grids import Count, CountsGrid, IdGrid
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.session.availability import no_specials
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.common.view_state import TextSelection, ViewState
+from tokstudio.gui.session.measuring.compared import ComparedColumn
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.view_state import TextSelection, ViewState
-from tokstudio.gui.state.comparison_work import ComparedColumn
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import figure

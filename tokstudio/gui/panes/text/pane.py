@@ -23,7 +23,7 @@ from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.panes.text.pages import DecodePage, EncodePage
 from tokstudio.gui.panes.text.steps_page import STEP_KEYS, StepsPage
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme

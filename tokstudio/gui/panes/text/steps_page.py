@@ -28,9 +28,9 @@ from tokstudio.gui.panes.text.steps import (
     step_words,
     stepping_work,
 )
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.common.view_state import TextSelection
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.view_state import TextSelection
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.view import FollowTable

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QWidget
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.panes.token.lines_table import ConcordanceModel, ConcordanceTable, Line, LineSearch
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain_label

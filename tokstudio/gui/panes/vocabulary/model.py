@@ -31,7 +31,7 @@ from tokstudio.gui.panes.vocabulary.selection import (
     VocabularyQuestion,
     rows_work,
 )
-from tokstudio.gui.session.token_facts import TokenIndexing
+from tokstudio.gui.session.measuring.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
 from tokstudio.gui.token_table.filters import notes

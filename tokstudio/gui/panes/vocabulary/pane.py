@@ -13,7 +13,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.panes.vocabulary.selection import MERGE
 from tokstudio.gui.session.availability import why_no_counts
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme

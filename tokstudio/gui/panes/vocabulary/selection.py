@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.analysis.token_index import NOT_UTF8, WHITE_SPACE, TokenIndex
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.verification.reachability import REACHED
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
-from tokstudio.gui.state.token_flags import NOT_UTF8, WHITE_SPACE
-from tokstudio.gui.state.token_index import TokenIndex
 from tokstudio.gui.token_table.filters import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import Matches

@@ -19,9 +19,9 @@ from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.config import TieBreak
 from tokstudio.core.model.run import Run
 from tokstudio.gui.panes.why.answer import BusyLine, MergeLine, RuleChoice, RuleGrid, RunnersModel
-from tokstudio.gui.session.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.view_state import ViewState
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme

@@ -1,0 +1,162 @@
+"""A played training: merges that one can watch, sentences about them, and the way to full speed."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+
+from tests.gui.person import PATIENCE, at_the_window, quiet
+from tokstudio.gui.session.training import training as module
+from tokstudio.gui.session.training.training import Settings, played_interval
+from tokstudio.gui.token_text.spelling import MergeCaptions, merge_sentence, token_name
+
+pytestmark = pytest.mark.usefixtures("unstyled")
+
+TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
+
+
+@pytest.fixture
+def endless(monkeypatch):
+    """A pace at which a played training never ends by itself."""
+    monkeypatch.setattr(module, "_READING", 0.02)
+    monkeypatch.setattr(module, "_READ", 10**9)
+
+
+def play(session, size=270):
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(size))
+    session.training.start(played=True)
+
+
+def test_the_pace_becomes_slowly_faster_and_stays_near_ten_merges_a_second():
+    intervals = [played_interval(made) for made in range(1, 745)]
+    assert intervals == sorted(intervals, reverse=True)
+    assert intervals[0] == 2.0
+    assert intervals[20:100] == [0.1] * 80
+    assert 30 < sum(intervals) < 60
+
+
+def test_skipping_makes_the_same_merges_at_full_speed(qtbot, session, monkeypatch):
+    monkeypatch.setattr(module, "_READING", 3600.0)
+    play(session)
+    run = session.runs.active
+    qtbot.waitUntil(lambda: len(run) == 1, timeout=PATIENCE)
+    assert session.training.played
+    session.training.hurry()
+    assert not session.training.played
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert session.runs.active is not run
+    assert run.merges.tolist() == session.runs.active.merges.tolist()
+
+
+def test_it_waits_after_every_merge_and_shows_each_of_them(qtbot, session, monkeypatch):
+    monkeypatch.setattr(module, "played_interval", lambda made: 0.08)
+    seen = [0]
+    session.training.merges_added.connect(lambda: seen.append(len(session.runs.active)))
+    play(session)
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert list(dict.fromkeys(seen)) == list(range(15))
+
+
+def test_pause_step_and_stop_work_while_it_is_played(qtbot, session, monkeypatch):
+    monkeypatch.setattr(module, "_READING", 3600.0)
+    play(session)
+    run, training = session.runs.active, session.training
+    qtbot.waitUntil(lambda: len(run) == 1, timeout=PATIENCE)
+    training.pause()
+    assert training.state == "paused"
+    training.step()
+    qtbot.waitUntil(lambda: len(run) == 2 and training.state == "paused", timeout=PATIENCE)
+    assert training.played
+    training.resume()
+    assert training.state == "running"
+    training.stop()
+    qtbot.waitUntil(lambda: training.current is None, timeout=PATIENCE)
+    assert run.ended == "stopped"
+    assert len(run) in (2, 3)
+
+
+def test_closing_while_it_is_played_leaves_nothing(qtbot, session, endless):
+    play(session)
+    qtbot.waitUntil(lambda: len(session.runs.active) > 2, timeout=PATIENCE)
+    session.close()
+    assert not session.jobs.running
+
+
+def test_the_first_training_of_a_sample_is_played_and_the_next_is_not(qtbot, monkeypatch):
+    monkeypatch.setattr(module, "_READING", 3600.0)
+
+    def act(window, answers):
+        session, actions = window.session, window.actions_by_id
+        assert not actions["hurry"].isEnabled()
+        actions["sample_train_article"].trigger()
+        assert session.training.played
+        sentence = "“e” and space stand side by side 927 times, so they become one token."
+        qtbot.waitUntil(lambda: window.status.label.text() == sentence, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: window.status.figures.text() == "1 merge", timeout=PATIENCE)
+        # Not isVisible: the pointer of an earlier test may show a tip in place of the line.
+        assert not window.status.skip.isHidden()
+        window.status.skip.click()
+        quiet(qtbot, window)
+        assert window.status.skip.isHidden()
+        assert len(session.runs.active) == 744
+        assert not actions["hurry"].isEnabled()
+        actions["sample_train_python"].trigger()
+        assert not session.training.played
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_sample_that_is_refused_is_played_later(qtbot, monkeypatch, tmp_path):
+    book = tmp_path / "book.txt"
+    book.write_text(TEXT)
+
+    def act(window, answers):
+        qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
+        answers.yes = False
+        window.actions_by_id["sample_train_article"].trigger()
+        answers.yes = True
+        window.actions_by_id["sample_train_article"].trigger()
+        assert window.session.training.played
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_sentence_names_the_tokens_and_how_often_they_were_there(make_run):
+    run = make_run(TEXT, vocabulary_size=262)
+    assert merge_sentence(run, 1) == "“a” and “t” stand side by side 240 times, so they become one token."
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        (b" ", "space"),
+        (b"\n", "line break"),
+        (b" th", "“·th”"),
+        (b"\xe2", "the byte E2"),
+        (b"\xe2\x80", "the bytes E2 80"),
+        ("日".encode(), "“日”"),
+    ],
+)
+def test_a_token_has_a_name_in_a_sentence(raw, name):
+    assert token_name(raw) == name
+
+
+def test_a_sentence_stays_until_it_can_be_read(qtbot, session):
+    session.corpus.add_text(TEXT)
+    training, captions = session.training, MergeCaptions()
+
+    def step(made):
+        training.step()
+        qtbot.waitUntil(lambda: training.state == "paused" and len(session.runs.active) == made, timeout=PATIENCE)
+        return session.runs.active
+
+    assert captions.follow(step(1), 10.0) == merge_sentence(session.runs.active, 1)
+    assert captions.follow(step(2), 11.0) == merge_sentence(session.runs.active, 1)
+    assert captions.follow(step(3), 12.0) == merge_sentence(session.runs.active, 3)
+    training.stop()
+    qtbot.waitUntil(lambda: training.current is None, timeout=PATIENCE)

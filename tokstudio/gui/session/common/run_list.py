@@ -1,0 +1,339 @@
+"""The runs of the session, and which is active. `training.control` makes new ones."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.session.common.corpus import CorpusState
+from tokstudio.gui.session.common.jobs import Job, Jobs
+from tokstudio.gui.session.common.view_state import ViewState
+from tokstudio.gui.state.run import RunOrigin, StudioRun
+from tokstudio.gui.state.run_counts import CountedUses
+
+LIVE = "live"  # behind the name of the live run
+
+
+class RunList(QObject):
+    """The runs. Call every method from the GUI thread."""
+
+    changed = Signal()  # the list of runs, the name or the data of a run, or which is active
+
+    def __init__(self, jobs: Jobs, corpus: CorpusState, view: ViewState, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self._corpus = corpus
+        self._view = view
+        self.all: list[StudioRun] = []
+        self.live: StudioRun | None = None  # follows the weights of the corpus while they change; not in `all`
+        self._followed: StudioRun | None = None  # the last run of `all` that was live
+        self._in_training: StudioRun | None = None  # stays active and cannot be deleted
+        self._made = 0
+        self._trained = 0
+        self._counting_uses: tuple[Job, StudioRun, int] | None = None
+        corpus.source_found.connect(self._give_back)
+        corpus.sources_changed.connect(self._forget_uses)
+
+    @property
+    def active(self) -> StudioRun | None:
+        """The run that all panes show."""
+        return self._view.run
+
+    @property
+    def shown(self) -> list[StudioRun]:
+        """The runs that panes show: all, and the live one in the place of the one that it will replace."""
+        if self.live is None:
+            return self.all
+        return [*(run for run in self.all if run is not self.following), self.live]
+
+    def activate(self, run: StudioRun | None) -> None:
+        """Makes a run active, with the playhead where it was left, or at its end; a run in training stays active."""
+        if run is self.active:
+            return
+        held = self._in_training
+        if held is not None and run is not held:
+            self._jobs.refuse(f"{held.name} stays active until its training ends. Use Stop to end it.")
+            return
+        self._view.start(run)
+        self.changed.emit()
+        self._view.tell_start()
+
+    def activate_beside(self, step: int) -> None:
+        """Shows the next run (1) or the one before (-1); after the last comes the first."""
+        if self.active is not None:
+            runs = self.shown
+            self.activate(runs[(runs.index(self.active) + step) % len(runs)])
+
+    def tell(self) -> None:
+        """Emits `changed` for a run."""
+        self.changed.emit()
+
+    def rename(self, run: StudioRun, name: str) -> None:
+        """Renames a run; an empty name changes nothing."""
+        if name.strip():
+            run.note(name=name.strip())
+            self.changed.emit()
+
+    def show_curve(self, run: StudioRun, shown: bool) -> None:
+        """Shows or hides the curves of a run; those of the active run are always shown."""
+        self.show_curves({run: shown})
+
+    def show_curves(self, shown: Mapping[StudioRun, bool]) -> None:
+        """Shows or hides the curves of several runs."""
+        changed = [run for run in shown if run.curve_hidden == shown[run]]
+        for run in changed:
+            run.note(curve_hidden=not shown[run])
+        if changed:
+            self.changed.emit()
+
+    def mark_exported(self, run: StudioRun) -> None:
+        """Notes that a run was exported, so that closing need not ask about it."""
+        run.note(exported=True)
+        self.changed.emit()
+
+    def delete(self, run: StudioRun) -> None:
+        """Deletes a run that is not in training."""
+        if run is self._in_training or run is self.live:
+            return
+        at = self.all.index(run)
+        self.all.remove(run)
+        if run is self._followed:
+            self._followed = None
+        if run is self.active:
+            self.activate(self.all[min(at, len(self.all) - 1)] if self.all else None)
+        else:
+            self.changed.emit()
+
+    def bring_back(self, run: StudioRun, at: int) -> None:
+        """Lists a run that was deleted at its place again."""
+        if run.uses.counted is not None and run.uses.counted.text.sources != self._corpus.sources:
+            run.uses.take_counted(None)
+        self.all.insert(min(at, len(self.all)), run)
+        self.changed.emit()
+
+    # ---- new runs
+
+    def new(
+        self,
+        config: TrainingConfig,
+        corpus: Corpus,
+        remark: str = "",
+        start: Tokenizer | None = None,
+        title: str = "",
+    ) -> StudioRun:
+        """Makes a run to be trained, perhaps from a tokenizer, and adds it; `begin` emits the signals.
+
+        It is named by its number, such as "Run 2", with the remark behind it; after a title, the number comes last.
+        """
+        self._made += 1
+        self._trained += 1
+        name = f"{title} (Run {self._trained})" if title else f"Run {self._trained}{remark}"
+        run = StudioRun(self._made, name, config, corpus, number=self._trained, start=start)
+        self.all.append(run)
+        return run
+
+    def begin(self, run: StudioRun) -> None:
+        """Makes a new run, whose training begins, active; it stays active until `release`."""
+        self._in_training = run
+        self.activate(run)
+
+    def release(self) -> None:
+        """Allows other runs to become active after a training."""
+        self._in_training = None
+
+    # ---- the live run
+
+    @property
+    def following(self) -> StudioRun | None:
+        """The run of the list that the next live one will replace."""
+        run = self._followed
+        if run is None or run not in self.all or run.exported or run.saved or run.name != _live_name(run):
+            return None
+        return run
+
+    def new_live(self, config: TrainingConfig, corpus: Corpus) -> StudioRun:
+        """Makes a run for `show_live`, with the number of the run that it will replace.
+
+        That is the last live one, if it is active still and has the same settings: other runs are never replaced.
+        """
+        self._made += 1
+        last = self._followed
+        if self.live is None and last is not None and (last is not self.active or last.config != config):
+            self._followed = None
+        before = self.following
+        number = before.number if before is not None else self._trained + 1
+        return StudioRun(self._made, f"Run {number}, {LIVE}", config, corpus, number=number)
+
+    def show_live(self, run: StudioRun, *, keep: bool) -> None:
+        """Makes a live run active, in place of an earlier one.
+
+        With `keep`, it enters the list at once.
+        """
+        self.live = run
+        if keep:
+            self._list_live()
+        self._start(run)
+
+    def return_to(self, run: StudioRun, origin: StudioRun | None) -> None:
+        """Makes a run active to whose weights the corpus returned from those of `origin`, and deletes the live run.
+
+        It also deletes `origin` if that is the run that the next live one would replace; its number is free again.
+        """
+        self.live = None
+        if origin is not None and origin is not run and origin is self.following:
+            self.all.remove(origin)
+            self._followed = None
+            if origin.number == self._trained:
+                self._trained -= 1
+        if run is self.active:
+            self.changed.emit()
+        else:
+            self._start(run)
+
+    def keep_live(self) -> None:
+        """Adds the live run to the list.
+
+        It replaces the run that was live before, as a slider is often moved several times, unless that was renamed,
+        exported or saved.
+        """
+        if self.live is not None:
+            self._list_live()
+            self.changed.emit()
+
+    def drop_live(self, before: StudioRun | None) -> None:
+        """Deletes the live run; if it was active, shows the run that was active before, or the last of the list."""
+        run, self.live = self.live, None
+        if run is not None and run is self.active:
+            self.activate(before if before in self.all else self.all[-1] if self.all else None)
+        elif run is not None:
+            self.changed.emit()
+
+    def _list_live(self) -> None:
+        run, before = self.live, self.following
+        assert run is not None
+        run.note(name=_live_name(run))
+        if before is not None:
+            self.all[self.all.index(before)] = run
+        else:
+            self._trained = max(self._trained, run.number)
+            self.all.append(run)
+        self.live, self._followed = None, run
+
+    def replace_all(self, runs: list[StudioRun]) -> None:
+        """Replaces all runs; none may be in training, and none is active afterwards."""
+        self.all = runs
+        self.live = self._followed = None
+        self._made = max((run.key for run in runs), default=0)
+        self._trained = 0
+        for run in runs:
+            self._number(run)
+        self.activate(None)
+        self.changed.emit()
+
+    def add_tokenizer(self, tokenizer: Tokenizer, name: str, origin: RunOrigin | None = None) -> None:
+        """Adds a tokenizer that was opened from a file."""
+        self.add(StudioRun.opened(0, name, tokenizer, origin))
+
+    def add(self, run: StudioRun) -> None:
+        """Adds a run from elsewhere, and activates it unless a training is in progress."""
+        self._made = max(self._made + 1, run.key)
+        run.note(key=self._made)
+        self._number(run)
+        self.all.append(run)
+        if self._in_training is None:
+            self.activate(run)
+        else:
+            self.changed.emit()
+
+    def replace_tokenizer(self, run: StudioRun, tokenizer: Tokenizer, origin: RunOrigin) -> None:
+        """Replaces `run` by a tokenizer that was read again; the playhead does not move."""
+        self._made += 1
+        made = StudioRun.opened(self._made, run.name, tokenizer, origin)
+        self.all[self.all.index(run)] = made
+        if run is self.active:
+            playhead, token = self._view.playhead, self._view.chosen
+            self.activate(made)
+            self._view.set_playhead(playhead)
+            self._view.look_at(token)
+        else:
+            self.changed.emit()
+
+    # ---- uses of opened tokenizers
+
+    @property
+    def counting_uses(self) -> bool:
+        """Whether the uses of an opened tokenizer are being counted."""
+        return self._counting_uses is not None
+
+    def count_uses(self) -> None:
+        """Counts how often each token of the opened tokenizer at the playhead stands in the corpus."""
+        run, tokenizer, corpus = self.active, self._view.tokenizer, self._corpus.current
+        if run is None or tokenizer is None or run.has_counts or self._counting_uses is not None:
+            return
+
+        def work() -> Work[NDArray[np.int64]]:
+            return (yield from count_uses_work(tokenizer, corpus))
+
+        job = self._jobs.start(work, self._take_uses)
+        self._counting_uses = job, run, self._view.playhead
+        job.ended.connect(self._uses_counted)
+        self.changed.emit()
+
+    def _take_uses(self, uses: NDArray[np.int64]) -> None:
+        if self._counting_uses is not None and self.sender() is self._counting_uses[0]:
+            _, run, merges = self._counting_uses
+            names = [source.name for source in self._corpus.sources]
+            more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+            name = f"{names[0]}{more}" if names else ""
+            run.uses.take_counted(CountedUses(merges, uses, self._corpus.current, name))
+
+    def _uses_counted(self) -> None:
+        if self._counting_uses is not None and self.sender() is self._counting_uses[0]:
+            self._counting_uses = None
+            self.changed.emit()
+
+    def _forget_uses(self) -> None:
+        """Counts of another corpus are not valid for this one."""
+        if self._counting_uses is not None:
+            job, self._counting_uses = self._counting_uses[0], None
+            job.cancel()
+        known = [run for run in self.all if run.uses.counted is not None]
+        for run in known:
+            run.uses.take_counted(None)
+        if known:
+            self.changed.emit()
+
+    # ---- private
+
+    def _start(self, run: StudioRun) -> None:
+        """Makes a run active in the place of the last."""
+        self._view.start_in_place(run)
+        self.changed.emit()
+        self._view.tell_start()
+
+    def _number(self, run: StudioRun) -> None:
+        """Numbers a run that was trained here; a run with a unique number keeps it."""
+        if run.has_counts:
+            taken = {other.number for other in self.all if other is not run}
+            if not run.number or run.number in taken:
+                run.note(number=self._trained + 1)
+            self._trained = max(self._trained, run.number)
+
+    def _give_back(self, missing: Source, found: Source) -> None:
+        for run in self.all:
+            run.use_sources({missing: found})
+        self.changed.emit()
+
+
+def _live_name(run: StudioRun) -> str:
+    return f"Run {run.number}"

@@ -1,0 +1,220 @@
+"""What is compared: sets of texts, and the tokenizers of the table, each with the work of reading and measuring it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from tokstudio.core.analysis.baselines import WORDS, WordTokenizer
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, counts_work, words_work
+from tokstudio.core.comparison.figures import Cell, Compared
+from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work, story_work
+from tokstudio.core.comparison.texts import NO_WORDS, ComparedText
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.project.schema import Json
+from tokstudio.core.text.languages import language_name
+from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge, counts_by_merge_work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+# --- Sets of texts to compare tokenizers on ---------------------------------------------------------------------------
+
+_MOST_SETS, _MOST_PATHS = 1_000, 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTexts:
+    """The texts of a set."""
+
+    named: Sequence[tuple[str, Source]]
+    notes: tuple[str, ...] = ()  # what the user should know of how they were read, a sentence each
+    # Of held-out text: the hash of the whole of each, and what the training held out; see `text_work`.
+    wholes: Sequence[str] = ()
+    held_out: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class TextSet:
+    """Texts that are compared in one table."""
+
+    key: str  # never shown
+    title: str
+    meaning: str  # one sentence
+    read: Callable[[], Work[ReadTexts]]
+    is_parallel: bool = False  # whether all have the same lines, in different languages
+    paths: tuple[Path, ...] = ()  # the files and folders that were opened for it; none for other sets
+
+    @property
+    def as_plain(self) -> dict[str, Json]:
+        """What a project keeps of it: where its texts are."""
+        paths: list[Json] = [str(path.absolute()) for path in self.paths]
+        return {"parallel": self.is_parallel, "paths": paths}
+
+    @property
+    def missing(self) -> tuple[Path, ...]:
+        """The files and folders that are not there any more."""
+        return tuple(path for path in self.paths if not os.path.lexists(path))
+
+
+def story_set() -> TextSet:
+    """Our own story, in many languages."""
+    meaning = "Twenty sentences of our own, the same in each language."
+    return TextSet("story", "Our story in 31 languages", meaning, partial(_parallel_work, story_work), is_parallel=True)
+
+
+def parallel_set(path: Path) -> TextSet:
+    """A folder or a table with the same lines in several languages."""
+    read = partial(_parallel_work, partial(open_parallel_work, path))
+    key, meaning = f"parallel {path}", "The same lines in several languages."
+    return TextSet(key, file_name(path), meaning, read, is_parallel=True, paths=(path,))
+
+
+def file_set(paths: Sequence[Path]) -> TextSet:
+    """Files and folders that are opened for measuring only."""
+    title = file_name(paths[0]) + (f" and {len(paths) - 1:,} more" if len(paths) > 1 else "")
+    key, meaning = " ".join(["files", *map(str, paths)]), "Opened for measuring only: nothing is trained on it."
+    return TextSet(key, title, meaning, partial(_files_work, paths), paths=tuple(paths))
+
+
+def text_sets_of(kept: object) -> tuple[TextSet, ...]:
+    """The sets of `TextSet.as_plain`, which a project of a stranger may have; what is not one is left out."""
+    made: list[TextSet] = []
+    for each in kept[:_MOST_SETS] if isinstance(kept, list) else ():
+        given = each if isinstance(each, dict) else {}
+        listed = given.get("paths")
+        texts = (path for path in (listed if isinstance(listed, list) else ()) if isinstance(path, str))
+        paths = [path for path in texts if path and "\0" not in path]
+        if given.get("parallel") is True and len(paths) == 1:
+            made.append(parallel_set(Path(paths[0])))
+        elif given.get("parallel") is False and paths:
+            made.append(file_set([Path(path) for path in paths[:_MOST_PATHS]]))
+    return tuple({each.key: each for each in made}.values())
+
+
+def _files_work(paths: Sequence[Path]) -> Work[ReadTexts]:
+    """Reads files; of several, an empty one is an empty text."""
+    sources = (yield from Corpus.from_files_work(paths, keep_empty=True)).sources
+    notes = [f"{source.name}: {said}." for source in sources if (said := _said(source))]
+    return ReadTexts([(source.name, source) for source in sources], tuple(notes))
+
+
+def _said(source: Source) -> str:
+    """How a text was read, where that is not as it stands."""
+    encoding = "" if source.encoding == "utf-8" else f"read as {source.encoding}"
+    return ", ".join(filter(None, (encoding, source.note)))
+
+
+def _parallel_work(read: Callable[[], Work[ParallelSet]]) -> Work[ReadTexts]:
+    texts = yield from read()
+    named = zip(texts.languages, texts.lines, strict=True)
+    return ReadTexts([(_language(code), Source.from_texts(lines, code)) for code, lines in named], texts.notes)
+
+
+def _language(code: str) -> str:
+    """The name of a language with its code: "German deu_Latn"."""
+    name = language_name(code)
+    return code if name == code else f"{name} {code}"
+
+
+# --- The work of comparing: what is measured of each text by each tokenizer, and what is known already ----------------
+
+#: What is measured of a text by a tokenizer.
+Found = Cell | CountsByMerge | TokStudioError
+Key = tuple[str, tuple[object, object]]  # the hash of a text, and the key of a column
+
+
+@dataclass(frozen=True)
+class ComparedColumn:
+    """A tokenizer of the table."""
+
+    name: str
+    # The identity of a run, with its merges; or a name of `SIMPLE`, for "Words and marks" with the texts.
+    key: tuple[object, object]
+    tokenizer: AnyTokenizer | None  # None for the words of the texts
+    whole: Tokenizer | None = None  # of the active run with all merges, where the playhead is before its end
+    trained_on: tuple[str, ...] = ()  # as `Compared.also_trained_on`
+
+    @property
+    def by_merge(self) -> tuple[object, object]:
+        """The key of its counts after any number of merges."""
+        return self.key[0], "by merge"
+
+
+def missing_works(
+    known: dict[Key, Found], rows: Sequence[ComparedText], columns: Sequence[ComparedColumn], needs_words: bool
+) -> dict[Key, Callable[[], Work[Cell] | Work[CountsByMerge]]]:
+    """What is to be measured."""
+    works: dict[Key, Callable[[], Work[Cell] | Work[CountsByMerge]]] = {}
+    for row in rows:
+        for column in columns:
+            key, by_merge = (row.sha256, column.key), (row.sha256, column.by_merge)
+            found, counts = known.get(key), known.get(by_merge)
+            if column.whole is not None and counts is None:
+                all_merges = known.get((row.sha256, (column.key[0], len(column.whole.merges))))
+                works[by_merge] = partial(_by_merge_work, row, column.whole, all_merges)
+            elif column.whole is not None and isinstance(counts, CountsByMerge) and not needs_words:
+                continue
+            elif found is None or (needs_words and isinstance(found, Cell) and found.words is None):
+                works[key] = partial(_cell_work, row, column, found, needs_words)
+    return works
+
+
+def _by_merge_work(row: ComparedText, tokenizer: Tokenizer, known: Found | None) -> Work[CountsByMerge]:
+    """Encodes a text once for all positions of the playhead, unless the counts after all merges are known."""
+    counts = known.counts if isinstance(known, Cell) else (yield from counts_work(tokenizer, row))
+    by_id = np.zeros(len(tokenizer.tokens), np.int64)
+    by_id[counts.ids] = counts.counts
+    return (yield from counts_by_merge_work(tokenizer, by_id))
+
+
+def cell_at(row: ComparedText, column: ComparedColumn, counts: CountsByMerge) -> Cell:
+    """What the tokenizer at the playhead makes of a text."""
+    assert column.tokenizer is not None
+    by_id = counts.at(int(str(column.key[1])))
+    used = np.flatnonzero(by_id)
+    return Cell(Compared(column.name, column.tokenizer), row, TokenCounts(used, by_id[used]))
+
+
+def with_words_work(columns: Sequence[ComparedColumn], rows: Sequence[ComparedText]) -> Work[list[ComparedColumn]]:
+    """Makes the tokenizer of the words of all texts."""
+    made: list[ComparedColumn] = []
+    for column in columns:
+        if column.tokenizer is None:
+            text = b"\n".join(np.asarray(row.source.data).tobytes() for row in rows)
+            words = yield from WordTokenizer.from_text_work(text, WORDS)
+            column = ComparedColumn(column.name, (column.name, tuple(row.sha256 for row in rows)), words)
+        made.append(column)
+    return made
+
+
+def _cell_work(row: ComparedText, column: ComparedColumn, known: Found | None, needs_words: bool) -> Work[Cell]:
+    """Measures a text by a tokenizer; what takes long to derive is derived here."""
+    assert column.tokenizer is not None
+    cell = known if isinstance(known, Cell) else None
+    if cell is None:
+        # What is kept does not keep the text.
+        text = replace(row, source=Source.from_texts([]), word_types=NO_WORDS)
+        cell = Cell(Compared(column.name, column.tokenizer), text, (yield from counts_work(column.tokenizer, row)))
+    if needs_words and cell.words is None:
+        cell = replace(cell, words=(yield from words_work(column.tokenizer, row)))
+    _ = cell.cuts, cell.shares
+    return cell
+
+
+def base_of(rows: Sequence[ComparedText], chosen: str | None, *, is_parallel: bool) -> int | None:
+    """The text that premiums relate to: the chosen one, English, or the first; None where lines differ in number."""
+    names = [row.name for row in rows]
+    if not names or (not is_parallel and len({row.lines for row in rows}) > 1):
+        return None
+    if chosen in names:
+        return names.index(chosen)
+    return next((at for at, name in enumerate(names) if name.startswith("English")), 0)

@@ -1,0 +1,498 @@
+"""Compares the tokenizers that are shown, on a set of texts: measures what is missing in the background.
+
+What was measured once is kept by the text and the tokenizer, so that a new column or row leaves the others known.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.machine import in_threads
+from tokstudio.core.base.progress import Work
+from tokstudio.core.comparison.comparison import Comparison
+from tokstudio.core.comparison.counts import AnyTokenizer
+from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
+from tokstudio.core.comparison.identity import held_out_marks
+from tokstudio.core.comparison.texts import ComparedText, text_work
+from tokstudio.core.corpus.sampling import hold_out_work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.project.schema import Json
+from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge
+from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.session.common.corpus import CorpusState
+from tokstudio.gui.session.common.jobs import Job, Jobs
+from tokstudio.gui.session.common.run_list import RunList
+from tokstudio.gui.session.common.view_state import ViewState
+from tokstudio.gui.session.measuring.compared import (
+    ComparedColumn,
+    Found,
+    Key,
+    ReadTexts,
+    TextSet,
+    base_of,
+    cell_at,
+    missing_works,
+    story_set,
+    text_sets_of,
+    with_words_work,
+)
+from tokstudio.gui.state.run import StudioRun
+
+SIMPLE = ("Characters", "Bytes", "Words and marks")
+
+_RunState: TypeAlias = tuple[object, str, int, int]  # identity and name of a run, its merges in the table, and all
+
+_LATER = 150  # milliseconds after the last change
+_TOGETHER = 60  # milliseconds in which results are shown together
+
+
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """What a job measures."""
+
+    texts: TextSet
+    changes: int  # how often the texts had changed when it began
+    columns: tuple[ComparedColumn, ...]
+    needs_words: bool
+    known_texts: tuple[ComparedText, ...] | None
+    known: dict[Key, Found]
+
+
+class ComparisonState(QObject):
+    """The comparison. Call every method from the GUI thread.
+
+    Attributes:
+        texts: The chosen set of texts.
+        figure: The name of the chosen figure.
+        base: The name of the text that premiums relate to; None for English, or the first.
+        against: The name of the tokenizer that normalised lengths relate to; None for the first.
+        simple: The simple tokenizers that are compared, names of `SIMPLE`.
+        own_words: Words to compare, as the user wrote them.
+        problem: Why the texts could not be read; "" if they could.
+        notes: What the user should know of how the texts were read, a sentence each.
+    """
+
+    changed = Signal()  # rows, columns, figures, or what is chosen
+    words_changed = Signal()
+    opened_changed = Signal()  # the sets that were opened
+    stack_asked = Signal()  # to show the texts in each tokenizer, one below another
+    words_asked = Signal()  # to show the words
+    _texts_read = Signal(object, object, object)
+    _cell_found = Signal(object, object)
+
+    def __init__(
+        self, jobs: Jobs, corpus: CorpusState, runs: RunList, view: ViewState, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._jobs, self._corpus, self._runs, self._view = jobs, corpus, runs, view
+        self._opened = [story_set()]
+        self._corpus_set = TextSet("corpus", "Corpus", "Each source of the corpus is a row.", self._read_corpus)
+        self._text_set = TextSet("text", "Text", "The text of the Text pane.", self._read_text)
+        meaning = "The text that the active run kept out of its training."
+        self._held_out_set = TextSet("held out", "Held-out text", meaning, self._read_held_out)
+        self._held_out_of: object = None  # the run whose held-out text was read
+        self.texts = self._corpus_set
+        self.figure = "bytes_per_token"
+        self.base: str | None = None
+        self.against: str | None = None
+        self.simple: frozenset[str] = frozenset()
+        self.own_words = ""
+        self.problem = ""
+        self.notes: tuple[str, ...] = ()
+        self._rows: tuple[ComparedText, ...] | None = None  # of the chosen set; None until they are read
+        self._changes = 0  # how often the texts were chosen or changed
+        self._known: dict[Key, Found] = {}
+        self._news = 0  # how often something became known, or was released
+        self._made: tuple[object, Comparison] | None = None  # the last comparison, and what it is of
+        # Kept, as a tokenizer at the playhead is made anew each time.
+        self._run_columns: dict[_RunState, ComparedColumn] = {}
+        self._texts: dict[tuple[str, int], ComparedText] = {}
+        self._job: Job | None = None
+        self._asked: tuple[object, ...] = ()  # what the job measures
+        self._seen = False
+        self._closed = False
+        self._cancelled = False
+        self._later = QTimer(self, singleShot=True, interval=_LATER)
+        self._later.timeout.connect(self._look)
+        self._tell = QTimer(self, singleShot=True, interval=_TOGETHER)
+        self._tell.timeout.connect(self.changed)
+        self._texts_read.connect(self._take_texts)
+        self._cell_found.connect(self._take_cell)
+        runs.changed.connect(self._runs_changed)
+        view.playhead_changed.connect(self._again)
+        view.text_changed.connect(self._text_changed)
+        corpus.sources_changed.connect(self._sources_changed)
+
+    # ---- what is compared
+
+    @property
+    def sets(self) -> list[TextSet]:
+        """The sets of texts to choose from."""
+        return [self._corpus_set, self._held_out_set, self._text_set, *self._opened]
+
+    @property
+    def columns(self) -> tuple[ComparedColumn, ...]:
+        """The tokenizers of the table: the runs that are shown, then simple ones."""
+        of_runs: dict[_RunState, ComparedColumn] = {}
+        for run in self._runs.shown:
+            is_active = run is self._runs.active
+            if run.ended is None or not run.ready or (run.curve_hidden and not is_active):
+                continue
+            merges = min(self._view.playhead, len(run)) if is_active else len(run)
+            state = run.identity, run.name, merges, len(run)
+            of_runs[state] = self._run_columns.get(state) or _column_of(run, merges)
+        self._run_columns = of_runs
+        made = list(of_runs.values())
+        simple: dict[str, AnyTokenizer | None] = {
+            "Characters": CharacterTokenizer(), "Bytes": ByteTokenizer(), "Words and marks": None
+        }  # fmt: skip
+        words = tuple(row.sha256 for row in self._rows or ())
+        made += [
+            ComparedColumn(name, (name, words if tokenizer is None else ()), tokenizer)
+            for name, tokenizer in simple.items()
+            if name in self.simple
+        ]
+        return tuple(made)
+
+    @property
+    def others(self) -> tuple[ComparedColumn, ...]:
+        """The tokenizers beside the active run; the words of the text are always among them."""
+        active = self._runs.active
+        columns = tuple(each for each in self.columns if active is None or each.name != active.name)
+        has_words = any(each.tokenizer is None for each in columns)
+        return columns if has_words else (*columns, ComparedColumn("Words and marks", ("Words and marks", ()), None))
+
+    @property
+    def compared(self) -> tuple[Compared, ...]:
+        """The tokenizers of the table that can encode any text, each with its name."""
+        return tuple(
+            Compared(each.name, each.tokenizer, each.trained_on) for each in self.columns if each.tokenizer is not None
+        )
+
+    @property
+    def rows(self) -> tuple[ComparedText, ...] | None:
+        """The texts of the chosen set; None until they are read."""
+        return self._rows
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being measured."""
+        return self._job is not None or self._later.isActive()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the user has cancelled the measuring."""
+        return self._cancelled
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether each text was measured by each tokenizer; some may have failed."""
+        made = self.comparison
+        if made is None:
+            return False
+        cells = ((row, column) for row in range(len(made.measured)) for column in range(len(made.compared)))
+        return all(made.result(row, column) is not None for row, column in cells)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """What is known so far; None until the texts are read."""
+        if (rows := self._rows) is None:
+            return None
+        columns = self.columns
+        asked = rows, tuple((column.name, column.key) for column in columns), self.base, self.against, self._news
+        if self._made is None or self._made[0] != asked:
+            self._made = asked, self._comparison_of(rows, columns)
+        return self._made[1]
+
+    def _comparison_of(self, rows: tuple[ComparedText, ...], columns: tuple[ComparedColumn, ...]) -> Comparison:
+        results: dict[tuple[int, int], Cell | TokStudioError] = {}
+        for at, row in enumerate(rows):
+            for number, column in enumerate(columns):
+                found = self._known.get((row.sha256, column.key))
+                counts = self._known.get((row.sha256, column.by_merge))
+                if found is None and column.whole is not None and isinstance(counts, CountsByMerge):
+                    found = cell_at(row, column, counts)
+                if found is not None and not isinstance(found, CountsByMerge):
+                    results[at, number] = found
+        tokenizers = [column.name for column in columns]
+        return Comparison(
+            [Compared(each.name, each.tokenizer or ByteTokenizer(), each.trained_on) for each in columns],
+            rows,
+            results,
+            base_of(rows, self.base, is_parallel=self.texts.is_parallel),
+            tokenizers.index(self.against) if self.against in tokenizers else 0,
+        )
+
+    def uses(self, column: ComparedColumn) -> NDArray[np.int64] | None:
+        """int64, the uses of a tokenizer's tokens in all texts, by id; None until they are known."""
+        made, keys = self.comparison, [each.key for each in self.columns]
+        if made is None or column.key not in keys:
+            return None
+        cells = [made.result(row, keys.index(column.key)) for row in range(len(made.texts))]
+        known = [cell.counts for cell in cells if isinstance(cell, Cell)]
+        if not known or len(known) < len(cells):
+            return None
+        uses = np.zeros(max(int(counts.ids.max(initial=-1)) for counts in known) + 1, np.int64)
+        for counts in known:
+            uses[counts.ids] += counts.counts
+        return uses
+
+    # ---- choices
+
+    def choose_texts(self, texts: TextSet) -> None:
+        """Compares on another set of texts."""
+        if texts is not self.texts:
+            self.texts = texts
+            self._forget_rows()
+
+    def stack_text(self) -> None:
+        """Shows the text of the Text pane in each tokenizer, one below another."""
+        self.choose_texts(self._text_set)
+        self.stack_asked.emit()
+
+    def add_texts(self, texts: TextSet) -> None:
+        """Adds a set that was opened for measuring only, and chooses it."""
+        self._opened = [each for each in self._opened if each.key != texts.key] + [texts]
+        self.choose_texts(texts)
+        self.opened_changed.emit()
+
+    @property
+    def kept(self) -> tuple[object, ...]:
+        """What a project keeps and a user would miss: the sets that were opened, and own words."""
+        return *(each.key for each in self._opened), self.own_words
+
+    def to_plain(self) -> dict[str, Json]:
+        """What a project keeps of it: the texts and what is shown of them."""
+        sets: list[Json] = [each.as_plain for each in self._opened if each.paths]
+        simple: list[Json] = [name for name in SIMPLE if name in self.simple]
+        return {
+            "sets": sets,
+            "texts": self.texts.key,
+            "figure": self.figure,
+            "base": self.base,
+            "against": self.against,
+            "simple": simple,
+            "words": self.own_words,
+        }
+
+    def restore(self, kept: object) -> None:
+        """Brings back `to_plain`; what is missing or wrong in it is as at the start."""
+        given: dict[str, object] = kept if isinstance(kept, dict) else {}
+        self._opened = [story_set(), *text_sets_of(given.get("sets"))]
+        texts, figure, words, simple = (given.get(name) for name in ("texts", "figure", "words", "simple"))
+        self.texts = next((each for each in self.sets if each.key == texts), self._corpus_set)
+        self.figure = figure if isinstance(figure, str) and figure in FIGURES else "bytes_per_token"
+        base, against = (given.get(name) for name in ("base", "against"))
+        self.base, self.against = (name if isinstance(name, str) else None for name in (base, against))
+        self.simple = frozenset(name for name in SIMPLE if isinstance(simple, list) and name in simple)
+        self.set_own_words(words if isinstance(words, str) else "")
+        self._forget_rows()
+        self.opened_changed.emit()
+
+    def choose_figure(self, name: str) -> None:
+        """Shows another figure."""
+        self.figure = name
+        self.changed.emit()
+        self._again()
+
+    def choose_base(self, name: str) -> None:
+        """Relates premiums to another text."""
+        self.base = name
+        self.changed.emit()
+
+    def choose_against(self, name: str) -> None:
+        """Relates normalised lengths to another tokenizer."""
+        self.against = name
+        self.changed.emit()
+
+    def show_words(self, words: str) -> None:
+        """Compares other words, and shows them."""
+        self.set_own_words(words)
+        self.words_asked.emit()
+
+    def set_own_words(self, words: str) -> None:
+        """Compares other words, separated by white space or commas."""
+        if words != self.own_words:
+            self.own_words = words
+            self.words_changed.emit()
+
+    def show_simple(self, name: str, shown: bool) -> None:
+        """Adds or removes a simple tokenizer."""
+        self.set_simple(self.simple | {name} if shown else self.simple - {name})
+
+    def set_simple(self, names: Set[str]) -> None:
+        """Compares these simple tokenizers and no others."""
+        if names != self.simple:
+            self.simple = frozenset(names)
+            self._again()
+
+    def set_seen(self, seen: bool) -> None:
+        """Measures only while somebody looks."""
+        if seen != self._seen:
+            self._seen = seen
+            self._again()
+
+    def measure(self) -> None:
+        """Measures what is missing after the user has cancelled it, and tries again what failed."""
+        self._known = {key: found for key, found in self._known.items() if not isinstance(found, TokStudioError)}
+        self._news += 1
+        self._cancelled, self.problem = False, ""
+        self._again()
+        self.changed.emit()
+
+    def close(self) -> None:
+        """Starts no more measurements, at the end of the session."""
+        self._closed = True
+
+    # ---- measuring
+
+    def _again(self) -> None:
+        if self._seen and not self._closed:
+            self._later.start()
+        if not self._tell.isActive():
+            self._tell.start()
+
+    def _runs_changed(self) -> None:
+        """Releases what belongs to deleted runs."""
+        kept = {run.identity for run in self._runs.shown} | set(SIMPLE)
+        self._known = {key: found for key, found in self._known.items() if key[1][0] in kept}
+        self._run_columns = {state: column for state, column in self._run_columns.items() if state[0] in kept}
+        self._news, self._made = self._news + 1, None
+        if self.texts is self._held_out_set and self._held_out_of is not self._runs.active:
+            self._forget_rows()
+        self.changed.emit()
+        self._again()
+
+    def _text_changed(self) -> None:
+        if self.texts is self._text_set:
+            self._forget_rows()
+
+    def _sources_changed(self) -> None:
+        known = {id(source.data) for source in self._corpus.sources}
+        self._texts = {key: text for key, text in self._texts.items() if key[1] in known}
+        if self.texts is self._corpus_set:
+            self._forget_rows()
+
+    def _forget_rows(self) -> None:
+        self._rows, self.problem, self.notes, self._cancelled, self._asked = None, "", (), False, ()
+        self._changes += 1
+        self.changed.emit()
+        self._again()
+
+    def _look(self) -> None:
+        """Measures what is missing; what was under way for something else is cancelled."""
+        if not self._seen or self._closed or self._cancelled:
+            return
+        columns, needs_words = self.columns, FIGURES[self.figure].needs_words
+        asked = self.texts, self._rows, tuple(column.key for column in columns), needs_words
+        if self._job is not None and asked == self._asked:
+            return
+        if self._job is not None:
+            job, self._job = self._job, None
+            job.cancel()
+        self._asked = asked
+        if self._rows is not None and not missing_works(self._known, self._rows, columns, needs_words):
+            self._tell.start()
+            return
+        wanted = _Wanted(self.texts, self._changes, columns, needs_words, self._rows, dict(self._known))
+        self._job = self._jobs.start(partial(self._work, wanted), None, self._failed, asked=False)
+        self._job.ended.connect(self._ended)
+        self._job.cancelled.connect(self._stopped)
+
+    def _work(self, wanted: _Wanted) -> Work[None]:
+        """Runs in the thread of a job."""
+        yield from prepare_work()
+        rows = wanted.known_texts
+        if rows is None:
+            rows, notes = yield from self._rows_work(wanted.texts)
+            self._texts_read.emit(wanted, rows, notes)
+        columns = yield from with_words_work(wanted.columns, rows)
+        works = missing_works(wanted.known, rows, columns, wanted.needs_words)
+        keys = list(works)
+
+        def tell(number: int, found: Found) -> None:
+            self._cell_found.emit(keys[number], found)
+
+        yield from in_threads("comparing", list(works.values()), tell)
+
+    def _rows_work(self, texts: TextSet) -> Work[tuple[tuple[ComparedText, ...], tuple[str, ...]]]:
+        rows: list[ComparedText] = []
+        read = yield from texts.read()
+        wholes = read.wholes or [""] * len(read.named)
+        for (name, source), whole in zip(read.named, wholes, strict=True):
+            if source.counts is not None:
+                continue
+            known = self._texts.get((name, id(source.data)))
+            if known is None or known.source.data is not source.data or known.source.ends is not source.ends:
+                known = yield from text_work(name, source, texts.is_parallel, whole, read.held_out)
+            rows.append(known)
+        return tuple(rows), read.notes
+
+    def _take_texts(self, wanted: _Wanted, rows: tuple[ComparedText, ...], notes: tuple[str, ...]) -> None:
+        if wanted.changes == self._changes:
+            self._rows, self.notes, self.problem = rows, notes, ""
+            if notes:
+                self._jobs.tell(" ".join(notes))
+            self._asked = self.texts, rows, *self._asked[2:]
+            self._texts |= {(row.name, id(row.source.data)): row for row in rows}
+            self._tell.start()
+
+    def _take_cell(self, key: Key, found: Found) -> None:
+        self._known[key] = found
+        self._news += 1
+        if not self._tell.isActive():
+            self._tell.start()
+
+    def _failed(self, error: Exception) -> None:
+        if self.sender() is not self._job:
+            return
+        if self._asked:  # else the texts have changed since the job began
+            self.problem = str(error)
+        if not isinstance(error, TokStudioError):
+            self._jobs.report(error)
+
+    def _stopped(self) -> None:
+        if self.sender() is self._job:
+            self._cancelled = True
+
+    def _ended(self) -> None:
+        if self.sender() is self._job:
+            self._job = None
+            self.changed.emit()
+
+    # ---- sets of texts
+
+    def _read_corpus(self) -> Work[ReadTexts]:
+        yield from ()
+        return ReadTexts([(source.name, source) for source in self._corpus.sources])
+
+    def _read_held_out(self) -> Work[ReadTexts]:
+        run = self._held_out_of = self._runs.active
+        if run is None or run.config is None or not run.config.held_out or run.corpus is None or run.corpus_problem:
+            return ReadTexts([])
+        _, held_out = yield from hold_out_work(run.corpus.sources, run.config.held_out, run.corpus.weights)
+        yield from run.corpus.sha256_work()
+        marks = held_out_marks(run.corpus.sha256, run.corpus.weights, run.config.held_out)
+        named = [(source.name, source) for source in held_out]
+        return ReadTexts(named, wholes=run.corpus.text_hashes, held_out=marks)
+
+    def _read_text(self) -> Work[ReadTexts]:
+        yield from ()
+        return ReadTexts([("Text", Source.from_texts([self._view.text]))] if self._view.text else [])
+
+
+def _column_of(run: StudioRun, merges: int) -> ComparedColumn:
+    whole = run.tokenizer
+    further = whole if merges < len(run) else None
+    trained_on = run.origin.trained_on if run.origin is not None else ()
+    return ComparedColumn(run.name, (run.identity, merges), whole.at(merges), further, trained_on)

@@ -1,0 +1,401 @@
+"""Measures how well runs compress text, in the background: held-out text after each run, and at request their sources.
+
+Any tokenizer is measured on one text that is chosen for all of them.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.comparison.alignment import TextTokens, text_tokens_work
+from tokstudio.core.comparison.counts import TokenCounts
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import hold_out_work
+from tokstudio.core.corpus.source import Source, entries
+from tokstudio.core.model.run import Run
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.curves import HeldOut, SourceCurves, held_out_work, source_curves_work
+from tokstudio.core.training.prepare_corpus import CountedText
+from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.session.common.corpus import CorpusState
+from tokstudio.gui.session.common.jobs import Cancelled, Jobs, LatestJob
+from tokstudio.gui.session.common.run_list import RunList
+from tokstudio.gui.state.problems import Problem, is_missing
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_plans import KeptCounts
+
+# --- The texts that compression is measured on: one for all rows of Runs, and one for the sizes of a run --------------
+
+_LONGEST_COMPARED = 1 << 20  # bytes of a text
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenText:
+    """A named text of parts, each with how often it counts in units of 1 / the weight scale of `corpus`."""
+
+    name: str
+    corpus: Corpus
+    parts: tuple[tuple[Corpus, int], ...]
+
+    @classmethod
+    def of_corpus(cls, corpus: Corpus, before: ChosenText | None = None) -> ChosenText:
+        """The corpus of the window, each entry a part; what was computed of the parts of `before` is not lost."""
+        known = {} if before is None else {part.sources: part for part, _ in before.parts}
+        of_entry: dict[int, list[Source]] = {}
+        found = entries(corpus.sources)
+        for source, (_, number) in zip(corpus.sources, found, strict=True):
+            of_entry.setdefault(number, []).append(source)
+        groups = map(tuple, of_entry.values())
+        parts = [known.get(sources) or Corpus(sources) for sources in groups]
+        names = list(dict(zip((number for _, number in found), (name for name, _ in found), strict=True)).values())
+        name = f"{names[0]} and {len(names) - 1:,} more" if len(names) > 1 else names[0]
+        return cls(name, corpus, tuple(zip(parts, corpus.multipliers, strict=True)))
+
+    @classmethod
+    def of_sources(cls, name: str, sources: tuple[Source, ...]) -> ChosenText:
+        """Some sources as one part that counts once."""
+        corpus = Corpus(sources)
+        return cls(name, corpus, ((corpus, 1),))
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the text, in units of 1 / the weight scale of `corpus`."""
+        return sum(times * part.bytes for part, times in self.parts)
+
+    @property
+    def problem(self) -> str:
+        """Why nothing can be measured on it, as a sentence; "" if it can."""
+        missing = next((source.name for source in self.corpus.sources if is_missing(source)), None)
+        if missing is not None:
+            return f"The text of {missing} is missing."
+        return "" if self.bytes else "The text is empty."
+
+    def has_text_of(self, run: StudioRun) -> bool:
+        """Whether a run was trained on exactly these sources with these weights, or on a share of them."""
+        own = run.corpus
+        if own is None or len(own.sources) != len(self.corpus.sources):
+            return False
+        if not all(map(_is_same_source, own.sources, self.corpus.sources)):
+            return False
+        return own.weighted(own.weights or ()).weights == self.corpus.weights
+
+    def is_of(self, run: StudioRun) -> bool:
+        """Whether a run was trained on all of this text and nothing else, so that its training knows the tokens."""
+        if not self.has_text_of(run) or not run.log.tokens_before:
+            return False
+        # The bytes differ if a share was held out, or special tokens were cut out.
+        return not run.replaced and run.corpus_bytes == self.bytes
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredText:
+    """The tokens and the bytes of a text that the sizes of a run are judged by, in units of 1 / `scale`."""
+
+    tokens: NDArray[np.int64]  # [n + 1], after 0, 1, ... n merges
+    bytes: int
+    scale: int
+    held_out: bool  # whether it was kept out of training
+
+
+def measured_text(run: StudioRun) -> MeasuredText | None:
+    """The held-out text of a run if it was measured, else the training text; None if there are no tokens."""
+    held_out = run.held_out.tokens
+    if held_out is not None and held_out[-1]:
+        return MeasuredText(held_out, run.held_out.bytes, 1, held_out=True)
+    if not run.has_counts or not run.log.tokens_before:
+        return None
+    tokens = np.concatenate([np.array([run.log.tokens_before], np.int64), run.log.tokens_after])
+    return MeasuredText(tokens, run.corpus_bytes, run.weight_scale, held_out=False)
+
+
+def is_same_text(one: Source, other: Source) -> bool:
+    """Whether two sources are the same text; a long one only if it is one object, as comparing would take too long."""
+    if one.data is other.data:
+        return True
+    plain = one.counts is None and other.counts is None
+    return plain and len(one.data) == len(other.data) <= _LONGEST_COMPARED and np.array_equal(one.data, other.data)
+
+
+def _is_same_source(one: Source, other: Source) -> bool:
+    """Whether two sources are the same text in the same documents."""
+    return one is other or (is_same_text(one, other) and np.array_equal(one.ends, other.ends))
+
+
+# --- The measurers ----------------------------------------------------------------------------------------------------
+
+_CANCELLED = "it was cancelled. Measure Held-Out Text in the Train menu starts again."
+_QUIET = 1000  # milliseconds before the job is shown
+
+
+class HeldOutMeasurer(QObject):
+    """Measures the runs with held-out text one after another, the active one first. `RunList.changed` tells of it."""
+
+    def __init__(self, jobs: Jobs, runs: RunList, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs, self._runs = jobs, runs
+        self._measuring: StudioRun | None = None
+        self._closed = False
+        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=_QUIET)
+        self._job.done.connect(self._take)
+        self._job.failed.connect(self._failed)
+        runs.changed.connect(self._look)
+
+    def measure(self) -> None:
+        """Measures the held-out text of the active run again, after a cancelled or failed attempt."""
+        if self._runs.active is not None:
+            self._runs.active.note(held_out=replace(self._runs.active.held_out, problem=""))
+            self._runs.tell()
+
+    def close(self) -> None:
+        """Starts no more measurements, at the end of the session."""
+        self._closed = True
+
+    def _look(self) -> None:
+        """Starts with the next run; the measurement of a deleted one is cancelled."""
+        if self._closed or (self._job.busy and self._measuring in self._runs.all):
+            return
+        self._drop()
+        waiting = [run for run in self._runs.all if _is_to_be_measured(run)]
+        if not waiting:
+            return
+        run = self._measuring = next((run for run in waiting if run is self._runs.active), waiting[0])
+        made, corpus, held_out = run.run, run.corpus, run.held_out.sources
+        assert made is not None
+        assert corpus is not None
+        self._job.run(partial(_measure_work, made, corpus, held_out))
+
+    def _drop(self) -> None:
+        self._job.cancel()
+        self._measuring = None
+
+    def _take(self, found: HeldOut | str) -> None:
+        run, self._measuring = self._measuring, None
+        if run is not None:
+            run.take_held_out(found)
+        self._runs.tell()
+
+    def _failed(self, error: Exception) -> None:
+        self._take(_CANCELLED if isinstance(error, Cancelled) else "an error occurred.")
+        if not isinstance(error, Cancelled):
+            self._jobs.report(error)
+
+
+class SourceMeasurer(QObject):
+    """Measures the sources of one run that has ended, at request; text whose count is kept is not counted again."""
+
+    changed = Signal()  # an attempt has ended
+
+    def __init__(self, jobs: Jobs, counts: KeptCounts, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs, self._counts = jobs, counts
+        self._measuring: StudioRun | None = None
+        self._wanted: dict[str, StudioRun | None] = {}  # by who asked
+        self._closed = False
+        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=_QUIET)
+        self._job.done.connect(self._take)
+        self._job.failed.connect(self._failed)
+
+    def want(self, run: StudioRun | None, asker: str) -> None:
+        """Measures a run that has several sources, unless that was tried.
+
+        If nobody asks for it any more, but for None or another run, it is cancelled.
+        """
+        self._wanted[asker] = run
+        self._look()
+
+    def close(self) -> None:
+        """Starts no more measurements, at the end of the session."""
+        self._wanted = {}
+        self._closed = True
+
+    def _look(self) -> None:
+        run = None if self._closed else next(filter(None, self._wanted.values()), None)
+        if self._job.busy and self._measuring is run:
+            return
+        self._drop()
+        if run is None or run.by_source is not None or run.run is None or run.corpus is None or not has_sources(run):
+            return
+        self._measuring = run
+        kept = self._counts.find(run.corpus, run.run.config)
+        self._job.run(partial(_sources_work, run.run, run.corpus if kept is None else kept.counted))
+
+    def _drop(self) -> None:
+        self._job.cancel()
+        self._measuring = None
+
+    def _take(self, found: SourceCurves | str) -> None:
+        run, self._measuring = self._measuring, None
+        if run is not None:
+            run.note(by_source=found)
+        self.changed.emit()
+        self._look()
+
+    def _failed(self, error: Exception) -> None:
+        self._take("it was cancelled." if isinstance(error, Cancelled) else "an error occurred.")
+        if not isinstance(error, Cancelled):
+            self._jobs.report(error)
+
+
+class TextMeasurer(QObject):
+    """Measures runs and opened tokenizers on one text, one after another, while they are shown.
+
+    What a tokenizer makes of a part of a text is kept, so that it is encoded once. A run whose own corpus is the text
+    is not measured: its training knows the tokens.
+    """
+
+    changed = Signal()  # the text, or what is known of it
+
+    def __init__(self, jobs: Jobs, corpus: CorpusState, runs: RunList, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs, self._corpus, self._runs = jobs, corpus, runs
+        self._of_corpus: ChosenText | None = None
+        self._chosen: ChosenText | None = None
+        self._wanted: dict[str, Sequence[StudioRun]] = {}  # by who asked
+        self._known: WeakKeyDictionary[Tokenizer, dict[str, TokenCounts]] = WeakKeyDictionary()
+        self._found: WeakKeyDictionary[StudioRun, TextTokens | str] = WeakKeyDictionary()
+        self._measuring: StudioRun | None = None
+        self._closed = False
+        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=_QUIET)
+        self._job.done.connect(self._take)
+        self._job.failed.connect(self._failed)
+        corpus.sources_changed.connect(self._use_corpus)
+        corpus.weights_settled.connect(self._use_corpus)
+        runs.changed.connect(self._look)
+
+    @property
+    def text(self) -> ChosenText | None:
+        """The text: the chosen one, or the corpus of the window; None without text."""
+        return self._chosen or self._of_corpus
+
+    def choose(self, text: ChosenText | None) -> None:
+        """Measures on another text; None for the corpus of the window. What failed is tried again."""
+        self._chosen = text
+        self._again()
+
+    def choose_read(self, work: Callable[[], Work[ChosenText | Problem]]) -> None:
+        """Measures on a text that is first read in a job; the last text stays if that fails."""
+        self._jobs.start(work, self._take_text)
+
+    def want(self, runs: Sequence[StudioRun], asker: str) -> None:
+        """Measures runs that are shown; those that nobody asks for any more are not measured."""
+        self._wanted[asker] = runs
+        self._look()
+
+    def found(self, run: StudioRun) -> TextTokens | str | None:
+        """The tokens of the text, or why there are none, as a sentence; None while they are being measured."""
+        text = self.text
+        if text is None:
+            return "Open a text to measure on."
+        if text.is_of(run):
+            return TextTokens(run.corpus_bytes, run.log.tokens_at(len(run)), None)
+        if run.ended is None:
+            return "It is measured when training has ended."
+        return text.problem or self._found.get(run)
+
+    def close(self) -> None:
+        """Starts no more measurements, at the end of the session."""
+        self._closed = True
+        self._wanted = {}
+
+    def _use_corpus(self) -> None:
+        before = self._of_corpus
+        self._of_corpus = ChosenText.of_corpus(self._corpus.current, before) if self._corpus.sources else None
+        if self._chosen is None:
+            self._again()
+
+    def _again(self) -> None:
+        """Measures another text, or the same again."""
+        self._found.clear()
+        self._drop()
+        self.changed.emit()
+        self._look()
+
+    def _look(self) -> None:
+        """Starts with the next run, or cancels the measurement of one that nobody asks for."""
+        wanted = [run for runs in self._wanted.values() for run in runs if run in self._runs.shown]
+        if self._job.busy and self._measuring in wanted:
+            return
+        self._drop()
+        run = next((run for run in wanted if self.found(run) is None), None)
+        text = self.text
+        if run is None or text is None or self._closed:
+            return
+        self._measuring, tokenizer = run, run.tokenizer
+        self._job.run(partial(_text_work, tokenizer, text, self._known.setdefault(tokenizer, {})))
+
+    def _take_text(self, text: ChosenText | Problem) -> None:
+        if isinstance(text, ChosenText):
+            self.choose(text)
+        else:
+            self._jobs.report(text)
+
+    def _drop(self) -> None:
+        self._job.cancel()
+        self._measuring = None
+
+    def _take(self, found: TextTokens | str) -> None:
+        run, self._measuring = self._measuring, None
+        if run is not None:
+            self._found[run] = found
+        self.changed.emit()
+        self._look()
+
+    def _failed(self, error: Exception) -> None:
+        cancelled = isinstance(error, Cancelled)
+        self._take("It was cancelled. Choose the text again to measure it." if cancelled else "An error occurred.")
+        if not cancelled:
+            self._jobs.report(error)
+
+
+def has_sources(run: StudioRun) -> bool:
+    """Whether a run was trained on several sources whose texts are available."""
+    if run.corpus is None or run.corpus_problem or any(map(is_missing, run.corpus.sources)):
+        return False
+    return len(set(entries(run.corpus.sources))) > 1
+
+
+def _sources_work(made: Run, text: Corpus | CountedText) -> Work[SourceCurves | str]:
+    """The measurements, or why there are none."""
+    try:
+        yield from prepare_work()
+        return (yield from source_curves_work(made, text))
+    except TokStudioError as error:
+        return str(error)
+
+
+def _text_work(tokenizer: Tokenizer, text: ChosenText, known: dict[str, TokenCounts]) -> Work[TextTokens | str]:
+    """The measurements, or why there are none."""
+    try:
+        yield from prepare_work()
+        return (yield from text_tokens_work(tokenizer, text.parts, known))
+    except TokStudioError as error:
+        return str(error)
+
+
+def _is_to_be_measured(run: StudioRun) -> bool:
+    if run.run is None or not run.run.config.held_out or run.held_out.tokens is not None or run.held_out.problem:
+        return False
+    return run.corpus is not None and not run.corpus_problem and not any(map(is_missing, run.corpus.sources))
+
+
+def _measure_work(made: Run, corpus: Corpus, held_out: tuple[Source, ...]) -> Work[HeldOut | str]:
+    """The measurements, or why there are none."""
+    try:
+        yield from prepare_work()
+        if not held_out:
+            # The run was reopened; the held-out text follows from the corpus.
+            _, held_out = yield from hold_out_work(corpus.sources, made.config.held_out, corpus.weights)
+        return (yield from held_out_work(made, held_out))
+    except TokStudioError as error:
+        # The text has a character that is not in the rest of the corpus, and there is no unknown token.
+        return str(error)

@@ -1,0 +1,174 @@
+"""Trains again while the weights of the corpus change, so that the curve and the vocabulary follow them.
+
+At most one training runs and one waits; the last finished one stays on screen. When the weights stop, its run enters
+the list of runs, unless that has a run with the same weights already: then that one is shown.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import STOPPED, Run
+from tokstudio.core.training.languages import why_no_languages
+from tokstudio.core.training.prepare_corpus import CountedText, PreparedCorpus
+from tokstudio.core.training.trainer import Trainer
+from tokstudio.gui.session.common.corpus import CorpusState
+from tokstudio.gui.session.common.jobs import Job, Jobs
+from tokstudio.gui.session.common.run_list import RunList
+from tokstudio.gui.session.training.control import TrainingControl
+from tokstudio.gui.state.run import StudioRun
+
+
+@dataclass(frozen=True, eq=False)
+class _Trained:
+    corpus: Corpus
+    config: TrainingConfig
+    prepared: PreparedCorpus
+    run: Run
+
+
+class LiveTraining(QObject):
+    """Follows the weights of the corpus. Call every method from the GUI thread."""
+
+    changed = Signal()  # `obstacle` or `busy`
+
+    def __init__(
+        self, jobs: Jobs, corpus: CorpusState, runs: RunList, training: TrainingControl, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._jobs, self._corpus, self._runs, self._training = jobs, corpus, runs, training
+        self._job: Job | None = None
+        self._waits = False
+        self._origin: StudioRun | None = None  # the active run before the weights began to change
+        corpus.weights_changed.connect(self._follow)
+        corpus.weights_settled.connect(self._settle)
+        corpus.sources_changed.connect(self._end)
+        training.settings_changed.connect(self._end)
+        training.state_changed.connect(self._make_room)
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why no run follows the weights, in one sentence; None if one does."""
+        if self._training.settings.by_library:
+            return "The weights apply at the next Train."
+        if self._training.settings.pattern == "none":
+            return "The weights apply at the next Train. With a pattern, the run would follow them."
+        if self._training.obstacle is not None:
+            return "The weights apply at the next Train."
+        if self._training.settings.algorithm == "boundless":
+            return "The weights apply at the next Train: BoundlessBPE reads the text again for its supermerges."
+        if why_no_languages(self._corpus.current, self._training.settings.config()):
+            return "The weights apply at the next Train."
+        if self._corpus.counts.find(self._corpus.current, self._training.settings.config()) is None:
+            return "The weights apply at the next Train. After it, the run follows them."
+        return None
+
+    @property
+    def busy(self) -> bool:
+        """Whether the run on screen does not have the weights yet."""
+        return self._job is not None
+
+    def _follow(self) -> None:
+        """Trains with the new weights, or after the training that runs."""
+        if self.obstacle is not None:
+            self._end()
+            return
+        if self._job is None and self._runs.live is None:
+            self._origin = self._runs.active
+        if self._job is None:
+            self._begin()
+        else:
+            self._waits = True
+
+    def _settle(self) -> None:
+        if self._job is None and self._runs.live is None:
+            return
+        if (known := self._known) is not None:
+            self._cancel()
+            self._runs.return_to(known, self._origin)
+            self._origin = None
+            self.changed.emit()
+        elif self._job is None:
+            self._origin = None
+            self._runs.keep_live()
+        elif self._waits:
+            # Only the last weights matter now.
+            self._job.cancel()
+
+    @property
+    def _known(self) -> StudioRun | None:
+        """The run of the list with these weights, if there is one: the run that was shown before, or the last."""
+        origin = [run for run in self._runs.all if run is self._origin]
+        ended = [run for run in reversed(self._runs.all) if run.ended != STOPPED]
+        return next(filter(self._has_these_weights, origin + ended), None)
+
+    def _has_these_weights(self, run: StudioRun) -> bool:
+        corpus = self._corpus.current
+        if run.corpus is None or (run.corpus.sources, run.corpus.weights) != (corpus.sources, corpus.weights):
+            return False
+        settings = self._training.settings
+        return run.run is not None and not settings.by_library and run.run.config == settings.config()
+
+    def _make_room(self) -> None:
+        """Leaves the place to an ordinary training."""
+        if self._training.busy:
+            self._end()
+        self.changed.emit()
+
+    def _end(self) -> None:
+        """Drops the live run."""
+        self._cancel()
+        self._runs.drop_live(self._origin)
+        self._origin = None
+        self.changed.emit()
+
+    def _cancel(self) -> None:
+        if self._job is not None:
+            job, self._job, self._waits = self._job, None, False
+            job.cancel()
+
+    def _begin(self) -> None:
+        config = self._training.settings.config()
+        kept = self._corpus.counts.find(self._corpus.current, config)
+        if kept is None:
+            return
+        corpus = kept.corpus.weighted(self._corpus.weights)
+        work = partial(_train_work, corpus, config, kept.counted)
+        self._job = self._jobs.start(work, self._show, quiet=True, asked=False)
+        self._job.ended.connect(self._go_on)
+        self.changed.emit()
+
+    def _show(self, trained: _Trained) -> None:
+        if self.sender() is self._job:
+            run = self._runs.new_live(trained.config, trained.corpus)
+            run.prepare(trained.prepared, trained.run)
+            run.complete(trained.run)
+            self._runs.show_live(run, keep=not self._waits and not self._corpus.moving)
+
+    def _go_on(self) -> None:
+        if self.sender() is not self._job:
+            return
+        self._job = None
+        if self._waits:
+            self._waits = False
+            self._begin()
+        elif not self._corpus.moving:
+            self._origin = None
+        self.changed.emit()
+
+
+def _train_work(corpus: Corpus, config: TrainingConfig, counted: CountedText) -> Work[_Trained]:
+    yield from corpus.sha256_work()
+    trainer = Trainer(corpus, config, counted=counted)
+    while trainer.ended is None:
+        trainer.advance()
+        yield trainer.progress
+    assert trainer.prepared is not None
+    return _Trained(corpus, config, trainer.prepared, trainer.run)

@@ -1,0 +1,286 @@
+"""A training in the background: the Trainer in a job, its merges in a queue that a timer of the window empties.
+
+Merges are not signals, as one signal for each would block the window. The worker waits while too many are unread, so
+nothing is dropped and memory is bounded. What another library trains has no merges to show before its end.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject
+
+from tokstudio.core.analysis.token_counts import measure_work
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.identity import held_out_marks
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.library_training.config import LibraryConfig
+from tokstudio.core.library_training.train import TrainedByLibrary, train_by_library_work
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import STOPPED, MergeBatch, Run
+from tokstudio.core.project import ProjectRun, ProjectSource, ProjectTokenizer, Recorder, TokenizerFile
+from tokstudio.core.training.prepare_corpus import CountedText, PreparedCorpus, count_text_work
+from tokstudio.core.training.trainer import Trainer
+from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.session.common.corpus import CorpusState
+from tokstudio.gui.session.common.jobs import Job
+from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun
+from tokstudio.gui.state.training_settings import Settings as Settings
+
+_MOST_UNREAD = 40
+# At most the interval of the window's timer, so that the log grows evenly and a pause takes effect at once.
+_LONGEST_BATCH = 2000
+# A played training begins with merges that one can read, goes on with ten a second, and becomes faster.
+_READ, _SLOW, _STEADY = 5, 15, 100  # merges
+_READING, _STEP = 2.0, 0.1  # seconds between two merges
+_NAP = 0.01
+
+
+def played_interval(made: int) -> float:
+    """Seconds from a merge of a played training to the next, where so many are made."""
+    if made <= _READ:
+        return _READING
+    if made <= _SLOW:
+        return _READING * (_STEP / _READING) ** ((made - _READ) / (_SLOW - _READ))
+    return _STEP * min(1.0, _STEADY / made)
+
+
+class Training(QObject):
+    """A run in training. It belongs to the GUI thread; `job` emits its end.
+
+    Args:
+        run: The run that gets the merges; it has the configuration and the corpus.
+        earlier: The run to continue, if any.
+        single: Whether to pause after one merge.
+        played: Whether to merge so slowly that one can watch, until `hurry`.
+        recorder: Records the run for recovery after a crash; None to record nothing.
+        corpus: Has the records of the sources, for the recorder, and keeps counts.
+        threads: How many threads count pre-tokens; None for one per core.
+    """
+
+    def __init__(
+        self,
+        run: StudioRun,
+        earlier: Run | None,
+        single: bool,
+        played: bool,
+        recorder: Recorder | None,
+        corpus: CorpusState,
+        threads: int | None,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self.run = run
+        self._threads = threads
+        self._earlier = earlier
+        self._recorder, self._kept, self._counts = recorder, corpus.kept, corpus.counts
+        self.prepared = earlier is not None  # whether the base of the run is known
+        self._seconds = 0.0
+        self._single = threading.Event()
+        if single:
+            self._single.set()
+        self._stop = threading.Event()
+        self._played = threading.Event()
+        if played:
+            self._played.set()
+        self._unread: deque[tuple[PreparedCorpus, Run] | MergeBatch] = deque()
+        self.job = Job(self._work, self)
+
+    def step(self) -> None:
+        """Makes one merge and pauses."""
+        self._single.set()
+        self.job.resume()
+
+    def resume(self) -> None:
+        """Continues until a limit ends it."""
+        self._single.clear()
+        self.job.resume()
+
+    @property
+    def played(self) -> bool:
+        """Whether it is slowed down, to be watched."""
+        return self._played.is_set()
+
+    def hurry(self) -> None:
+        """Makes the rest of the merges at full speed."""
+        self._played.clear()
+        self.resume()
+
+    def stop(self) -> None:
+        """Ends it now; the run is kept."""
+        self._stop.set()
+        self.job.resume()
+
+    def drain(self) -> bool:
+        """Moves new merges into the run; returns whether there were any."""
+        news = False
+        self.run.note(seconds=self._seconds)
+        while self._unread:
+            made = self._unread.popleft()
+            if isinstance(made, MergeBatch):
+                self.run.append(made)
+                news = True
+            else:
+                self.run.prepare(*made)
+                news, self.prepared = news or not self.prepared, True
+        return news
+
+    def _work(self) -> Work[Run]:
+        """Runs in the worker's thread."""
+        config, corpus = self.run.config, self.run.corpus
+        assert config is not None
+        assert corpus is not None
+        for beginning in (prepare_work(every=config.algorithm != "bpe"), corpus.sha256_work()):
+            yield from self._until_stopped(beginning)
+        earlier, counting = self._earlier, 0.0
+        if earlier is None:
+            counted = yield from self._counted_work(corpus, config)
+            counting = self._seconds
+            trainer = Trainer(corpus, config, self._threads, counted, self.run.start)
+        else:
+            trainer = Trainer.resume(corpus, earlier, config, self._threads)
+        told = False
+        while trainer.ended is None:
+            if self._stop.is_set():
+                trainer.stop()
+                break
+            single = self._single.is_set()
+            played = self._played.is_set()
+            batch = trainer.advance(1 if single or played else _LONGEST_BATCH)
+            if not told and trainer.prepared is not None:
+                # Before the first merge is delivered: a run needs its base to take merges.
+                told = True
+                self._unread.append((trainer.prepared, (yield from self._begin_work(trainer))))
+            if len(batch):
+                self._seconds = counting + trainer.seconds
+                if self._recorder is not None:
+                    # Before the merges are shown.
+                    self._recorder.append(batch, self._seconds)
+                self._unread.append(batch)
+                if single and trainer.ended is None:
+                    self._hold()
+            yield trainer.progress
+            if played and len(batch) and trainer.ended is None:
+                yield from self._rest_work(trainer, trainer.merges_made + 1)
+            while len(self._unread) > _MOST_UNREAD and not self._stop.is_set() and not self.job.is_cancelled:
+                time.sleep(0.002)
+        # Still to be done after an early stop.
+        yield from corpus.sha256_work()
+        made = replace(trainer.run, seconds=counting + trainer.seconds)
+        if earlier is not None and len(made) < len(earlier):
+            # Stopped while the earlier run's merges were repeated: the run has them all.
+            made = replace(earlier, config=config, ended=STOPPED)
+        if self._recorder is not None:
+            self._recorder.finish(made)
+        _ = made.falls  # of Picky BPE, for the window
+        return made
+
+    def _rest_work(self, trainer: Trainer, made: int) -> Work[None]:
+        """Waits before the next merge of a played training; a step, a stop and the end of playing need not wait."""
+        until = time.monotonic() + played_interval(made)
+        while self._played.is_set() and time.monotonic() < until and not (self._stop.is_set() or self._single.is_set()):
+            time.sleep(_NAP)
+            yield trainer.progress
+
+    def _counted_work(self, corpus: Corpus, config: TrainingConfig) -> Work[CountedText | None]:
+        """The count of a corpus whose weights may change; None for another, and after a stop."""
+        start = self.run.start
+        if not self._counts.wants(corpus, config) or (start is not None and not start.preparation.is_plain):
+            return None
+        kept = self._counts.find(corpus, config)
+        if kept is not None:
+            return kept.counted
+        counting = count_text_work(corpus, config, self._threads)
+        while not self._stop.is_set():
+            started = time.perf_counter()
+            try:
+                progress = next(counting)
+            except StopIteration as end:
+                self._counts.put(corpus, config, end.value)
+                return end.value
+            finally:
+                self._seconds += time.perf_counter() - started
+            yield progress
+        counting.close()
+        return None
+
+    def _begin_work(self, trainer: Trainer) -> Work[Run]:
+        """Starts to record the run; returns it as it is before its first merge."""
+        begun = trainer.run
+        _ = begun.falls  # loads the loop of Picky BPE here, so that the window never waits for it
+        if self._recorder is not None:
+            earlier = begun if self._earlier is None else replace(self._earlier, config=trainer.config)
+            sources: list[ProjectSource] = []
+            for source in trainer.corpus.sources:
+                sources.append((yield from self._kept.keep_work(source)))
+            entry = ProjectRun(self.run.name, earlier, tuple(range(len(sources))), {"key": self.run.key})
+            yield from self._recorder.begin_work(entry, tuple(sources))
+        return begun
+
+    def _until_stopped(self, work: Work[Any]) -> Work[None]:
+        """Runs work that a stop may leave unfinished."""
+        try:
+            for progress in work:
+                yield progress
+                if self._stop.is_set():
+                    return
+        finally:
+            work.close()
+
+    def _hold(self) -> None:
+        """Pauses after a single merge, unless another request has arrived meanwhile."""
+        self.job.pause()
+        if self._stop.is_set() or not self._single.is_set():
+            self.job.resume()
+
+
+def train_for_runs_work(corpus: Corpus, config: LibraryConfig, name: str) -> Work[tuple[StudioRun, str]]:
+    """Trains, and makes a run of what the library made, with a sentence about it; raises as `train_by_library`."""
+    made = yield from train_by_library_work(corpus, config)
+    yield from corpus.sha256_work()
+    files = tuple(TokenizerFile(file, content) for file, content in made.files.items())
+    how = f"trained by {config.library} {made.version}, {_settings(config)}"
+    marks = held_out_marks(corpus.sha256, corpus.weights, config.held_out)
+    kept, texts = ProjectTokenizer(name, files), (*corpus.counted_hashes, *sorted(marks))
+    origin = RunOrigin(Path(name), (), how, True, kept, how, trained_on=texts)
+    run = StudioRun.opened(0, name, made.tokenizer, origin)
+    if made.held_out:
+        try:
+            measured = yield from measure_work(made.tokenizer, made.held_out, config.as_plain)
+            run.note(held_out=HeldOutState(ratio=measured.bytes_per_token, bytes=measured.bytes))
+        except ConfigError as error:
+            run.note(held_out=HeldOutState(problem=str(error)))
+    return run, _told(run, made)
+
+
+def _settings(config: LibraryConfig) -> str:
+    """What the library was given, as the end of a sentence."""
+    told = [f"vocabulary size {config.vocabulary_size:,}"]
+    if config.special_tokens:
+        told.append(several(len(config.special_tokens), "special token"))
+    if config.min_frequency is not None:
+        told.append(f"minimum frequency {config.min_frequency:,}")
+    if config.character_coverage is not None:
+        told.append(f"{100 * config.character_coverage:.10g}\u00a0% of the characters")
+    if config.byte_fallback:
+        told.append("bytes for rare characters")
+    if config.held_out:
+        told.append(f"{100 * config.held_out:.10g}\u00a0% held out")
+    return ", ".join(told)
+
+
+def _told(run: StudioRun, made: TrainedByLibrary) -> str:
+    told = f"{run.name} is in Runs: {several(run.vocabulary_size, 'token')}."
+    if made.skipped:
+        told += f" The library passed over {several(made.skipped, 'line')}: longer than 65,000 bytes, or with U+2585."
+    if made.replaced:
+        told += f" {several(made.replaced, 'byte sequence was', 'byte sequences were')} not UTF-8 and became U+FFFD."
+    return told
