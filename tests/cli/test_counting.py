@@ -273,7 +273,7 @@ def test_a_server_that_accepts_and_says_nothing_is_one_sentence(files, tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         # In a process of its own: `distributed` keeps a thread that waits for the answer.
-        code = "import sys; from tokstudio import cli; from tokstudio.cli import cluster; cluster._SECONDS = 1\n"
+        code = "import sys; from tokstudio import cli; from tokstudio.cli import counting; counting._SECONDS = 1\n"
         code += "sys.exit(cli.main(sys.argv[1:]))"
         where = ["--pattern", "gpt2", "--dask", address, "--out", str(tmp_path / "counts.parquet")]
         command = [sys.executable, "-c", code, "count", *files, *where]

@@ -12,7 +12,8 @@ import pytest
 from fifty import FIFTY_LINES
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
-from tokstudio.cli.process import terminal, training
+from tokstudio.cli import training
+from tokstudio.cli.process import terminal
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.formats import FORMATS

@@ -115,10 +115,10 @@ def left_in(folder):
 def test_the_counts_of_a_killed_process_are_removed_by_the_next(tmp_path, monkeypatch):
     code = (
         "import os, tokstudio.core.pretokenization.count_words as module\n"
-        "from tokstudio.core.pretokenization import spill\n"
+        "from tokstudio.core.pretokenization import word_table\n"
         "from tokstudio import Corpus, count\n"
         "module._MOST_OF_FREE = 1e-9\n"
-        "spill.Spill.joined_work = lambda self: os.kill(os.getpid(), 9)\n"
+        "word_table.Spill.joined_work = lambda self: os.kill(os.getpid(), 9)\n"
         "count(Corpus.from_text('a b c'), 'gpt2')\n"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path), "TEMP": str(tmp_path)}

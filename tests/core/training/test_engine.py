@@ -355,7 +355,7 @@ def test_every_loop_is_compiled_for_one_set_of_types():
     exercise()
     use_everything()
     # The others are called by these alone, and are compiled as parts of them.
-    called = ["merge.merge", "merge.squeeze", "heap.build_heap", "count_pairs.eligible_pair"]
+    called = ["merge.merge", "merge.squeeze", "merge.build_heap", "count_pairs.eligible_pair"]
     called += ["symbols.lay_out_bytes", "symbols.measure_tokens"]
     called += [
         f"count_pairs.{name}" for name in ("compact", "count_cells", "number_cells", "place_cells", "sift_cells")
