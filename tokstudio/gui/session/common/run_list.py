@@ -41,6 +41,7 @@ class RunList(QObject):
         self._made = 0
         self._trained = 0
         self._counting_uses: tuple[Job, StudioRun, int] | None = None
+        view.run_changed.connect(self.changed)
         corpus.source_found.connect(self._give_back)
         corpus.sources_changed.connect(self._forget_uses)
 
@@ -65,8 +66,6 @@ class RunList(QObject):
             self._jobs.refuse(f"{held.name} stays active until its training ends. Use Stop to end it.")
             return
         self._view.start(run)
-        self.changed.emit()
-        self._view.tell_start()
 
     def activate_beside(self, step: int) -> None:
         """Shows the next run (1) or the one before (-1); after the last comes the first."""
@@ -131,19 +130,18 @@ class RunList(QObject):
         start: Tokenizer | None = None,
         title: str = "",
     ) -> StudioRun:
-        """Makes a run to be trained, perhaps from a tokenizer, and adds it; `begin` emits the signals.
+        """Makes a run to be trained, perhaps from a tokenizer; `begin` lists it.
 
         It is named by its number, such as "Run 2", with the remark behind it; after a title, the number comes last.
         """
         self._made += 1
         self._trained += 1
         name = f"{title} (Run {self._trained})" if title else f"Run {self._trained}{remark}"
-        run = StudioRun(self._made, name, config, corpus, number=self._trained, start=start)
-        self.all.append(run)
-        return run
+        return StudioRun(self._made, name, config, corpus, number=self._trained, start=start)
 
     def begin(self, run: StudioRun) -> None:
-        """Makes a new run, whose training begins, active; it stays active until `release`."""
+        """Lists a new run, whose training begins, and makes it active; it stays active until `release`."""
+        self.all.append(run)
         self._in_training = run
         self.activate(run)
 
@@ -182,7 +180,7 @@ class RunList(QObject):
         self.live = run
         if keep:
             self._list_live()
-        self._start(run)
+        self._view.start_in_place(run)
 
     def return_to(self, run: StudioRun, origin: StudioRun | None) -> None:
         """Makes a run active to whose weights the corpus returned from those of `origin`, and deletes the live run.
@@ -198,7 +196,7 @@ class RunList(QObject):
         if run is self.active:
             self.changed.emit()
         else:
-            self._start(run)
+            self._view.start_in_place(run)
 
     def keep_live(self) -> None:
         """Adds the live run to the list.
@@ -314,12 +312,6 @@ class RunList(QObject):
             self.changed.emit()
 
     # ---- private
-
-    def _start(self, run: StudioRun) -> None:
-        """Makes a run active in the place of the last."""
-        self._view.start_in_place(run)
-        self.changed.emit()
-        self._view.tell_start()
 
     def _number(self, run: StudioRun) -> None:
         """Numbers a run that was trained here; a run with a unique number keeps it."""

@@ -42,6 +42,7 @@ class ViewState(QObject):
         occurrences: The number of the selected occurrence of the target, from 1 on, and how many there are.
     """
 
+    run_changed = Signal()  # `run`; those for the playhead and the token follow
     playhead_changed = Signal()  # `playhead`, or the tokenizer there
     token_changed = Signal()  # `token` or `chosen`
     text_changed = Signal()
@@ -164,7 +165,7 @@ class ViewState(QObject):
     # ---- following the runs
 
     def start(self, run: StudioRun | None) -> None:
-        """Shows another run, its playhead where it was left or at its end; `tell_start` emits the signals later."""
+        """Shows another run, its playhead where it was left or at its end."""
         if self.run is not None:
             self._left_at.pop(self.run, None)
             if not self._following:
@@ -172,6 +173,7 @@ class ViewState(QObject):
         self.switches += 1
         length = len(run) if run is not None else 0
         self._show(run, length if run is None else min(self._left_at.get(run, length), length))
+        self._tell_run()
 
     def start_in_place(self, run: StudioRun) -> None:
         """Shows a run in the place of the last: the playhead stays, or at the end, and so does the token."""
@@ -180,6 +182,7 @@ class ViewState(QObject):
         self._show(run, len(run) if at_end else min(self.playhead, len(run)))
         if before is not None:
             self.token, self.chosen = (_same_token(before, run, each) for each in (token, chosen))
+        self._tell_run()
 
     def _show(self, run: StudioRun | None, playhead: int) -> None:
         self.run, self.playhead = run, playhead
@@ -187,8 +190,8 @@ class ViewState(QObject):
         self.token = self.chosen = None
         self.set_target(None)
 
-    def tell_start(self) -> None:
-        """Emits the signals for another run."""
+    def _tell_run(self) -> None:
+        self.run_changed.emit()
         self.playhead_changed.emit()
         self.token_changed.emit()
 
