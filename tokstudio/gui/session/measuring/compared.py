@@ -1,30 +1,37 @@
-"""What is compared: sets of texts, and the tokenizers of the table, each with the work of reading and measuring it."""
+"""What is compared: sets of texts, the tokenizers of the table, and what was measured of the ones by the others."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.analysis.baselines import WORDS, WordTokenizer
+from tokstudio.core.analysis.baselines import WORDS, ByteTokenizer, WordTokenizer
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, counts_work, words_work
 from tokstudio.core.comparison.figures import Cell, Compared
+from tokstudio.core.comparison.identity import held_out_marks
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work, story_work
 from tokstudio.core.comparison.texts import NO_WORDS, ComparedText
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project.schema import Json
 from tokstudio.core.text.languages import language_name
 from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge, counts_by_merge_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.session.common.corpus import CorpusState
+from tokstudio.gui.session.common.run_list import RunList
+from tokstudio.gui.session.common.view_state import ViewState
+from tokstudio.gui.state.run import StudioRun
 
 # --- Sets of texts to compare tokenizers on ---------------------------------------------------------------------------
 
@@ -125,6 +132,62 @@ def _language(code: str) -> str:
     return code if name == code else f"{name} {code}"
 
 
+class TextSets:
+    """The sets of texts to choose from.
+
+    Attributes:
+        of_corpus: The sources of the corpus.
+        held_out: What the active run kept out of its training.
+        of_pane: The text of the Text pane.
+        opened: Our story, and what was opened for measuring only.
+    """
+
+    def __init__(self, corpus: CorpusState, runs: RunList, view: ViewState) -> None:
+        self._corpus, self._runs, self._view = corpus, runs, view
+        self._held_out_of: StudioRun | None = None  # the run whose held-out text was read
+        self.of_corpus = TextSet("corpus", "Corpus", "Each source of the corpus is a row.", self._corpus_work)
+        meaning = "The text that the active run kept out of its training."
+        self.held_out = TextSet("held out", "Held-out text", meaning, self._held_out_work)
+        self.of_pane = TextSet("text", "Text", "The text of the Text pane.", self._pane_work)
+        self.opened = [story_set()]
+
+    @property
+    def all(self) -> list[TextSet]:
+        """Every set, in the order of the menu."""
+        return [self.of_corpus, self.held_out, self.of_pane, *self.opened]
+
+    @property
+    def has_held_out(self) -> bool:
+        """Whether the held-out text that was read last is that of the active run."""
+        return self._held_out_of is self._runs.active
+
+    def add(self, texts: TextSet) -> None:
+        """Adds a set that was opened, in place of the same one."""
+        self.opened = [each for each in self.opened if each.key != texts.key] + [texts]
+
+    def restore(self, kept: object) -> None:
+        """Replaces the opened sets by those of a project."""
+        self.opened = [story_set(), *text_sets_of(kept)]
+
+    def _corpus_work(self) -> Work[ReadTexts]:
+        yield from ()
+        return ReadTexts([(source.name, source) for source in self._corpus.sources])
+
+    def _held_out_work(self) -> Work[ReadTexts]:
+        run = self._held_out_of = self._runs.active
+        if run is None or run.config is None or not run.config.held_out or run.corpus is None or run.corpus_problem:
+            return ReadTexts([])
+        _, held_out = yield from hold_out_work(run.corpus.sources, run.config.held_out, run.corpus.weights)
+        yield from run.corpus.sha256_work()
+        marks = held_out_marks(run.corpus.sha256, run.corpus.weights, run.config.held_out)
+        named = [(source.name, source) for source in held_out]
+        return ReadTexts(named, wholes=run.corpus.text_hashes, held_out=marks)
+
+    def _pane_work(self) -> Work[ReadTexts]:
+        yield from ()
+        return ReadTexts([("Text", Source.from_texts([self._view.text]))] if self._view.text else [])
+
+
 # --- The work of comparing: what is measured of each text by each tokenizer, and what is known already ----------------
 
 #: What is measured of a text by a tokenizer.
@@ -147,6 +210,71 @@ class ComparedColumn:
     def by_merge(self) -> tuple[object, object]:
         """The key of its counts after any number of merges."""
         return self.key[0], "by merge"
+
+
+class Measurements:
+    """What was measured, kept by the text and the tokenizer: a new column or row leaves the others known.
+
+    Attributes:
+        found: What was measured, or why it could not be.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[Key, Found] = {}
+        self._changes = 0  # how often something became known, or was released
+        self._last: tuple[object, Comparison] | None = None  # the last comparison, and what it is of
+
+    def take(self, key: Key, found: Found) -> None:
+        """Stores what was measured."""
+        self.found[key] = found
+        self._changes += 1
+
+    def forget_failed(self) -> None:
+        """Releases what could not be measured, so that it is tried again."""
+        self.found = {key: found for key, found in self.found.items() if not isinstance(found, TokStudioError)}
+        self._changes += 1
+
+    def keep_only(self, tokenizers: Set[object]) -> None:
+        """Releases what is of other tokenizers than these: identities of runs, and names of simple tokenizers."""
+        self.found = {key: found for key, found in self.found.items() if key[1][0] in tokenizers}
+        self._changes, self._last = self._changes + 1, None
+
+    def comparison(
+        self, rows: tuple[ComparedText, ...], columns: Sequence[ComparedColumn], base: int | None, against: str | None
+    ) -> Comparison:
+        """What is known of these texts by these tokenizers; the same object until that changes.
+
+        `base` is the text that premiums relate to, `against` the tokenizer that normalised lengths relate to.
+        """
+        asked = rows, tuple((column.name, column.key) for column in columns), base, against, self._changes
+        if self._last is None or self._last[0] != asked:
+            names = [column.name for column in columns]
+            self._last = (
+                asked,
+                Comparison(
+                    [Compared(each.name, each.tokenizer or ByteTokenizer(), each.trained_on) for each in columns],
+                    rows,
+                    self._results(rows, columns),
+                    base,
+                    names.index(against) if against in names else 0,
+                ),
+            )
+        return self._last[1]
+
+    def _results(
+        self, rows: Sequence[ComparedText], columns: Sequence[ComparedColumn]
+    ) -> dict[tuple[int, int], Cell | TokStudioError]:
+        """What is known of each text by each tokenizer, by their numbers."""
+        results: dict[tuple[int, int], Cell | TokStudioError] = {}
+        for at, row in enumerate(rows):
+            for number, column in enumerate(columns):
+                found = self.found.get((row.sha256, column.key))
+                counts = self.found.get((row.sha256, column.by_merge))
+                if found is None and column.whole is not None and isinstance(counts, CountsByMerge):
+                    found = cell_at(row, column, counts)
+                if found is not None and not isinstance(found, CountsByMerge):
+                    results[at, number] = found
+        return results
 
 
 def missing_works(

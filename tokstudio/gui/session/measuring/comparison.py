@@ -22,12 +22,8 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.counts import AnyTokenizer
 from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
-from tokstudio.core.comparison.identity import held_out_marks
 from tokstudio.core.comparison.texts import ComparedText, text_work
-from tokstudio.core.corpus.sampling import hold_out_work
-from tokstudio.core.corpus.source import Source
 from tokstudio.core.project.schema import Json
-from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Job, Jobs
@@ -37,13 +33,11 @@ from tokstudio.gui.session.measuring.compared import (
     ComparedColumn,
     Found,
     Key,
-    ReadTexts,
+    Measurements,
     TextSet,
+    TextSets,
     base_of,
-    cell_at,
     missing_works,
-    story_set,
-    text_sets_of,
     with_words_work,
 )
 from tokstudio.gui.state.run import StudioRun
@@ -95,13 +89,8 @@ class ComparisonState(QObject):
     ) -> None:
         super().__init__(parent)
         self._jobs, self._corpus, self._runs, self._view = jobs, corpus, runs, view
-        self._opened = [story_set()]
-        self._corpus_set = TextSet("corpus", "Corpus", "Each source of the corpus is a row.", self._read_corpus)
-        self._text_set = TextSet("text", "Text", "The text of the Text pane.", self._read_text)
-        meaning = "The text that the active run kept out of its training."
-        self._held_out_set = TextSet("held out", "Held-out text", meaning, self._read_held_out)
-        self._held_out_of: object = None  # the run whose held-out text was read
-        self.texts = self._corpus_set
+        self._sets = TextSets(corpus, runs, view)
+        self.texts = self._sets.of_corpus
         self.figure = "bytes_per_token"
         self.base: str | None = None
         self.against: str | None = None
@@ -111,9 +100,7 @@ class ComparisonState(QObject):
         self.notes: tuple[str, ...] = ()
         self._rows: tuple[ComparedText, ...] | None = None  # of the chosen set; None until they are read
         self._changes = 0  # how often the texts were chosen or changed
-        self._known: dict[Key, Found] = {}
-        self._news = 0  # how often something became known, or was released
-        self._made: tuple[object, Comparison] | None = None  # the last comparison, and what it is of
+        self._measured = Measurements()
         # Kept, as a tokenizer at the playhead is made anew each time.
         self._run_columns: dict[_RunState, ComparedColumn] = {}
         self._texts: dict[tuple[str, int], ComparedText] = {}
@@ -138,7 +125,7 @@ class ComparisonState(QObject):
     @property
     def sets(self) -> list[TextSet]:
         """The sets of texts to choose from."""
-        return [self._corpus_set, self._held_out_set, self._text_set, *self._opened]
+        return self._sets.all
 
     @property
     def columns(self) -> tuple[ComparedColumn, ...]:
@@ -208,30 +195,8 @@ class ComparisonState(QObject):
         """What is known so far; None until the texts are read."""
         if (rows := self._rows) is None:
             return None
-        columns = self.columns
-        asked = rows, tuple((column.name, column.key) for column in columns), self.base, self.against, self._news
-        if self._made is None or self._made[0] != asked:
-            self._made = asked, self._comparison_of(rows, columns)
-        return self._made[1]
-
-    def _comparison_of(self, rows: tuple[ComparedText, ...], columns: tuple[ComparedColumn, ...]) -> Comparison:
-        results: dict[tuple[int, int], Cell | TokStudioError] = {}
-        for at, row in enumerate(rows):
-            for number, column in enumerate(columns):
-                found = self._known.get((row.sha256, column.key))
-                counts = self._known.get((row.sha256, column.by_merge))
-                if found is None and column.whole is not None and isinstance(counts, CountsByMerge):
-                    found = cell_at(row, column, counts)
-                if found is not None and not isinstance(found, CountsByMerge):
-                    results[at, number] = found
-        tokenizers = [column.name for column in columns]
-        return Comparison(
-            [Compared(each.name, each.tokenizer or ByteTokenizer(), each.trained_on) for each in columns],
-            rows,
-            results,
-            base_of(rows, self.base, is_parallel=self.texts.is_parallel),
-            tokenizers.index(self.against) if self.against in tokenizers else 0,
-        )
+        base = base_of(rows, self.base, is_parallel=self.texts.is_parallel)
+        return self._measured.comparison(rows, self.columns, base, self.against)
 
     def uses(self, column: ComparedColumn) -> NDArray[np.int64] | None:
         """int64, the uses of a tokenizer's tokens in all texts, by id; None until they are known."""
@@ -257,23 +222,23 @@ class ComparisonState(QObject):
 
     def stack_text(self) -> None:
         """Shows the text of the Text pane in each tokenizer, one below another."""
-        self.choose_texts(self._text_set)
+        self.choose_texts(self._sets.of_pane)
         self.stack_asked.emit()
 
     def add_texts(self, texts: TextSet) -> None:
         """Adds a set that was opened for measuring only, and chooses it."""
-        self._opened = [each for each in self._opened if each.key != texts.key] + [texts]
+        self._sets.add(texts)
         self.choose_texts(texts)
         self.opened_changed.emit()
 
     @property
     def kept(self) -> tuple[object, ...]:
         """What a project keeps and a user would miss: the sets that were opened, and own words."""
-        return *(each.key for each in self._opened), self.own_words
+        return *(each.key for each in self._sets.opened), self.own_words
 
     def to_plain(self) -> dict[str, Json]:
         """What a project keeps of it: the texts and what is shown of them."""
-        sets: list[Json] = [each.as_plain for each in self._opened if each.paths]
+        sets: list[Json] = [each.as_plain for each in self._sets.opened if each.paths]
         simple: list[Json] = [name for name in SIMPLE if name in self.simple]
         return {
             "sets": sets,
@@ -288,9 +253,9 @@ class ComparisonState(QObject):
     def restore(self, kept: object) -> None:
         """Brings back `to_plain`; what is missing or wrong in it is as at the start."""
         given: dict[str, object] = kept if isinstance(kept, dict) else {}
-        self._opened = [story_set(), *text_sets_of(given.get("sets"))]
+        self._sets.restore(given.get("sets"))
         texts, figure, words, simple = (given.get(name) for name in ("texts", "figure", "words", "simple"))
-        self.texts = next((each for each in self.sets if each.key == texts), self._corpus_set)
+        self.texts = next((each for each in self.sets if each.key == texts), self._sets.of_corpus)
         self.figure = figure if isinstance(figure, str) and figure in FIGURES else "bytes_per_token"
         base, against = (given.get(name) for name in ("base", "against"))
         self.base, self.against = (name if isinstance(name, str) else None for name in (base, against))
@@ -344,8 +309,7 @@ class ComparisonState(QObject):
 
     def measure(self) -> None:
         """Measures what is missing after the user has cancelled it, and tries again what failed."""
-        self._known = {key: found for key, found in self._known.items() if not isinstance(found, TokStudioError)}
-        self._news += 1
+        self._measured.forget_failed()
         self._cancelled, self.problem = False, ""
         self._again()
         self.changed.emit()
@@ -365,22 +329,21 @@ class ComparisonState(QObject):
     def _runs_changed(self) -> None:
         """Releases what belongs to deleted runs."""
         kept = {run.identity for run in self._runs.shown} | set(SIMPLE)
-        self._known = {key: found for key, found in self._known.items() if key[1][0] in kept}
+        self._measured.keep_only(kept)
         self._run_columns = {state: column for state, column in self._run_columns.items() if state[0] in kept}
-        self._news, self._made = self._news + 1, None
-        if self.texts is self._held_out_set and self._held_out_of is not self._runs.active:
+        if self.texts is self._sets.held_out and not self._sets.has_held_out:
             self._forget_rows()
         self.changed.emit()
         self._again()
 
     def _text_changed(self) -> None:
-        if self.texts is self._text_set:
+        if self.texts is self._sets.of_pane:
             self._forget_rows()
 
     def _sources_changed(self) -> None:
         known = {id(source.data) for source in self._corpus.sources}
         self._texts = {key: text for key, text in self._texts.items() if key[1] in known}
-        if self.texts is self._corpus_set:
+        if self.texts is self._sets.of_corpus:
             self._forget_rows()
 
     def _forget_rows(self) -> None:
@@ -401,10 +364,10 @@ class ComparisonState(QObject):
             job, self._job = self._job, None
             job.cancel()
         self._asked = asked
-        if self._rows is not None and not missing_works(self._known, self._rows, columns, needs_words):
+        if self._rows is not None and not missing_works(self._measured.found, self._rows, columns, needs_words):
             self._tell.start()
             return
-        wanted = _Wanted(self.texts, self._changes, columns, needs_words, self._rows, dict(self._known))
+        wanted = _Wanted(self.texts, self._changes, columns, needs_words, self._rows, dict(self._measured.found))
         self._job = self._jobs.start(partial(self._work, wanted), None, self._failed, asked=False)
         self._job.ended.connect(self._ended)
         self._job.cancelled.connect(self._stopped)
@@ -448,8 +411,7 @@ class ComparisonState(QObject):
             self._tell.start()
 
     def _take_cell(self, key: Key, found: Found) -> None:
-        self._known[key] = found
-        self._news += 1
+        self._measured.take(key, found)
         if not self._tell.isActive():
             self._tell.start()
 
@@ -469,26 +431,6 @@ class ComparisonState(QObject):
         if self.sender() is self._job:
             self._job = None
             self.changed.emit()
-
-    # ---- sets of texts
-
-    def _read_corpus(self) -> Work[ReadTexts]:
-        yield from ()
-        return ReadTexts([(source.name, source) for source in self._corpus.sources])
-
-    def _read_held_out(self) -> Work[ReadTexts]:
-        run = self._held_out_of = self._runs.active
-        if run is None or run.config is None or not run.config.held_out or run.corpus is None or run.corpus_problem:
-            return ReadTexts([])
-        _, held_out = yield from hold_out_work(run.corpus.sources, run.config.held_out, run.corpus.weights)
-        yield from run.corpus.sha256_work()
-        marks = held_out_marks(run.corpus.sha256, run.corpus.weights, run.config.held_out)
-        named = [(source.name, source) for source in held_out]
-        return ReadTexts(named, wholes=run.corpus.text_hashes, held_out=marks)
-
-    def _read_text(self) -> Work[ReadTexts]:
-        yield from ()
-        return ReadTexts([("Text", Source.from_texts([self._view.text]))] if self._view.text else [])
 
 
 def _column_of(run: StudioRun, merges: int) -> ComparedColumn:
