@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tokstudio.core.corpus.corpus import Corpus as Corpus
     from tokstudio.core.corpus.readers.contents import Reading as Reading
     from tokstudio.core.formats import load as load
-    from tokstudio.core.formats import save as save
     from tokstudio.core.library_training.config import LibraryConfig as LibraryConfig
     from tokstudio.core.library_training.train import TrainedByLibrary as TrainedByLibrary
     from tokstudio.core.library_training.train import train_by_library as train_by_library
@@ -37,6 +36,10 @@ if TYPE_CHECKING:
     from tokstudio.core.project import load_project as load_project
     from tokstudio.core.project import save_project as save_project
     from tokstudio.core.surgery.join import join as join
+    from tokstudio.core.surgery.proof import EmbeddingMap as EmbeddingMap
+    from tokstudio.core.surgery.proof import embedding_map as embedding_map
+    from tokstudio.core.surgery.proof import save as save
+    from tokstudio.core.surgery.proof import verify as verify
     from tokstudio.core.surgery.prune import Pruned as Pruned
     from tokstudio.core.surgery.prune import prune as prune
     from tokstudio.core.surgery.renumber import order_as_in as order_as_in
@@ -47,14 +50,11 @@ if TYPE_CHECKING:
     from tokstudio.core.surgery.specials import fill_reserved as fill_reserved
     from tokstudio.core.surgery.specials import replace_specials as replace_specials
     from tokstudio.core.surgery.specials import set_roles as set_roles
-    from tokstudio.core.surgery.verify import verify as verify
+    from tokstudio.core.tokenizer.origin import Proof as Proof
     from tokstudio.core.tokenizer.tokenizer import Tokenizer as Tokenizer
     from tokstudio.core.training.trainer import Trainer as Trainer
     from tokstudio.core.training.trainer import extend as extend
     from tokstudio.core.training.trainer import train as train
-    from tokstudio.core.verification.embedding_map import EmbeddingMap as EmbeddingMap
-    from tokstudio.core.verification.embedding_map import embedding_map as embedding_map
-    from tokstudio.core.verification.invariants import Proof as Proof
 
 _MODULES = {
     "Comparison": "comparison.comparison",
@@ -86,10 +86,10 @@ _MODULES = {
     "replace_specials": "surgery.specials",
     "set_roles": "surgery.specials",
     "add_specials": "surgery.specials",
-    "verify": "surgery.verify",
-    "Proof": "verification.invariants",
-    "EmbeddingMap": "verification.embedding_map",
-    "embedding_map": "verification.embedding_map",
+    "verify": "surgery.proof",
+    "Proof": "tokenizer.origin",
+    "EmbeddingMap": "surgery.proof",
+    "embedding_map": "surgery.proof",
     "Trainer": "training.trainer",
     "train": "training.trainer",
     "extend": "training.trainer",
@@ -97,7 +97,7 @@ _MODULES = {
     "TrainedByLibrary": "library_training.train",
     "train_by_library": "library_training.train",
     "load": "formats",
-    "save": "formats",
+    "save": "surgery.proof",
     "load_project": "project",
     "save_project": "project",
 }

@@ -26,8 +26,8 @@ _ADDED = 10_000
 
 
 def unreachable(tokenizer: Tokenizer) -> int:
+    from tokstudio.core.analysis.reachability import REACHED, reachability_work
     from tokstudio.core.base.progress import finish
-    from tokstudio.core.verification.reachability import REACHED, reachability_work
 
     return int(np.count_nonzero(finish(reachability_work(tokenizer)) != REACHED))
 

@@ -13,8 +13,8 @@ from tokstudio.cli import exporting, training
 from tokstudio.cli.arguments import surgery as arguments
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.model.file_settings import ROLES
-from tokstudio.core.surgery import verify as verifying
-from tokstudio.core.verification.invariants import Point, Proof
+from tokstudio.core.surgery import proof as verifying
+from tokstudio.core.tokenizer.origin import Point, Proof
 
 ENGLISH = "A merchant of Venice sold merchandise wherever he went, whatever happened. " * 3
 ENGLISH += "the cat sat on the mat; the bat ate the hat that the rat had. Кот и кит: 1234 says so.\n" * 3
@@ -282,8 +282,10 @@ def test_a_point_that_fails_is_an_error_and_nothing_is_exported(
     assert (tmp_path / "new.json.tokstudio").exists() == (command == "extend")
     if command == "extend":
         monkeypatch.undo()
-        assert run("convert", tmp_path / "new.json.tokstudio", out, "--format", "huggingface") == 0
+        words = "--format", "huggingface", "--report", tmp_path / "report.txt"
+        assert run("convert", tmp_path / "new.json.tokstudio", out, *words) == 0
         assert len(load(out)) == 330
+        assert "9. The owner's library reads the result the same" in (tmp_path / "report.txt").read_text("utf-8")
 
 
 @pytest.mark.shared_data

@@ -26,10 +26,9 @@ from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, tokeni
 from tokstudio.core.formats.common.beside import files_beside
 from tokstudio.core.formats.common.proof import closed_gaps
 from tokstudio.core.formats.report import described
-from tokstudio.core.surgery.verify import verify_all_work
+from tokstudio.core.surgery.proof import embedding_map_work, verify_all_work, verify_work
+from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.embedding_map import embedding_map_work
-from tokstudio.core.verification.invariants import Proof
 
 Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 
@@ -157,7 +156,9 @@ def export(
     reports: list[ExportReport] = []
     for name, path in exports:
         try:
-            report = console.finish(save_work(tokenizer, path, name, accept_loss, sample=sample, original=original))
+            report = console.finish(
+                save_work(tokenizer, path, name, accept_loss, points=verify_work, sample=sample, original=original)
+            )
         except (TokStudioError, OSError) as error:
             console.complain(str(error))
             continue

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.projects import PREPARING, is_project, project_lines, project_rows
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.reachability import REACHED, reachability_work
 
 _SHOWN_SPECIALS = 12
 _SHOWN_LONGEST = 5

@@ -9,13 +9,13 @@ import pytest
 from tokstudio import ConfigError, Corpus, TrainingConfig, train
 from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.analysis.why_this_merge import PairCount, why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.surgery.prune import prune
-from tokstudio.core.verification.reachability import REACHED, reachability_work
 
 TEXT = (
     "one of the cats sat on the mat, at the end of the day: of the 12 cats one of them sat.\n"

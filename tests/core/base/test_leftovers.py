@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from tokstudio import save
 from tokstudio.core.base import atomic_files as files
 from tokstudio.core.base import leftovers
 from tokstudio.core.base.atomic_files import StagedFiles, write_files
@@ -19,7 +20,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.leftovers import recover_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.formats import load, save
+from tokstudio.core.formats import load
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.trainer import train
 

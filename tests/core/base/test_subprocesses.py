@@ -11,9 +11,9 @@ from zipfile import ZipFile
 
 import pytest
 
+from tokstudio import save
 from tokstudio.core.base.subprocesses import MODULES, import_folder, module_command
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.formats import save
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train

@@ -18,9 +18,10 @@ from tests.core.formats.trained import (
     trained,
     with_specials,
 )
+from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import FORMATS, load, load_work, save
+from tokstudio.core.formats import FORMATS, load, load_work
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

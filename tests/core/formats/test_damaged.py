@@ -29,8 +29,9 @@ from tests.core.formats.trained import (
 )
 from tests.core.new_content import give
 from tests.times import TIMES
+from tokstudio import save
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats import load, save
+from tokstudio.core.formats import load
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.common import text_readers
 from tokstudio.core.formats.common import text_readers as lines

@@ -21,7 +21,7 @@ from tests.core.formats.trained import (
 )
 from tests.core.new_content import give
 from tests.times import TIMES
-from tokstudio.core.formats import save
+from tokstudio import save
 from tokstudio.core.libraries import client
 
 MUTANTS = 200 * TIMES

@@ -9,9 +9,8 @@ from dataclasses import replace
 import tokenizers
 
 from tests.core.formats.trained import everything, shuffled, with_specials
-from tokstudio import Corpus, TrainingConfig, __version__, train
+from tokstudio import Corpus, TrainingConfig, __version__, save, train
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.formats import save
 
 
 def paragraphs(report):

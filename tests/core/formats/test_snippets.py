@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 
 from tests.core.formats.trained import everything, trained, with_unknown
-from tokstudio.core.formats import FORMATS, save
+from tokstudio import save
+from tokstudio.core.formats import FORMATS
 
 TEXT = "Hello world, hello word, hello world's words: <|end|>!"
 

@@ -9,8 +9,8 @@ import re
 import pytest
 
 from tests.core.training.test_superbpe import TEXT, superbpe
-from tokstudio import Corpus, train
-from tokstudio.core.formats import fit, load, save
+from tokstudio import Corpus, save, train
+from tokstudio.core.formats import fit, load
 from tokstudio.core.model.superbpe import SECOND_PATTERN
 from tokstudio.core.pretokenization.patterns import covering
 

@@ -20,11 +20,11 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
-from tokstudio import extend
+from tokstudio import extend, save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.formats import FORMATS, save
+from tokstudio.core.formats import FORMATS
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train

@@ -20,12 +20,13 @@ from projects import LINES, differences, every_kind, opened, saved, small_projec
 
 from tests.core.formats.trained import banana, ranks_of, same, tiktoken_lines
 from tests.core.formats.trained import trained as trained_tokenizer
+from tokstudio import save
 from tokstudio.core.base import atomic_files as files
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.formats import load_work, save
+from tokstudio.core.formats import load_work
 from tokstudio.core.formats.report import described
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import (

@@ -16,12 +16,11 @@ from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project import keep_changed_work, reopen_tokenizer_work
 from tokstudio.core.project.schema import from_json, to_json
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
+from tokstudio.core.surgery.proof import embedding_map, verify
 from tokstudio.core.surgery.prune import prune
 from tokstudio.core.surgery.renumber import renumber
 from tokstudio.core.surgery.specials import add_specials, set_roles
-from tokstudio.core.surgery.verify import verify
 from tokstudio.core.training.trainer import extend, train
-from tokstudio.core.verification.embedding_map import embedding_map
 
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 20
 

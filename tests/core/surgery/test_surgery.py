@@ -36,11 +36,11 @@ from tokstudio import (
     train,
     verify,
 )
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work
-from tokstudio.core.verification.reachability import REACHED, reachability_work
 
 TEXT = (
     "the cat sat on the mat; the bat ate the hat. Кот и кит, котам и китам: that is what 1234 says, in the end.\n"

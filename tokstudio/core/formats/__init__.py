@@ -41,12 +41,15 @@ from tokstudio.core.text.encodings import WHY_NOT_POINTER
 from tokstudio.core.text.utf8 import AnyPath, Text
 
 if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.origin import Proof
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
-    from tokstudio.core.verification.invariants import Proof
+
+    #: Proves what a tokenizer keeps of that from which it was made, with texts to be decoded and a reference text.
+    Points = Callable[[Tokenizer, Iterable[Text], str], Work[Proof]]
 
 __all__ = [
     "FORMATS", "ExportReport", "Fit", "Format", "Loaded", "PatternNeeded", "fit", "fit_work", "load", "load_work",
-    "save", "save_work", "tokenizer_files", "try_places_work",
+    "save_work", "tokenizer_files", "try_places_work",
 ]  # fmt: skip
 
 # In the order of menus, and of the search in a folder.
@@ -74,44 +77,34 @@ _LARGEST_LOOKED_INTO = 5 * 10**9
 _ENDINGS = re.compile(r"(\.json|\.model(\.v[0-9]\w*)?|\.spm|\.tiktoken|vocab\.txt)$", re.IGNORECASE)
 
 
-def save(
-    tokenizer: Tokenizer,
-    path: AnyPath,
-    format: str = "huggingface",
-    accept_loss: bool = False,
-    *,
-    sample: Text | None = None,
-) -> ExportReport:
-    """Writes a tokenizer to files for other programs, and proves that the files hold it.
-
-    Either all files are written or none; existing files stay until the new ones are proved.
-
-    Args:
-        tokenizer: The tokenizer; one from `at` has only the merges up to there.
-        path: A file, or a folder where the format has several files; in a folder, files get their usual names.
-        format: One of `FORMATS`.
-        accept_loss: Whether to write even where the format cannot hold everything.
-        sample: Text to prove it with, besides a hard built-in text; its first megabyte is used.
-
-    Raises:
-        ConfigError: The format is unknown, or cannot be written.
-        FormatError: The format cannot hold this tokenizer, or the files cannot be written.
-    """
-    return finish(save_work(tokenizer, path, format, accept_loss, sample=sample))
-
-
 def save_work(
     tokenizer: Tokenizer,
     path: AnyPath,
     format: str = "huggingface",
     accept_loss: bool = False,
     *,
+    points: Points | None,
     sample: Text | None = None,
     original: Tokenizer | None = None,
 ) -> Work[ExportReport]:
-    """Does the same as `save` in bounded pieces; closing the work leaves everything unchanged.
+    """Writes a tokenizer to files for other programs, and proves that the files hold it, in bounded pieces.
 
-    `original` is the tokenizer before the gaps between its ids were closed, if they were: the report lists new ids.
+    Either all files are written or none; existing files stay until the new ones are proved. Closing the work leaves
+    everything unchanged.
+
+    Args:
+        tokenizer: The tokenizer; one from `at` has only the merges up to there.
+        path: A file, or a folder where the format has several files; in a folder, files get their usual names.
+        format: One of `FORMATS`.
+        accept_loss: Whether to write even where the format cannot hold everything.
+        points: What proves a tokenizer that was made from another, `verify_work` of `core.surgery.proof`; None where
+            that is proved already.
+        sample: Text to prove it with, besides a hard built-in text; its first megabyte is used.
+        original: The tokenizer before the gaps between its ids were closed, if they were: the report lists new ids.
+
+    Raises:
+        ConfigError: The format is unknown, or cannot be written.
+        FormatError: The format cannot hold this tokenizer, a point of the proof fails, or the files cannot be written.
     """
     chosen = _writable(format)
     tokenizer = tokenizer.closed() if chosen.readable else tokenizer
@@ -146,7 +139,7 @@ def save_work(
                 yield from staged.write(target, _passed_to(digest.update, pieces), size)
                 files.append(WrittenFile(target, staged[target].stat().st_size, digest.hexdigest()))
         written = {usual: staged[target] for usual, target in targets.items()}
-        changed = yield from _proved_work(tokenizer, name, sample)
+        changed = yield from _proved_work(tokenizer, points, name, _as_text(sample))
         proof = yield from writer.prove(tokenizer, written, name, _as_text(sample))
         moved = renumbered(original or tokenizer, tokenizer, writer)
         return ExportReport(
@@ -361,19 +354,16 @@ def _by_first_key(path: Path) -> Format:
         raise FormatError(f"{name}: not a tokenizer file TokStudio can read.")
 
 
-def _proved_work(tokenizer: Tokenizer, name: str, sample: Text | None) -> Work[Proof | None]:
-    """What stayed the same in a tokenizer that was made from another; None for any other.
+def _proved_work(tokenizer: Tokenizer, points: Points | None, name: str, sample: str) -> Work[Proof | None]:
+    """What stayed the same in a tokenizer that was made from another; None for any other, and without `points`.
 
     Raises:
         FormatError: Something did not, though it should have.
     """
-    if tokenizer.origin is None:
+    if tokenizer.origin is None or points is None:
         return None
-    from tokstudio.core.verification.invariants import verify_work
-
-    text = _as_text(sample)
     try:
-        return (yield from verify_work(tokenizer, texts=[text], reference=text)).check()
+        return (yield from points(tokenizer, [sample], sample)).check()
     except ConfigError as error:
         raise FormatError(f"{name}: {error}") from error
 

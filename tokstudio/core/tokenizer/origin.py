@@ -1,4 +1,4 @@
-"""Where a changed tokenizer is from: the tokenizer before, how it was changed, and which ids became which."""
+"""Where a changed tokenizer is from: the one before, how it was changed, and which ids became which; and its proof."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -35,6 +35,52 @@ class Origin(Generic[_Old]):
         """The origin after the ids changed once more: `new_ids` has those by id of the tokenizer made from `old`."""
         again = np.append(new_ids, np.int32(-1))
         return replace(self, new_ids=again[np.where(self.new_ids < len(new_ids), self.new_ids, -1)])
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing that was proved, or failed."""
+
+    number: int
+    name: str  # what is to hold, such as "Every old id has the same bytes"
+    holds: bool
+    sentence: str  # what was found
+    details: tuple[str, ...] = ()  # tokens that are listed with their reasons, or lines side by side
+    neutral: bool = False  # whether it holds, but tells a change, or that something was not checked
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What stayed the same in a changed tokenizer: nine points, the last only where files of it were read back."""
+
+    points: tuple[Point, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all points hold."""
+        return all(point.holds for point in self.points)
+
+    def check(self) -> Proof:
+        """Returns itself; raises ConfigError with the points that fail."""
+        if failed := [point for point in self.points if not point.holds]:
+            reasons = " ".join(f"{point.name}: {point.sentence}" for point in failed)
+            raise ConfigError(f"The changed tokenizer is not what it should be. {reasons}")
+        return self
+
+    def read_back(self, sentence: str, holds: bool = True, neutral: bool = False) -> Proof:
+        """The same proof with the ninth point."""
+        name = "The owner's library reads the result the same"
+        return Proof((*self.points[:8], Point(9, name, holds, sentence, neutral=neutral)))
+
+    def lines(self, most: int = 3) -> tuple[str, ...]:
+        """Each point in a line, with at most so many of its details in a line each."""
+        lines: list[str] = []
+        for point in self.points:
+            lines.append(f"{point.number}. {point.name}: {'' if point.holds else 'FAILS: '}{point.sentence}")
+            lines += [f"   {detail}" for detail in point.details[:most]]
+            if (more := len(point.details) - most) > 0:
+                lines.append(f"   and {more:,} more")
+        return tuple(lines)
 
 
 def from_the_first(origin: Origin[Any]) -> Origin[Any]:

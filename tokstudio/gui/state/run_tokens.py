@@ -65,7 +65,7 @@ class RunTokens:
     def __init__(self, run: _Run) -> None:
         self.run = run
         self.index: TokenIndex | None = None  # of the tokens at the time of its making; None until one was requested
-        # By slot, whether some text becomes the token: constants of `core.verification.reachability`; None until known.
+        # By slot, whether some text becomes the token: constants of `core.analysis.reachability`; None until known.
         self.reach: NDArray[np.uint8] | None = None
         self._base: list[bytes] = []
         self._base_kinds: list[TokenKind] = []

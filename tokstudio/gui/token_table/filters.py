@@ -22,10 +22,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.analysis.token_index import DIGITS, NOT_UTF8, WHITE_SPACE, WORDS
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.model.tokens import TokenKind
-from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme

@@ -15,6 +15,7 @@ import pytest
 
 from tokstudio import ConfigError, FormatError, add_specials, load, prune, save
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import fit
@@ -24,7 +25,6 @@ from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_value
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.reachability import REACHED, reachability_work
 
 tiktoken = pytest.importorskip("tiktoken")
 tokenizers = pytest.importorskip("tokenizers")

@@ -22,8 +22,9 @@ from tests.core.formats.trained import (
     trained,
     with_specials,
 )
+from tokstudio import save
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats import FORMATS, fit, load, save
+from tokstudio.core.formats import FORMATS, fit, load
 from tokstudio.core.formats import gpt2 as gpt2
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet

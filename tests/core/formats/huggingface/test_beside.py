@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from tests.core.formats.trained import trained
-from tokstudio import Corpus, TrainingConfig
+from tokstudio import Corpus, TrainingConfig, save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit, load, load_work, save
+from tokstudio.core.formats import fit, load, load_work
 from tokstudio.core.formats.common.library_classes import CLASSES, class_of, library_class
 from tokstudio.core.formats.huggingface.parts import splitting
 from tokstudio.core.project.schema import from_json, to_json

@@ -10,9 +10,10 @@ import pytest
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
+from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import load, load_work, save, tokenizer_files
+from tokstudio.core.formats import load, load_work, tokenizer_files
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.project import keep_tokenizer_work, reopen_tokenizer_work
 

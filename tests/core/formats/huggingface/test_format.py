@@ -29,9 +29,10 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
+from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import FORMATS, load, save
+from tokstudio.core.formats import FORMATS, load
 from tokstudio.core.formats.huggingface import format as huggingface
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text

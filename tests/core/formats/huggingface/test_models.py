@@ -15,13 +15,14 @@ from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 
 from tests.core.formats import without_merges
 from tests.core.formats.trained import TEXT, library_ids
+from tokstudio import save
 from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit, load, save
+from tokstudio.core.formats import fit, load
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.text.byte_level import to_bytes
-from tokstudio.core.verification.reachability import REACHED, reachability_work
 
 WORDS = [TEXT, "the cat sat on the mat, unaffable naïve cafés", torture_text()] * 3
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

@@ -25,9 +25,10 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
+from tokstudio import save
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit, load, load_work, save, tokenizer_files
+from tokstudio.core.formats import fit, load, load_work, tokenizer_files
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 

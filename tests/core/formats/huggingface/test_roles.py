@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.core.formats.trained import trained
-from tokstudio import Corpus, TrainingConfig
+from tokstudio import Corpus, TrainingConfig, save
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit, load, load_work, save
+from tokstudio.core.formats import fit, load, load_work
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.train import train_by_library
 from tokstudio.core.project.schema import from_json, to_json

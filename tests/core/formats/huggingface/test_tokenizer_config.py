@@ -18,8 +18,9 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
+from tokstudio import save
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import load, load_work, save
+from tokstudio.core.formats import load, load_work
 from tokstudio.core.libraries.client import torture_text
 
 

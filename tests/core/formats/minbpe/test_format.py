@@ -27,9 +27,10 @@ from tests.core.formats.trained import (
     with_specials,
 )
 from tests.times import TIMES
+from tokstudio import save
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import FORMATS, fit, load, load_work, save
+from tokstudio.core.formats import FORMATS, fit, load, load_work
 from tokstudio.core.formats import minbpe as minbpe
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import MINBPE, REGEX

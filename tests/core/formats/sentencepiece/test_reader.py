@@ -11,9 +11,10 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2 as schema
 
 from tests.core.formats.trained import TEXT, banana, tiktoken_lines, with_unknown
+from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import load, load_work, save, tokenizer_files
+from tokstudio.core.formats import load, load_work, tokenizer_files
 from tokstudio.core.formats.sentencepiece import reader
 from tokstudio.core.libraries.client import torture_text
 

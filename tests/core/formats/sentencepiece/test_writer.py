@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.core.formats.trained import TEXT, everything, of_characters, with_unknown
+from tokstudio import save
 from tokstudio.core.base.errors import ConfigError, FormatError
-from tokstudio.core.formats import FORMATS, fit, save
+from tokstudio.core.formats import FORMATS, fit
 from tokstudio.core.formats.sentencepiece import format as own
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet

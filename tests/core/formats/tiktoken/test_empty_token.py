@@ -10,12 +10,13 @@ import runpy
 import pytest
 
 from tests.core.formats.trained import TEXT, library_ids, ranks_of, tiktoken_lines, trained
+from tokstudio import save
+from tokstudio.core.analysis.reachability import NOT_MADE, reachability_work
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import FORMATS, Loaded, fit, load, load_work, save
+from tokstudio.core.formats import FORMATS, Loaded, fit, load, load_work
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
-from tokstudio.core.verification.reachability import NOT_MADE, reachability_work
 
 tiktoken = pytest.importorskip("tiktoken")
 

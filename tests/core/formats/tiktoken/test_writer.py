@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tests.core.formats.trained import SPECIALS, TEXT, banana, everything, of_characters, same, trained, with_specials
+from tokstudio import save
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats import FORMATS, fit, load, save
+from tokstudio.core.formats import FORMATS, fit, load
 from tokstudio.core.formats.tiktoken import writer as tiktoken_writer
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from tests.gui import picky
 from tests.gui.person import PATIENCE, Answers
-from tokstudio import load
+from tokstudio import load, prune
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import FORMATS
@@ -567,6 +567,19 @@ def test_python_code_and_report_can_be_copied_and_saved(qtbot, session, with_spe
     assert told(dialog, "huggingface")[-1] in report
     assert "tokenizer.json" in report
     assert sentences[-1] == f"Wrote REPORT.txt to {out}."
+
+
+def test_the_report_of_a_changed_tokenizer_says_what_stayed_the_same(
+    qtbot, session, with_special, opened, out, answers
+):
+    session.runs.add_tokenizer(prune(with_special.tokenizer, 265).tokenizer, "Pruned")
+    dialog = opened("huggingface", "vocabulary-csv")
+    press_export(qtbot, session, dialog)
+    answers.target = out / "REPORT.txt"
+    qtbot.mouseClick(dialog.report_button, Qt.MouseButton.LeftButton)
+    settle(qtbot, session)
+    report = answers.target.read_text(encoding="utf-8")
+    assert report.count("9. The owner's library reads the result the same") == 2
 
 
 def test_after_several_formats_their_folder_and_any_failure_are_shown(qtbot, session, make_run, opened, out, answers):

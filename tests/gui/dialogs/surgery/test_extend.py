@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 
 from tests.gui.dialogs.surgery.dialogs import GERMAN, settled, train_by
 from tests.gui.person import PATIENCE
-from tokstudio.core.surgery.verify import verify
+from tokstudio.core.surgery.proof import verify
 from tokstudio.gui.dialogs.surgery.extend import ExtendDialog
 from tokstudio.gui.dialogs.surgery.works import at_merge
 

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.reachability import REACHED, reachability_work
 from tokstudio.gui.panes.compare.vocabularies import LENGTH, SECOND_USES, TOKEN, USES, VocabulariesView
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun

@@ -14,11 +14,11 @@ from PySide6.QtWidgets import QToolButton
 
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio import __version__
+from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.reachability import reachability_work
 from tokstudio.gui.panes.vocabulary.model import LENGTH, NOTES
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.state.training_settings import Settings

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer, WordTokenizer
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, reachability_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
@@ -39,7 +40,6 @@ from tokstudio.core.formats import FORMATS, Loaded
 from tokstudio.core.formats.report import WrittenFile, described, versions
 from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, NOT_MADE, reachability_work
 
 # --- Facts ------------------------------------------------------------------------------------------------------------
 # What the report says of each tokenizer beside its figures: its files, its curve, and tokens of special interest.

@@ -18,6 +18,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats import FORMATS, ExportReport, Fit, Format, fit_work, save_work
 from tokstudio.core.formats.common.proof import closed_gaps
+from tokstudio.core.surgery.proof import verify_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.common.jobs import Job, Jobs, LatestJob
 from tokstudio.gui.state.problems import problem_of
@@ -144,7 +145,7 @@ def export_work(part: RunPart, close_gaps: bool, name: str, folder: Path, corpus
         staged.make_folder(folder)
         tokenizer = part.tokenizer(name, close_gaps)
         report = yield from save_work(
-            tokenizer, folder, name, accept_loss=True, sample=_sample(corpus), original=part.plain
+            tokenizer, folder, name, accept_loss=True, points=verify_work, sample=_sample(corpus), original=part.plain
         )
         staged.commit()
     return report

@@ -19,11 +19,10 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_in_one
-from tokstudio.core.surgery.verify import verify_all_work
+from tokstudio.core.surgery.proof import NPZ, embedding_map_work, python_lines, verify_all_work
 from tokstudio.core.text.utf8 import Text
+from tokstudio.core.tokenizer.origin import Point, Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.embedding_map import NPZ, embedding_map_work, python_lines
-from tokstudio.core.verification.invariants import Point, Proof
 from tokstudio.gui.dialogs.surgery.works import SAMPLE
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences

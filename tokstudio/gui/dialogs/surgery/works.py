@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -25,7 +26,6 @@ from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.core.training.trainer import Trainer
-from tokstudio.core.verification.reachability import REACHED, reachability_work
 from tokstudio.gui.token_text.spelling import marked, shown
 
 # --- Names of runs that are made from others: short, with each remark once --------------------------------------------

@@ -28,12 +28,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.token_index import describe_token
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, Vocabularies, vocabularies_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.reachability import REACHED, reachability_work
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.measuring.compared import ComparedColumn
 from tokstudio.gui.session.session import Session

@@ -13,11 +13,11 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QToolButton, QWidget
 
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.base.wording import several_whole
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.gui.panes.token.lines_page import LinesPage
 from tokstudio.gui.panes.token.merge_tree import MergesPage
 from tokstudio.gui.session.session import Session

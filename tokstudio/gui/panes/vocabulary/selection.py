@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.analysis.token_index import NOT_UTF8, WHITE_SPACE, TokenIndex
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.verification.reachability import REACHED
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
 from tokstudio.gui.token_table.filters import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.token_table.query import Query

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.token_index import TokenIndex, index_work
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.reachability import REACHED, reachability_work
 from tokstudio.gui.session.common.jobs import Jobs, LatestJob
 from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.state.run import StudioRun

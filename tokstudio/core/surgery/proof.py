@@ -1,99 +1,155 @@
-"""Proves what stayed the same when a tokenizer was changed, point by point.
+"""Proves what stayed the same when a tokenizer was changed, in nine points, and saves it so proved.
 
-The points that the files of an export decide, that their own library reads the same, are added by whoever writes them.
+It has four parts: the map of its embedding, the points that need no files, the one that its files decide, and `save`.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.analysis.reachability import CUT, REACHED, reachability_work
+from tokstudio.core.base.atomic_files import write_files
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.private_folders import TemporaryFolder
+from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several, shown
+from tokstudio.core.formats import FORMATS, ExportReport, fit_work, save_work
 from tokstudio.core.libraries.client import torture_text
-from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.origin import Origin, from_the_first
+from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
+from tokstudio.core.tokenizer.origin import Origin, Point, Proof, from_the_first
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.verification.embedding_map import EmbeddingMap, embedding_map_work
-from tokstudio.core.verification.reachability import CUT, REACHED, reachability_work
+
+# --- The map of its embedding -----------------------------------------------------------------------------------------
+# What a model needs to follow its tokenizer: which row of its embedding stays, and of which rows each new one is made.
+# A new token begins with the mean of the rows of the tokens that its text was before.
+
+NPZ = ".npz"
+
+_LINES = """\
+import numpy as np
+import torch
+
+with np.load({path}) as file:
+    table = dict(file)
+layers = lambda: [layer for layer in (model.get_input_embeddings(), model.get_output_embeddings()) if layer is not None]
+before = [layer.weight.detach().clone() for layer in layers()]
+assert all(len(old) >= int(table["before"]) for old in before), "the map is of a larger tokenizer"
+model.resize_token_embeddings(int(table["size"]))
+with torch.no_grad():
+    for old, layer in zip(before, layers()):
+        layer.weight[table["new_ids"]] = old[table["old_ids"]]
+        for token, parts in zip(table["made"], np.split(table["parts"], table["starts"][1:-1])):
+            layer.weight[token] = (old[parts] if len(parts) else old).mean(0)
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingMap:
+    """The rows of a model's embedding before and after its tokenizer was changed."""
+
+    size: int  # rows after: the highest id + 1
+    before: int  # rows before, at least
+    old_ids: NDArray[np.int64]  # [kept], the row before of each token that stays, ascending
+    new_ids: NDArray[np.int64]  # [kept], its row after
+    made: NDArray[np.int64]  # [made], the rows of tokens that are new, ascending
+    parts: NDArray[np.int64]  # the rows before of the tokens that each new one was, one after another
+    starts: NDArray[np.int64]  # [made + 1], the start of the parts of each, and the end of the last
+
+    def parts_of(self, token: int) -> NDArray[np.int64]:
+        """The old ids that a new token was; raises ConfigError where it is not new."""
+        place = int(np.searchsorted(self.made, token))
+        if place == len(self.made) or self.made[place] != token:
+            raise ConfigError(f"Id {token} is not the id of a new token.")
+        return self.parts[self.starts[place] : self.starts[place + 1]]
+
+    def json(self) -> Iterator[bytes]:
+        """Yields it as JSON: both sizes, the new id of each old one, and the old ids of the parts of each new one."""
+        yield b'{\n"before": %d,\n"size": %d,\n"new_ids": {' % (self.before, self.size)
+        lead = b"\n"
+        for old, new in zip(self.old_ids.tolist(), self.new_ids.tolist(), strict=True):
+            yield lead + b'"%d": %d' % (old, new)
+            lead = b",\n"
+        yield b'},\n"parts": {'
+        lead = b"\n"
+        for token in self.made.tolist():
+            yield lead + b'"%d": %s' % (token, json.dumps(self.parts_of(token).tolist()).encode())
+            lead = b",\n"
+        yield b"}\n}\n"
+
+    def npz(self) -> bytes:
+        """The arrays as an archive of NumPy, with both sizes."""
+        file = io.BytesIO()
+        arrays = {name: getattr(self, name) for name in ("old_ids", "new_ids", "made", "parts", "starts")}
+        np.savez_compressed(file, size=np.int64(self.size), before=np.int64(self.before), **arrays)
+        return file.getvalue()
+
+    def write_work(self, path: Path) -> Work[tuple[Path, ...]]:
+        """Writes it for NumPy where the name ends in .npz, else as JSON; raises FormatError where it cannot."""
+        return (yield from write_files({path: iter([self.npz()]) if path.suffix.lower() == NPZ else self.json()}))
+
+
+def python_lines(path: Path | str) -> str:
+    """Python code that resizes the embeddings of a `model` of transformers by a map that was written for NumPy."""
+    return _LINES.format(path=repr(str(path)))
+
+
+def embedding_map_work(tokenizer: Tokenizer, origin: Origin[Tokenizer] | None = None) -> Work[EmbeddingMap]:
+    """The map of a tokenizer and that from which it was made; without `origin`, the first of several changes.
+
+    Raises:
+        ConfigError: It was not made from another.
+    """
+    if origin is None:
+        if tokenizer.origin is None:
+            raise ConfigError("This tokenizer was not made from another: there is no map of its ids.")
+        origin = from_the_first(tokenizer.origin)
+    old, new_ids = origin.old, origin.new_ids
+    kept = np.flatnonzero(new_ids >= 0)
+    ids = tokenizer.tokens.ids()
+    made = np.setdiff1d(ids, new_ids[kept])
+    numbers: list[int] = made.tolist()
+    # A token is merged as a pre-token of its own, whatever the pattern; a special token was text like any other.
+    encoded, sizes = yield from each_work(
+        old.encoder("none", whole_words=False), [tokenizer.tokens[token] or b"" for token in numbers]
+    )
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    size, new = int(ids.max(initial=-1)) + 1, new_ids[kept].astype(np.int64)
+    return EmbeddingMap(size, len(old.tokens), kept, new, made, encoded.astype(np.int64), starts)
+
+
+def embedding_map(tokenizer: Tokenizer) -> EmbeddingMap:
+    """The map of a tokenizer and the first from which it was made; see `embedding_map_work`."""
+    return finish(embedding_map_work(tokenizer))
+
+
+# --- The eight points that need no files ------------------------------------------------------------------------------
 
 _REPORTED = 1 << 12
 _MOST_LISTED = 1_000  # tokens or lines in the details of a point
 _SHOWN_TOKENS = 12
 
 
-@dataclass(frozen=True)
-class Point:
-    """One thing that was proved, or failed."""
-
-    number: int
-    name: str  # what is to hold, such as "Every old id has the same bytes"
-    holds: bool
-    sentence: str  # what was found
-    details: tuple[str, ...] = ()  # tokens that are listed with their reasons, or lines side by side
-    neutral: bool = False  # whether it holds, but tells a change, or that something was not checked
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What stayed the same in a changed tokenizer: nine points, the last only where files of it were read back."""
-
-    points: tuple[Point, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether all points hold."""
-        return all(point.holds for point in self.points)
-
-    def check(self) -> Proof:
-        """Returns itself; raises ConfigError with the points that fail."""
-        if failed := [point for point in self.points if not point.holds]:
-            reasons = " ".join(f"{point.name}: {point.sentence}" for point in failed)
-            raise ConfigError(f"The changed tokenizer is not what it should be. {reasons}")
-        return self
-
-    def read_back(self, sentence: str, holds: bool = True, neutral: bool = False) -> Proof:
-        """The same proof with the ninth point."""
-        name = "The owner's library reads the result the same"
-        return Proof((*self.points[:8], Point(9, name, holds, sentence, neutral=neutral)))
-
-    def lines(self, most: int = 3) -> tuple[str, ...]:
-        """Each point in a line, with at most so many of its details in a line each."""
-        lines: list[str] = []
-        for point in self.points:
-            lines.append(f"{point.number}. {point.name}: {'' if point.holds else 'FAILS: '}{point.sentence}")
-            lines += [f"   {detail}" for detail in point.details[:most]]
-            if (more := len(point.details) - most) > 0:
-                lines.append(f"   and {more:,} more")
-        return tuple(lines)
-
-
-def verify_work(
-    tokenizer: Tokenizer,
-    origin: Origin[Tokenizer] | None = None,
-    *,
-    texts: Iterable[Text] = (),
-    reference: str = "",
-) -> Work[Proof]:
+def verify_work(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference: str = "") -> Work[Proof]:
     """Proves the first eight points of a tokenizer that was made from another.
 
     Args:
         tokenizer: The new tokenizer.
-        origin: Where it is from; its own where none is given.
         texts: Texts that must be decoded as they were, such as the corpus, besides a hard built-in text.
         reference: A text whose lines are encoded by both tokenizers.
 
     Raises:
         ConfigError: It was not made from another.
     """
-    origin = origin or tokenizer.origin
-    if origin is None:
+    if (origin := tokenizer.origin) is None:
         raise ConfigError("This tokenizer was not made from another: there is nothing to compare it with.")
     question = _Question(tokenizer, origin)
     table = yield from embedding_map_work(tokenizer, from_the_first(origin))
@@ -368,3 +424,73 @@ def _pieces(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> str:
 
 def _shown(token: bytes | None) -> str:
     return shown((token or b"")[:200].decode("utf-8", "backslashreplace"))
+
+
+# --- The ninth point: a library reads its files -----------------------------------------------------------------------
+
+# Each with a library that reads it.
+_FORMATS = ("huggingface", "tiktoken", "gpt2", "sentencepiece")
+
+
+def verify(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference: str = "") -> Proof:
+    """What stayed the same in a tokenizer that was made from another; see `Proof`.
+
+    Args:
+        tokenizer: The new tokenizer.
+        texts: Texts that must be decoded as they were, such as the corpus.
+        reference: A text whose lines are compared, and which a library encodes.
+
+    Raises:
+        ConfigError: It was not made from another.
+    """
+    return finish(verify_all_work(tokenizer, texts, reference))
+
+
+def verify_all_work(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference: str = "") -> Work[Proof]:
+    """Does the same as `verify` in bounded pieces."""
+    proof = yield from verify_work(tokenizer, texts, reference)
+    # Without its run: formats take it on trust that a trained tokenizer merges as their libraries do.
+    alone = tokenizer.changed(checked=True)
+    for format in _FORMATS:
+        fitting = yield from fit_work(alone, format)
+        if fitting.problem is None and not fitting.losses:
+            break
+    else:
+        return proof.read_back("No format of a library holds this tokenizer without a loss.", neutral=True)
+    title = FORMATS[format].title
+    with TemporaryFolder() as folder:
+        try:
+            report = yield from save_work(alone, folder / "exported", format, points=None, sample=reference)
+        except FormatError as error:
+            return proof.read_back(f"{title}: {error}", holds=False)
+    return proof.read_back(f"{title}: {report.proof}.")
+
+
+# --- Saving, with the proof -------------------------------------------------------------------------------------------
+
+
+def save(
+    tokenizer: Tokenizer,
+    path: AnyPath,
+    format: str = "huggingface",
+    accept_loss: bool = False,
+    *,
+    sample: Text | None = None,
+) -> ExportReport:
+    """Writes a tokenizer to files for other programs, and proves that the files hold it.
+
+    Either all files are written or none; existing files stay until the new ones are proved. For a tokenizer that was
+    made from another, it also proves what stayed the same.
+
+    Args:
+        tokenizer: The tokenizer; one from `at` has only the merges up to there.
+        path: A file, or a folder where the format has several files; in a folder, files get their usual names.
+        format: One of `FORMATS`.
+        accept_loss: Whether to write even where the format cannot hold everything.
+        sample: Text to prove it with, besides a hard built-in text; its first megabyte is used.
+
+    Raises:
+        ConfigError: The format is unknown, or cannot be written.
+        FormatError: The format cannot hold this tokenizer, a point of the proof fails, or the files cannot be written.
+    """
+    return finish(save_work(tokenizer, path, format, accept_loss, points=verify_work, sample=sample))

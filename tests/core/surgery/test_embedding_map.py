@@ -13,7 +13,7 @@ import pytest
 
 from tokstudio import ConfigError, Corpus, TrainingConfig, add_specials, embedding_map, join, prune, renumber, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.verification.embedding_map import python_lines
+from tokstudio.core.surgery.proof import python_lines
 
 TEXT = "the cat sat on the mat; the bat ate the hat, and the cat ate the bat.\n" * 5
 OTHER = "der Hund und der Bund, rund und bunt; der Mund des Hundes.\n" * 5

@@ -25,8 +25,8 @@ from tokstudio import (
     verify,
 )
 from tokstudio.core.base.progress import finish
+from tokstudio.core.surgery.proof import verify_work
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
-from tokstudio.core.verification.invariants import verify_work
 
 TEXT = "the cat sat on the mat; the bat ate the hat, and the cat ate the bat.\n" * 5
 OTHER = "der Hund und der Bund, rund und bunt; der Mund des Hundes.\n" * 5
