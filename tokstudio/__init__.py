@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokstudio.core.comparison.comparison import compare as compare
     from tokstudio.core.corpus.corpus import Corpus as Corpus
     from tokstudio.core.corpus.readers.contents import Reading as Reading
-    from tokstudio.core.formats import load as load
+    from tokstudio.core.formats.loading import load as load
     from tokstudio.core.library_training.config import LibraryConfig as LibraryConfig
     from tokstudio.core.library_training.train import TrainedByLibrary as TrainedByLibrary
     from tokstudio.core.library_training.train import train_by_library as train_by_library
@@ -96,7 +96,7 @@ _MODULES = {
     "LibraryConfig": "library_training.config",
     "TrainedByLibrary": "library_training.train",
     "train_by_library": "library_training.train",
-    "load": "formats",
+    "load": "formats.loading",
     "save": "surgery.proof",
     "load_project": "project",
     "save_project": "project",

@@ -15,7 +15,8 @@ from fifty import FIFTY
 from tokstudio import cli, load
 from tokstudio.cli.arguments.parser import EXPORTS
 from tokstudio.cli.process import terminal
-from tokstudio.core.formats import FORMATS, fit
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.saving import fit
 
 
 @pytest.fixture

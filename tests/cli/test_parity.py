@@ -9,7 +9,7 @@ import pytest
 
 from tests.core.training.test_parity import PARALLEL, TEXTS, corpus_of, parity
 from tokstudio import cli, train
-from tokstudio.core.formats import load
+from tokstudio.core.formats.loading import load
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from tests.core.training.test_superbpe import TEXT, superbpe
 from tokstudio import Corpus, cli, train
-from tokstudio.core.formats import load
+from tokstudio.core.formats.loading import load
 
 STAGES = ["--pattern", "gpt2", "--transition", "290"]
 

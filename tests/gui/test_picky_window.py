@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from tests.gui.person import PATIENCE, at_the_window, quiet
 from tests.gui.picky import SETTINGS, TEXT, trained
-from tokstudio.core.formats import FORMATS
+from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.tokenizer.dropout import Dropout
 from tokstudio.gui.panes.text.steps_page import StepsPage
 from tokstudio.gui.state.training_plans import plans_of_algorithms

@@ -28,7 +28,7 @@ from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.report.report import origin_work, report_work
 from tokstudio.core.comparison.table import plain_text
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.formats import Loaded
+from tokstudio.core.formats.common.format import Loaded
 from tokstudio.core.text.languages import language_name
 
 Texts = Mapping[str, Source | Sequence[bytes]]  # a source, or the lines of a language

@@ -22,10 +22,11 @@ from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_files
 from tokstudio.core.base.errors import CorpusError, FormatError, TokStudioError
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.corpus.readers.folders import read_folder_work
-from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, tokenizer_files, try_places_work
 from tokstudio.core.formats.common.beside import files_beside
 from tokstudio.core.formats.common.proof import closed_gaps
-from tokstudio.core.formats.report import described
+from tokstudio.core.formats.known_formats import FORMATS, tokenizer_files
+from tokstudio.core.formats.report import ExportReport, described
+from tokstudio.core.formats.saving import fit, save_work, try_places_work
 from tokstudio.core.surgery.proof import embedding_map_work, verify_all_work, verify_work
 from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -17,7 +17,9 @@ from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.projects import PREPARING, is_project, project_lines, project_rows
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.wording import printable, several, shown
-from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
+from tokstudio.core.formats.common.format import Loaded, PatternNeeded
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _SHOWN_SPECIALS = 12

@@ -13,7 +13,7 @@ from tokstudio.cli.reading import report_held_out
 from tokstudio.cli.training import SAMPLE, read_texts, utf8
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import several
-from tokstudio.core.formats import FORMATS
+from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.train import TrainedByLibrary, own_format, train_by_library_work
 from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE

@@ -16,7 +16,8 @@ from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import in_units, percent_text, several
 from tokstudio.core.comparison.identity import hash_work
 from tokstudio.core.corpus.corpus import ONCE
-from tokstudio.core.formats import Loaded, PatternNeeded, load_work
+from tokstudio.core.formats.common.format import Loaded, PatternNeeded
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.model.config import TITLES
 from tokstudio.core.project import SUFFIX, Project, ProjectTokenizer, open_work, tokenizer_of_entry_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -26,7 +26,7 @@ from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
 from tokstudio.core.corpus.source import Source, entries
-from tokstudio.core.formats import tokenizer_files
+from tokstudio.core.formats.known_formats import tokenizer_files
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

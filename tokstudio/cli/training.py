@@ -39,7 +39,7 @@ from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.corpus.source import DOCUMENTS, CountedWith
-from tokstudio.core.formats import ExportReport
+from tokstudio.core.formats.report import ExportReport
 from tokstudio.core.model.alphabet import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, RESULT

@@ -20,7 +20,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.leftovers import recover_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.formats import load
+from tokstudio.core.formats.loading import load
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.trainer import train
 

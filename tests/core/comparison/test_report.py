@@ -20,7 +20,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.comparison.report.markup import SHADES, STYLE, escaped, shade, tag
 from tokstudio.core.comparison.report.report import SizeCurve, drawing, origin_work, report_work
-from tokstudio.core.formats import load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.model.config import TrainingConfig
 
 LINES = {"eng": ["the cat sat on the mat", "a cat sat"], "עברית": ["החתול ישב", "חתול"]}

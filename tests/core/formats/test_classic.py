@@ -21,8 +21,9 @@ from tests.core.formats.trained import (
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import FORMATS, load, load_work
 from tokstudio.core.formats.classic import Classic
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.loading import load, load_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 

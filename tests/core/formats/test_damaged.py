@@ -31,11 +31,11 @@ from tests.core.new_content import give
 from tests.times import TIMES
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats import load
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.common import text_readers
 from tokstudio.core.formats.common import text_readers as lines
 from tokstudio.core.formats.huggingface.format import HuggingFace
+from tokstudio.core.formats.loading import load
 from tokstudio.core.libraries import client
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

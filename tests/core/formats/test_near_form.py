@@ -13,7 +13,7 @@ from tests.core.training.test_boundless import boundless
 from tokstudio import Corpus, load, save, train
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.formats.writers import difference_work, near_form
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 

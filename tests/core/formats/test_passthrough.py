@@ -13,7 +13,8 @@ from tokenizers import normalizers
 from tests.core.formats.sentencepiece.test_reader import trained_model
 from tests.core.formats.trained import TEXT, everything, settings_of
 from tokstudio import FormatError, load, save
-from tokstudio.core.formats import FORMATS, fit
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.formats.writers import Copy
 
 

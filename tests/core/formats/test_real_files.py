@@ -15,7 +15,8 @@ import tiktoken
 import tokenizers
 
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats import load, tokenizer_files
+from tokstudio.core.formats.known_formats import tokenizer_files
+from tokstudio.core.formats.loading import load
 from tokstudio.core.formats.tiktoken.writer import written_regex
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

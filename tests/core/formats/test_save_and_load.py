@@ -9,8 +9,11 @@ from tests.core.formats.trained import TEXT, banana, everything, same, trained, 
 from tokstudio import save
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import FORMATS, classic, load, load_work, save_work
+from tokstudio.core.formats import classic
 from tokstudio.core.formats.common import format as base
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.saving import save_work
 from tokstudio.core.libraries.client import torture_text
 
 

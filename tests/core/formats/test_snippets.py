@@ -7,7 +7,7 @@ import pytest
 
 from tests.core.formats.trained import everything, trained, with_unknown
 from tokstudio import save
-from tokstudio.core.formats import FORMATS
+from tokstudio.core.formats.known_formats import FORMATS
 
 TEXT = "Hello world, hello word, hello world's words: <|end|>!"
 

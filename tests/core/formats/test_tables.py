@@ -24,7 +24,7 @@ from tokstudio import extend, save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.formats import FORMATS
+from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train

@@ -12,7 +12,7 @@ import pytest
 from tests.core.hub.local_hub import Hub
 from tokstudio import FormatError, Tokenizer, load
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.hub import client
 from tokstudio.core.hub.names import parse_name
 

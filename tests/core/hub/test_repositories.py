@@ -17,7 +17,8 @@ import pytest
 from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub
 from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import PatternNeeded, load_work
+from tokstudio.core.formats.common.format import PatternNeeded
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.hub import client
 from tokstudio.core.hub.names import parse_name
 

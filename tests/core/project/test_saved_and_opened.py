@@ -26,7 +26,7 @@ from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.formats import load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.report import described
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import (

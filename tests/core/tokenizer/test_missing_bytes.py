@@ -13,7 +13,8 @@ from tokstudio import save
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.formats import fit, load
+from tokstudio.core.formats.loading import load
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import NEVER_IN_TEXT, Alphabet
 from tokstudio.core.model.config import TrainingConfig

@@ -20,7 +20,7 @@ from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.pretokenization.preparation import Preparation

@@ -11,7 +11,7 @@ import pytest
 from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.formats import load
+from tokstudio.core.formats.loading import load
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage, QImageWriter
 
 from tests.gui.person import PATIENCE, Answers
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import save_work
+from tokstudio.core.formats.saving import save_work
 from tokstudio.gui.commands import export_commands as exports
 from tokstudio.gui.commands.export_commands import ExportCommands
 from tokstudio.gui.dialogs.export.queue import report_work

@@ -21,9 +21,11 @@ from tokstudio.core.base.progress import Work, finish, part_of
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, document_ends, entries, groups, in_text_order, texts_of
-from tokstudio.core.formats import FORMATS, Format, load_work
 from tokstudio.core.formats.common.beside import CONFIG
+from tokstudio.core.formats.common.format import Format
 from tokstudio.core.formats.huggingface.format import config_of_names
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.libraries.client import LibraryEnded, LibraryProcess
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -15,8 +15,8 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import shown
-from tokstudio.core.formats import load_work
 from tokstudio.core.formats.common.beside import usual_name
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.project.model import Project, ProjectRun, ProjectTokenizer, TokenizerFile
 from tokstudio.core.project.reader import open_work
 from tokstudio.core.project.schema import SUFFIX, from_json, to_json

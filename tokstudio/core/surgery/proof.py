@@ -21,7 +21,9 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several, shown
-from tokstudio.core.formats import FORMATS, ExportReport, fit_work, save_work
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.report import ExportReport
+from tokstudio.core.formats.saving import fit_work, save_work
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
 from tokstudio.core.tokenizer.origin import Origin, Point, Proof, from_the_first

@@ -17,7 +17,7 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.formats import FORMATS
+from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.model.config import TieBreak
 from tokstudio.core.teaching.check import Check, Checker, CheckSettings
 from tokstudio.core.teaching.hypotheses import Hypothesis

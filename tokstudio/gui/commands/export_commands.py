@@ -17,8 +17,9 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable
-from tokstudio.core.formats import ExportReport, save_work
 from tokstudio.core.formats.ids import write_ids_work
+from tokstudio.core.formats.report import ExportReport
+from tokstudio.core.formats.saving import save_work
 from tokstudio.core.surgery.proof import verify_work
 from tokstudio.core.tokenizer.tokenizer import AllowedSpecial, Tokenizer
 from tokstudio.gui.commands.actions import Window

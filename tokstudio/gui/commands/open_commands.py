@@ -18,7 +18,9 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.corpus.readers.contents import Reading
-from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work, tokenizer_files
+from tokstudio.core.formats.common.format import Loaded, PatternNeeded
+from tokstudio.core.formats.known_formats import FORMATS, tokenizer_files
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.hub.names import name_in, place_of
 from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

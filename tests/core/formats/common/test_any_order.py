@@ -18,8 +18,8 @@ from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit
 from tokstudio.core.formats.common.recover_merges import recover_merges_work
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.text.byte_level import to_characters

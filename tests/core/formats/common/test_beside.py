@@ -14,7 +14,9 @@ from tests.core.formats.trained import TEXT, trained
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import PatternNeeded, fit, load, load_work
+from tokstudio.core.formats.common.format import PatternNeeded
+from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 
 KLONSUPHAP = ("vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "tokenizer_config.json")

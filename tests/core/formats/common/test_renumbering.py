@@ -9,8 +9,8 @@ import pytest
 from tests.core.formats.trained import TEXT, shuffled, trained, with_specials
 from tokstudio import load, save
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import save_work
 from tokstudio.core.formats.common.proof import closed_gaps, moves
+from tokstudio.core.formats.saving import save_work
 
 
 def told(pairs):

@@ -12,7 +12,8 @@ from tokenizers import models, pre_tokenizers
 from tests.core.formats.trained import TEXT, everything, gpt2_pair, same, trained, with_specials
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import PatternNeeded, load, load_work
+from tokstudio.core.formats.common.format import PatternNeeded
+from tokstudio.core.formats.loading import load, load_work
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

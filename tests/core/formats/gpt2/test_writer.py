@@ -24,8 +24,10 @@ from tests.core.formats.trained import (
 )
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats import FORMATS, fit, load
 from tokstudio.core.formats import gpt2 as gpt2
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.loading import load
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.text.byte_level import BYTE_ORDER

@@ -16,9 +16,10 @@ from tests.core.formats.trained import trained
 from tokstudio import Corpus, TrainingConfig, save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit, load, load_work
 from tokstudio.core.formats.common.library_classes import CLASSES, class_of, library_class
 from tokstudio.core.formats.huggingface.parts import splitting
+from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.project.schema import from_json, to_json
 from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values

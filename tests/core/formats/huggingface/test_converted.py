@@ -13,7 +13,8 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import load, load_work, tokenizer_files
+from tokstudio.core.formats.known_formats import tokenizer_files
+from tokstudio.core.formats.loading import load, load_work
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.project import keep_tokenizer_work, reopen_tokenizer_work
 

@@ -32,8 +32,9 @@ from tests.core.formats.trained import (
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import FORMATS, load
 from tokstudio.core.formats.huggingface import format as huggingface
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.loading import load
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet

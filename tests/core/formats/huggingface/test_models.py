@@ -20,7 +20,8 @@ from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit, load
+from tokstudio.core.formats.loading import load
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.text.byte_level import to_bytes
 

@@ -28,7 +28,9 @@ from tests.core.formats.trained import (
 from tokstudio import save
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit, load, load_work, tokenizer_files
+from tokstudio.core.formats.known_formats import tokenizer_files
+from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 

@@ -11,7 +11,8 @@ import pytest
 from tests.core.formats.trained import trained
 from tokstudio import Corpus, TrainingConfig, save
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import fit, load, load_work
+from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.train import train_by_library
 from tokstudio.core.project.schema import from_json, to_json

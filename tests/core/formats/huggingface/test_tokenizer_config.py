@@ -20,7 +20,7 @@ from tests.core.formats.trained import (
 )
 from tokstudio import save
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import load, load_work
+from tokstudio.core.formats.loading import load, load_work
 from tokstudio.core.libraries.client import torture_text
 
 

@@ -30,8 +30,10 @@ from tests.times import TIMES
 from tokstudio import save
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import FORMATS, fit, load, load_work
 from tokstudio.core.formats import minbpe as minbpe
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import MINBPE, REGEX
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

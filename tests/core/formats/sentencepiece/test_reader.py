@@ -14,7 +14,8 @@ from tests.core.formats.trained import TEXT, banana, tiktoken_lines, with_unknow
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import load, load_work, tokenizer_files
+from tokstudio.core.formats.known_formats import tokenizer_files
+from tokstudio.core.formats.loading import load, load_work
 from tokstudio.core.formats.sentencepiece import reader
 from tokstudio.core.libraries.client import torture_text
 

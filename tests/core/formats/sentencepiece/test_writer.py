@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.core.formats.trained import TEXT, everything, of_characters, with_unknown
 from tokstudio import save
 from tokstudio.core.base.errors import ConfigError, FormatError
-from tokstudio.core.formats import FORMATS, fit
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.formats.sentencepiece import format as own
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet

@@ -14,7 +14,10 @@ from tokstudio import save
 from tokstudio.core.analysis.reachability import NOT_MADE, reachability_work
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import FORMATS, Loaded, fit, load, load_work
+from tokstudio.core.formats.common.format import Loaded
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 

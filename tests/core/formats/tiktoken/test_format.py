@@ -22,7 +22,8 @@ from tests.core.formats.trained import (
 )
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import PatternNeeded, load, load_work
+from tokstudio.core.formats.common.format import PatternNeeded
+from tokstudio.core.formats.loading import load, load_work
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX

@@ -12,9 +12,11 @@ import pytest
 from tests.core.formats.trained import TEXT, ranks_of, tiktoken_lines, trained
 from tokstudio import FormatError, Tokenizer, add_specials, load, save
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import PatternNeeded, load_work, tokenizer_files
 from tokstudio.core.formats.common import known_files
+from tokstudio.core.formats.common.format import PatternNeeded
 from tokstudio.core.formats.common.known_files import RANKS, Known
+from tokstudio.core.formats.known_formats import tokenizer_files
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.tiktoken.sets import portable
 from tokstudio.core.pretokenization.patterns import REGEX, known_name
 from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work

@@ -11,7 +11,8 @@ import pytest
 
 from tests.core.formats.trained import TEXT, ranks_of, trained
 from tokstudio import FormatError, load, save
-from tokstudio.core.formats import fit, tokenizer_files
+from tokstudio.core.formats.known_formats import tokenizer_files
+from tokstudio.core.formats.saving import fit
 
 tiktoken = pytest.importorskip("tiktoken")
 

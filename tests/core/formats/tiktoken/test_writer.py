@@ -13,7 +13,9 @@ import pytest
 from tests.core.formats.trained import SPECIALS, TEXT, banana, everything, of_characters, same, trained, with_specials
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats import FORMATS, fit, load
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.loading import load
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.formats.tiktoken import writer as tiktoken_writer
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text

@@ -21,8 +21,8 @@ from tests.gui.person import PATIENCE, Answers
 from tokstudio import load, prune
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.formats import FORMATS
 from tokstudio.core.formats.huggingface.format import HuggingFace
+from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.export import queue as export_plan
 from tokstudio.gui.dialogs.export.dialog import ExportDialog

@@ -36,7 +36,8 @@ from tokstudio.core.comparison.report.markup import (
 from tokstudio.core.comparison.table import MISSING, UNITS, FigureTable, number_text
 from tokstudio.core.comparison.vocabularies import Overlap
 from tokstudio.core.corpus.readers.files import read_file_work
-from tokstudio.core.formats import FORMATS, Loaded
+from tokstudio.core.formats.common.format import Loaded
+from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import WrittenFile, described, versions
 from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

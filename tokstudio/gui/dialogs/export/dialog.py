@@ -16,7 +16,9 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QLabel, QLineEdit
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import printable, several
-from tokstudio.core.formats import FORMATS, ExportReport, Fit
+from tokstudio.core.formats.common.format import Fit
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.report import ExportReport
 from tokstudio.gui.dialogs.export import queue
 from tokstudio.gui.dialogs.export.format_list import INDENT, FormatList
 from tokstudio.gui.dialogs.export.queue import (

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QFrame, QLabel, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.formats import Fit, Format
+from tokstudio.core.formats.common.format import Fit, Format
 from tokstudio.gui.dialogs.export.queue import ExportOutcome
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme

@@ -16,8 +16,11 @@ from PySide6.QtCore import QObject, Signal
 from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name, write_files
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.formats import FORMATS, ExportReport, Fit, Format, fit_work, save_work
+from tokstudio.core.formats.common.format import Fit, Format
 from tokstudio.core.formats.common.proof import closed_gaps
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.report import ExportReport
+from tokstudio.core.formats.saving import fit_work, save_work
 from tokstudio.core.surgery.proof import verify_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.common.jobs import Job, Jobs, LatestJob

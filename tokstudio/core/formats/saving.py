@@ -1,0 +1,196 @@
+"""Writes a tokenizer to files, and proves that they hold it; tells before what a format would lose."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_fault
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, bytes_of_tokens
+from tokstudio.core.formats.common.proof import renumbered
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.report import ExportReport, WrittenFile, described
+from tokstudio.core.formats.writers import writer_of
+from tokstudio.core.text.utf8 import AnyPath, Text
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.origin import Proof
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+    #: Proves what a tokenizer keeps of that from which it was made, with texts to be decoded and a reference text.
+    Points = Callable[[Tokenizer, Iterable[Text], str], Work[Proof]]
+
+_LARGEST_SAMPLE = 1_000_000
+
+
+def save_work(
+    tokenizer: Tokenizer,
+    path: AnyPath,
+    format: str = "huggingface",
+    accept_loss: bool = False,
+    *,
+    points: Points | None,
+    sample: Text | None = None,
+    original: Tokenizer | None = None,
+) -> Work[ExportReport]:
+    """Writes a tokenizer to files for other programs, and proves that the files hold it, in bounded pieces.
+
+    Either all files are written or none; existing files stay until the new ones are proved. Closing the work leaves
+    everything unchanged.
+
+    Args:
+        tokenizer: The tokenizer; one from `at` has only the merges up to there.
+        path: A file, or a folder where the format has several files; in a folder, files get their usual names.
+        format: One of `FORMATS`.
+        accept_loss: Whether to write even where the format cannot hold everything.
+        points: What proves a tokenizer that was made from another, `verify_work` of `core.surgery.proof`; None where
+            that is proved already.
+        sample: Text to prove it with, besides a hard built-in text; its first megabyte is used.
+        original: The tokenizer before the gaps between its ids were closed, if they were: the report lists new ids.
+
+    Raises:
+        ConfigError: The format is unknown, or cannot be written.
+        FormatError: The format cannot hold this tokenizer, a point of the proof fails, or the files cannot be written.
+    """
+    chosen = _writable(format)
+    tokenizer = tokenizer.closed() if chosen.readable else tokenizer
+    targets = _targets(chosen, Path(path))
+    name = file_name(next(iter(targets.values())))
+    writer = writer_of(chosen, tokenizer, _as_text(sample))
+    further = writer.further_targets(tokenizer, targets)
+    targets = {**targets, **further}
+    fitting = yield from writer.fit_work(tokenizer)
+    fitting = replace(fitting, losses=fitting.losses + writer.lost_at(tokenizer, targets))
+    if fitting.problem is not None:
+        raise FormatError(f"{name}: {fitting.problem}")
+    if fitting.losses and not accept_loss:
+        raise FormatError(f"{name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(fitting.losses)}")
+    token_bytes = bytes_of_tokens(tokenizer)
+    size = writer.size(tokenizer, token_bytes)
+    if size > chosen.largest:
+        limit = chosen.largest // GIGABYTE
+        raise FormatError(
+            f"{name}: the file would take about {size / GIGABYTE:,.1f} GB, and the limit is {limit} GB: the "
+            f"{len(tokenizer):,} tokens hold {token_bytes:,} bytes. Export fewer merges, or limit the longest token."
+        )
+    files: list[WrittenFile] = []
+    with StagedFiles() as staged:
+        if Path(path) in (target.parent for target in targets.values()):
+            staged.make_folder(Path(path))
+        for usual, pieces in writer.contents(tokenizer).items():
+            if usual in targets:
+                target, digest = targets[usual], hashlib.sha256()
+                if usual in further:
+                    staged.make_folder(target.parent)
+                yield from staged.write(target, _passed_to(digest.update, pieces), size)
+                files.append(WrittenFile(target, staged[target].stat().st_size, digest.hexdigest()))
+        written = {usual: staged[target] for usual, target in targets.items()}
+        changed = yield from _proved_work(tokenizer, points, name, _as_text(sample))
+        proof = yield from writer.prove(tokenizer, written, name, _as_text(sample))
+        moved = renumbered(original or tokenizer, tokenizer, writer)
+        return ExportReport(
+            staged.commit(),
+            fitting.losses,
+            f"{proof} after renumbering" if proof and moved else proof,
+            fitting.notes,
+            chosen.snippet(tokenizer, targets),
+            chosen.title,
+            described(tokenizer),
+            tuple(files),
+            moved,
+            () if changed is None else changed.read_back(f"{chosen.title}: {proof or 'a table'}.").lines(),
+        )
+
+
+def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:
+    """The files that `save` would write; checks that it can, with folders and empty files that are removed again.
+
+    Raises:
+        ConfigError: The format is unknown, or cannot be written.
+        FormatError: The files cannot be written.
+    """
+    chosen = _writable(format)
+    targets = _targets(chosen, Path(path))
+    with StagedFiles() as staged:
+        if Path(path) in (target.parent for target in targets.values()):
+            staged.make_folder(Path(path))
+        for target in targets.values():
+            yield from staged.reserve(target)
+    return tuple(targets.values())
+
+
+def fit(tokenizer: Tokenizer, format: str, *, sample: Text | None = None, path: AnyPath | None = None) -> Fit:
+    """Tells how well a format could hold a tokenizer, without writing anything.
+
+    With a `sample`, of which the first megabyte is used, it says how many words a near form encodes differently. With
+    the `path` to write to, it knows whether that is one file of several.
+
+    Raises:
+        ConfigError: The format is unknown, or cannot be written.
+    """
+    return finish(fit_work(tokenizer, format, sample=sample, path=path))
+
+
+def fit_work(
+    tokenizer: Tokenizer, format: str, *, sample: Text | None = None, path: AnyPath | None = None
+) -> Work[Fit]:
+    """Does the same as `fit` in bounded pieces."""
+    chosen = _writable(format)
+    tokenizer = tokenizer.closed() if chosen.readable else tokenizer
+    writer = writer_of(chosen, tokenizer, _as_text(sample))
+    fitting = yield from writer.fit_work(tokenizer)
+    if path is None or fitting.problem is not None:
+        return fitting
+    targets = _targets(chosen, Path(path))
+    targets = {**targets, **writer.further_targets(tokenizer, targets)}
+    return replace(fitting, losses=fitting.losses + writer.lost_at(tokenizer, targets))
+
+
+def _writable(name: str) -> Format:
+    known = [known.name for known in FORMATS.values() if known.writable]
+    if name not in known:
+        raise ConfigError(f'Format "{name}" is unknown. Choose one of: {", ".join(known)}.')
+    return FORMATS[name]
+
+
+def _targets(chosen: Format, path: Path) -> Mapping[str, Path]:
+    try:
+        targets = chosen.targets(path)
+        chosen.check_places(targets)
+        return targets
+    except (OSError, ValueError) as error:
+        raise write_fault(path, error) from error
+
+
+def _passed_to(see: Callable[[bytes], object], pieces: Iterable[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        see(piece)
+        yield piece
+
+
+def _proved_work(tokenizer: Tokenizer, points: Points | None, name: str, sample: str) -> Work[Proof | None]:
+    """What stayed the same in a tokenizer that was made from another; None for any other, and without `points`.
+
+    Raises:
+        FormatError: Something did not, though it should have.
+    """
+    if tokenizer.origin is None or points is None:
+        return None
+    try:
+        return (yield from points(tokenizer, [sample], sample)).check()
+    except ConfigError as error:
+        raise FormatError(f"{name}: {error}") from error
+
+
+def _as_text(sample: Text | None) -> str:
+    if sample is None:
+        return ""
+    if isinstance(sample, bytes):
+        return sample[:_LARGEST_SAMPLE].decode("utf-8", "replace")
+    return sample[:_LARGEST_SAMPLE].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
