@@ -30,8 +30,8 @@ def test_changes_of_actions_do_not_add_up(qtbot, monkeypatch):
 def test_a_button_follows_its_action(qtbot):
     action, button = QAction("Train"), QToolButton()
     qtbot.addWidget(button)
-    connect_once(button)
     button.setDefaultAction(action)
+    connect_once(button)
     for text, enabled in (("Pause", False), ("Resume", True)):
         action.setText(text)
         action.setEnabled(enabled)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QMetaMethod, QObject, QPoint, Qt
-from PySide6.QtGui import QAction, QActionEvent, QHelpEvent, QHideEvent, QKeyEvent, QMouseEvent, QStatusTipEvent
+from PySide6.QtGui import QAction, QHelpEvent, QHideEvent, QKeyEvent, QMouseEvent, QStatusTipEvent
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QApplication,
@@ -60,22 +60,25 @@ def link_button(text: str, clicked: Callable[..., object]) -> QPushButton:
 
 
 class _OneConnection(QObject):
-    """Before Qt connects a button to its changed action once more, disconnects it."""
+    """Takes back each connection that Qt makes of a button to its changed action."""
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Disconnects the button from the action that has changed."""
-        if event.type() == QEvent.Type.ActionChanged and isinstance(event, QActionEvent):
-            changed = QMetaMethod.fromSignal(event.action().changed)
-            QObject.disconnect(event.action(), changed, watched, QMetaMethod())
-        return False
+    def __init__(self, button: QToolButton) -> None:
+        super().__init__(button)
+        self._button, self._action = button, button.defaultAction()
+        self._action.changed.connect(self._disconnect)
+
+    def _disconnect(self) -> None:
+        # The button knows of the change: Qt sends it an event before this signal.
+        changed = QMetaMethod.fromSignal(self._action.changed)
+        QObject.disconnect(self._action, changed, self._button, QMetaMethod())
 
 
 def connect_once(button: QToolButton) -> None:
-    """Keeps Qt from connecting a button to its default action again at each of the action's changes.
+    """Keeps Qt from collecting connections of a button to its default action, one for each of the action's changes.
 
     Qt 6.11 does so, and never disconnects: memory would grow, and each change would take longer than the one before.
     """
-    button.installEventFilter(_OneConnection(button))
+    _OneConnection(button)
 
 
 # --- Menus whose grey entries say why they are grey -------------------------------------------------------------------

@@ -86,8 +86,9 @@ class ToolBar(QToolBar):
                 self.addSeparator()
             else:
                 self.addAction(actions[name])
-        for made in self.findChildren(QToolButton):
-            connect_once(made)
+        for action in self.actions():
+            if isinstance(tool := self.widgetForAction(action), QToolButton):
+                connect_once(tool)
         button = self.widgetForAction(actions["pause"])
         assert isinstance(button, QToolButton)
         self.pause_button, self.train_button = button, self.widgetForAction(actions["train"])

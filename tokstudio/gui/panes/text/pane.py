@@ -166,8 +166,8 @@ class TextPane(Pane):
 
     def _toggle(self, action: QAction) -> QToolButton:
         button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
-        connect_once(button)
         button.setDefaultAction(action)
+        connect_once(button)
         button.setAccessibleName(action.text().replace("&", ""))
         return button
 

@@ -43,8 +43,8 @@ class VocabularyPane(TablePane):
         self.panel = self.kinds.panel
         self.header.addWidget(self.kinds)
         export = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
-        connect_once(export)
         export.setDefaultAction(actions["export_vocabulary_csv"])
+        connect_once(export)
         export.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         export.setAccessibleName("Export the vocabulary as CSV")
         self.header.addWidget(export)
