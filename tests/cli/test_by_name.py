@@ -12,7 +12,7 @@ import pytest
 from tests.core.hub.local_hub import Hub, Repository, local_hub
 from tokstudio import cli, load
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.hub import client
+from tokstudio.core.hub import fetching
 
 
 @pytest.fixture
@@ -32,9 +32,9 @@ def fetched(tokenizer, monkeypatch):
     def fetch_work(name):
         yield Progress("downloading")
         names.append(str(name))
-        return client.Fetched(Path(tokenizer), "")
+        return fetching.Fetched(str(tokenizer), "")
 
-    monkeypatch.setattr(client, "fetch_work", fetch_work)
+    monkeypatch.setattr(fetching, "fetch_work", fetch_work)
     return names
 
 

@@ -9,9 +9,10 @@ import signal
 import pytest
 from fifty import FIFTY
 
+from tests.processes import started_processes
 from tokstudio import Corpus, LibraryConfig, cli, load, train_by_library
 from tokstudio.cli.arguments.training import LIBRARY_ALGORITHMS
-from tokstudio.core.libraries import client
+from tokstudio.core.base import subprocesses
 from tokstudio.core.library_training import config
 
 
@@ -107,15 +108,14 @@ def test_bad_input(text, tmp_path, monkeypatch, capsys, algorithm, more, code, m
 
 
 def test_an_interruption_ends_the_process_and_writes_nothing(text, tmp_path, monkeypatch, capsys):
-    started, start, exchange = [], client._started, client._exchange
+    started, exchange = started_processes(monkeypatch), subprocesses._exchange
 
-    def interrupted(process, question):
-        if question.request["do"] == "go on":
+    def interrupted(process, request, question):
+        if request.settings is None:
             signal.raise_signal(signal.SIGINT)
-        return exchange(process, question)
+        return exchange(process, request, question)
 
-    monkeypatch.setattr(client, "_started", lambda: started.append(start()) or started[-1])
-    monkeypatch.setattr(client, "_exchange", interrupted)
+    monkeypatch.setattr(subprocesses, "_exchange", interrupted)
     # It would train for some seconds.
     (tmp_path / "long.txt").write_text("ab" * 12_000)
     target = tmp_path / "x.model"

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 from tokstudio.core.base.private_folders import check_space
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.base.subprocesses import end_with_parent, import_folder, module_command
+from tokstudio.core.base.subprocesses import end_with_parent, start_process
 from tokstudio.core.kernels import cache
 from tokstudio.core.kernels.cache import (
     FOLDER,
@@ -206,15 +206,8 @@ def _compiling_all() -> list[subprocess.Popen[bytes]]:
 
 def _start(*parts: str, priority: int = 0) -> subprocess.Popen[bytes]:
     """A process that compiles parts into the own folder; it ends when this one ends, which closes its input."""
-    return subprocess.Popen(
-        module_command("tokstudio.core.warm_up", *parts),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=import_folder(),
-        env={**os.environ, FOLDER: str(places().own)},
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0) | priority,
-    )
+    command, variables = ("tokstudio.core.warm_up", *parts), {FOLDER: str(places().own)}
+    return start_process(command, variables, False, priority)
 
 
 def _leave_note() -> None:

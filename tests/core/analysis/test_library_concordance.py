@@ -100,13 +100,13 @@ def test_a_token_added_before_a_text_occurs_once(tokenizer, monkeypatch):
 
 def test_short_documents_are_sent_to_the_library_together(tokenizer, monkeypatch):
     asked = []
-    ask = LibraryProcess.ask
+    ask = LibraryProcess.parts
 
-    def counted(process, request, behind=b"", phase="proving"):
-        asked.append(request["do"])
-        return ask(process, request, behind, phase)
+    def counted(process, *request):
+        asked.append(request)
+        return ask(process, *request)
 
-    monkeypatch.setattr(LibraryProcess, "ask", counted)
+    monkeypatch.setattr(LibraryProcess, "parts", counted)
     texts = [f"sea {number}" for number in range(2000)]
     for corpus in (Corpus.from_texts(texts), Corpus.from_counts(dict.fromkeys(texts, 3))):
         asked.clear()

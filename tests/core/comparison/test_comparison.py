@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from pathlib import Path
 from subprocess import Popen
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from tokstudio import (
     compare,
     load,
 )
+from tokstudio.core.base import subprocesses
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.comparison import compare_work
@@ -35,7 +37,6 @@ from tokstudio.core.comparison.counts import tokens_of_each_work
 from tokstudio.core.comparison.figures import FIGURES, SUMMARIES, Cell, gini, renyi_entropy
 from tokstudio.core.comparison.texts import text_work
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.libraries import client
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.training.trainer import train
@@ -264,14 +265,14 @@ def test_a_tokenizer_that_cannot_encode_a_text_leaves_the_other_cells() -> None:
 def test_a_library_that_dies_on_one_text_leaves_the_other_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, exchange = opened(tmp_path / "tokenizer.json", word_piece(ENGLISH, 200).to_str()), client._exchange
+    own, exchange = opened(tmp_path / "tokenizer.json", word_piece(ENGLISH, 200).to_str()), subprocesses._exchange
 
-    def dying(process: Popen[bytes], question: client._Question) -> tuple[bytes, bytes] | None:
-        if b"fatal" in question.content:
+    def dying(process: Popen[bytes], request: Any, question: subprocesses._Question) -> object:
+        if b"fatal" in b"".join(request.parts):
             process.kill()
-        return exchange(process, question)
+        return exchange(process, request, question)
 
-    monkeypatch.setattr(client, "_exchange", dying)
+    monkeypatch.setattr(subprocesses, "_exchange", dying)
     texts = {"first": "the cat", "worst": "the fatal cat", "last": "the dog sat"}
     made = compare({"piece": own, "bytes": ByteTokenizer()}, texts, threads=2)
     assert made.tokens.tolist() == [[2, 7], [-1, 13], [3, 11]]

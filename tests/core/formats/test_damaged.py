@@ -28,6 +28,7 @@ from tests.core.formats.trained import (
     with_unknown,
 )
 from tests.core.new_content import give
+from tests.processes import no_processes
 from tests.times import TIMES
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
@@ -36,7 +37,6 @@ from tokstudio.core.formats.common import text_readers
 from tokstudio.core.formats.common import text_readers as lines
 from tokstudio.core.formats.huggingface.format import HuggingFace
 from tokstudio.core.formats.loading import load
-from tokstudio.core.libraries import client
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 MUTANTS = 100 * TIMES
@@ -279,7 +279,7 @@ def mutant_of_bytes(whole, chance):
 )
 def test_a_mutant_is_read_or_refused_in_one_sentence(place, monkeypatch, name, mutate):
     # Here, no library ends its process, and none need be loaded again for each mutant.
-    monkeypatch.setattr(client, "_started", lambda: None)
+    no_processes(monkeypatch)
     path, chance = place(name), random.Random(f"{name} {mutate.__name__}")
     whole = content(name)
     start = json.loads(whole) if mutate is mutant_of_values else whole

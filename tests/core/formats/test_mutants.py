@@ -20,9 +20,9 @@ from tests.core.formats.trained import (
     with_specials,
 )
 from tests.core.new_content import give
+from tests.processes import no_processes
 from tests.times import TIMES
 from tokstudio import save
-from tokstudio.core.libraries import client
 
 MUTANTS = 200 * TIMES
 
@@ -108,7 +108,7 @@ FILES = [
 def test_a_mutant_is_read_or_refused_in_one_sentence(tmp_path, monkeypatch, make, mutate):
     if make in THROUGH_THEIR_LIBRARY:
         # Here, this library cannot end the process, and need not be loaded again for each mutant.
-        monkeypatch.setattr(client, "_started", lambda: None)
+        no_processes(monkeypatch)
     path = make(tmp_path)
     whole, chance = path.read_bytes(), random.Random(f"{make.__name__} {mutate.__name__}")
     assert read_or_refused(path) is not None

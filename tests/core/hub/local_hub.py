@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
+from tokstudio.core.base import subprocesses
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 PAGE = "/pages/"
@@ -153,6 +157,12 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, *_: object) -> None:
         """A client that leaves is what some tests are about."""
+
+
+def seconds_pass_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets a second pass at each look at the clock by which a connection stalls."""
+    seconds = itertools.count(time.monotonic())
+    monkeypatch.setattr(subprocesses, "monotonic", lambda: next(seconds))
 
 
 @contextmanager

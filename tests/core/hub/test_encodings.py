@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.hub.local_hub import Hub
+from tests.core.hub.local_hub import Hub, seconds_pass_faster
 from tokstudio import FormatError, Tokenizer, load
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.loading import load_work
-from tokstudio.core.hub import client
+from tokstudio.core.hub import fetching, replacements
 from tokstudio.core.hub.names import parse_name
 
 pytest.importorskip("tiktoken")
@@ -79,6 +79,15 @@ def test_an_unknown_encoding_is_refused_with_those_that_there_are():
         load("tiktoken:nothing")
 
 
+def test_a_version_of_tiktoken_that_is_not_known_is_told_and_its_reader_stays(monkeypatch):
+    load_module = pytest.importorskip("tiktoken.load")
+    reader = load_module.read_file
+    monkeypatch.setitem(replacements._KNOWN, "tiktoken", "9")
+    with pytest.raises(FormatError, match=r"does not know version 0\..* of tiktoken: install one of 9\.x"):
+        replacements.replace_reader(parse_name("tiktoken:gpt2"), bytes)
+    assert load_module.read_file is reader
+
+
 def test_an_encoding_that_cannot_be_fetched_is_told(hub, ranks, tmp_path):
     hub.status = 403
     assert "refuses to send it (status 403)" in refused()
@@ -101,10 +110,10 @@ def test_a_damaged_copy_in_the_cache_is_fetched_again(hub, ranks, tmp_path):
 
 def test_a_connection_that_stalls_ends_with_an_error(hub, ranks, monkeypatch, tmp_path):
     hub.stalled.add("tiny.tiktoken")
-    work = client.fetch_work(parse_name("tiktoken:tiny_base"))
+    work = fetching.fetch_work(parse_name("tiktoken:tiny_base"))
     while not hub.half_sent.is_set():
         next(work)
-    monkeypatch.setattr(client, "PATIENCE", 0.1)
+    seconds_pass_faster(monkeypatch)
     with pytest.raises(FormatError, match="the connection stalls"):
         finish(work)
     assert kept(tmp_path) == []

@@ -6,20 +6,21 @@ from __future__ import annotations
 import base64
 import json
 import socket
-import subprocess
 import sys
 import zlib
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub
+from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub, seconds_pass_faster
 from tokstudio import FormatError, Tokenizer, load, save
+from tokstudio.core.base import subprocesses
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.common.format import PatternNeeded
 from tokstudio.core.formats.loading import load_work
-from tokstudio.core.hub import client
+from tokstudio.core.hub import fetching, replacements
 from tokstudio.core.hub.names import parse_name
 
 TEXT = "the cat sat on 1984 mats"
@@ -225,18 +226,36 @@ def test_the_list_of_files_never_goes_on_at_another_server(hub: Hub, monkeypatch
         assert other.asked == []
 
 
-def test_the_process_that_asks_a_hub_has_little_memory():
+def test_the_process_that_asks_a_hub_has_little_memory(monkeypatch):
     pytest.importorskip("resource")
     code = (
-        "import resource, sys; from tokstudio.core.hub.server import main; sys.argv[1:] = ['tiktoken:nothing']\n"
-        "main(); sys.stderr.write(str(resource.getrlimit(resource.RLIMIT_DATA)[0])); bytearray(5 << 30)"
+        "import resource; from tokstudio.core.hub import fetching\n"
+        "from tokstudio.core.base.subprocesses import Refused\n"
+        "def answer(*_):\n"
+        "    try: bytearray(5 << 30)\n"
+        "    except MemoryError: return Refused(f'limited to {resource.getrlimit(resource.RLIMIT_DATA)[0]}')\n"
+        "fetching._answer = answer; fetching.main()"
     )
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
-        assert process.stderr is not None
-        told = process.stderr.read()
-    assert told.startswith(str(1 << 32))
-    assert "MemoryError" in told
+    monkeypatch.setattr(subprocesses, "module_command", lambda _, *more: [sys.executable, "-c", code, *more])
+    assert refused("hf:me/tiny") == f"limited to {1 << 32}"
+
+
+def test_a_version_of_a_library_that_is_not_known_is_told_before_anything_is_replaced(hub: Hub, monkeypatch):
+    constants = import_module("huggingface_hub.constants")
+    name = parse_name("me/tiny")
+    for library in ("huggingface-hub", "httpx2"):
+        with monkeypatch.context() as other:
+            other.setitem(replacements._KNOWN, library, "1")
+            size = constants.DOWNLOAD_CHUNK_SIZE
+            with pytest.raises(
+                FormatError, match=rf"^hf:me/tiny: .* does not know version .* of {library}: install one"
+            ):
+                replacements.Connections(name, "host")
+            assert size == constants.DOWNLOAD_CHUNK_SIZE
+    monkeypatch.delattr(constants, "DOWNLOAD_CHUNK_SIZE")
+    with pytest.raises(FormatError, match="does not know version"):
+        replacements.Connections(name, "host")
+    assert not hasattr(constants, "DOWNLOAD_CHUNK_SIZE")
 
 
 @pytest.mark.parametrize("password", ["p@ss/w0rd", "p%40ss"])
@@ -254,24 +273,24 @@ def test_the_password_of_a_hub_is_never_shown(hub: Hub, monkeypatch, password: s
 @pytest.mark.parametrize("line", ["garbage", "[" * 9000, "null", '{"done": "x", "total": 1}', '{"path": 5}', "\\xff"])
 def test_a_process_that_prints_something_else_is_one_sentence(monkeypatch, line: str):
     command = [sys.executable, "-c", f"print({line!r})"]
-    monkeypatch.setattr(client, "module_command", lambda *_: command)
+    monkeypatch.setattr(subprocesses, "module_command", lambda *_: command)
     assert "ended without an answer" in refused("hf:me/tiny")
 
 
 def test_a_connection_that_stalls_ends_with_an_error(hub: Hub, monkeypatch, tmp_path: Path):
     hub.stalled.add("tokenizer.json")
-    work = client.fetch_work(parse_name("me/tiny"))
+    work = fetching.fetch_work(parse_name("me/tiny"))
     while not hub.half_sent.is_set():
         next(work)
-    monkeypatch.setattr(client, "PATIENCE", 0.1)
-    with pytest.raises(FormatError, match=r"the connection stalls: no data came for 0\.1 seconds"):
+    seconds_pass_faster(monkeypatch)
+    with pytest.raises(FormatError, match=r"the connection stalls: no data came for 30 seconds"):
         finish(work)
     assert len(kept(tmp_path)) == 1
 
 
 def test_closing_the_work_ends_a_stalled_connection_and_keeps_nothing_of_the_file(hub: Hub, tmp_path: Path):
     hub.stalled.add("tokenizer.json")
-    work = client.fetch_work(parse_name("me/tiny"))
+    work = fetching.fetch_work(parse_name("me/tiny"))
     while not hub.half_sent.is_set():
         next(work)
     work.close()
@@ -283,6 +302,6 @@ def test_closing_the_work_ends_a_stalled_connection_and_keeps_nothing_of_the_fil
 def test_progress_is_in_bytes_of_all_files(hub: Hub):
     files = hub.repositories["me/tiny"].files
     files["tokenizer_config.json"] = files["tokenizer_config.json"] + b" " * 300_000
-    seen = {(progress.phase, progress.total) for progress in client.fetch_work(parse_name("me/tiny"))}
+    seen = {(progress.phase, progress.total) for progress in fetching.fetch_work(parse_name("me/tiny"))}
     total = len(files["tokenizer_config.json"]) + len(files["tokenizer.json"])
     assert ("downloading", total) in seen

@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 import io
-import json
-import subprocess
 
 import pytest
 import sentencepiece
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
+from tests.processes import started_processes
 from tokstudio import ConfigError, Corpus, CorpusError, LibraryConfig, load, train_by_library
 from tokstudio.core.base.progress import finish
-from tokstudio.core.base.subprocesses import import_folder, module_command
+from tokstudio.core.base.subprocesses import read_message, start_process, write_message
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.libraries import client
-from tokstudio.core.libraries.server import LENGTH
+from tokstudio.core.libraries.server import Answered, Train
 from tokstudio.core.library_training import train
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
 from tokstudio.core.library_training.train import train_by_library_work
@@ -230,15 +229,9 @@ def test_a_size_below_the_characters_is_refused_with_the_least_one(algorithm):
     assert len(trained(algorithm, size=least).tokenizer) <= least
 
 
-def started_processes(monkeypatch):
-    started, start = [], client._started
-    monkeypatch.setattr(client, "_started", lambda: started.append(start()) or started[-1])
-    return started
-
-
 def test_a_process_that_is_killed_gives_an_error(monkeypatch):
     monkeypatch.setattr(train, "_PIECE", 100)
-    ask = client.LibraryProcess.ask
+    ask = client.LibraryProcess.parts
     for passed in (1, 20):
         started, asked = started_processes(monkeypatch), []
 
@@ -249,7 +242,7 @@ def test_a_process_that_is_killed_gives_an_error(monkeypatch):
             asked.append(given)
             return ask(process, *given)
 
-        monkeypatch.setattr(client.LibraryProcess, "ask", ask_or_kill)
+        monkeypatch.setattr(client.LibraryProcess, "parts", ask_or_kill)
         with pytest.raises(CorpusError, match="ended while it trained"):
             train_by_library(Corpus.from_texts(TEXTS), config("wordpiece"))
         assert len(asked) > passed
@@ -266,23 +259,11 @@ def test_cancel_ends_the_process(monkeypatch):
 
 
 def test_the_process_ends_with_its_parent():
-    process = subprocess.Popen(
-        module_command("tokstudio.core.libraries.server"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=import_folder(),
-    )
     settings = config("sentencepiece-unigram").settings()
-    request = {"do": "train", "library": "sentencepiece", "name": "x", "settings": settings}
-    with process:
-        for content in (b"ab" * 12_000 + b"\n", b""):
-            written = json.dumps(request).encode()
-            process.stdin.write(LENGTH.pack(len(written)) + written + LENGTH.pack(len(content)) + content)
-            process.stdin.flush()
-            if content:
-                answer = b"\0" + LENGTH.pack(0)
-                assert process.stdout.read(len(answer)) == answer
+    with start_process(["tokstudio.core.libraries.server"], {}) as process:
+        write_message(process.stdin, Train("sentencepiece", "x", settings, [b"ab" * 12_000 + b"\n"]))
+        assert read_message(process.stdout, Answered) == Answered([])
+        write_message(process.stdin, Train("sentencepiece", "x", None, []))
         process.stdin.close()
         assert process.stdout.read() == b""
     assert process.returncode == 1

@@ -13,15 +13,18 @@ import pytest
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
+from tests.processes import no_processes
 from tokstudio import ConfigError, Corpus, load
 from tokstudio.core.analysis import concordance
 from tokstudio.core.analysis import concordance as library_places
 from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base import subprocesses
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text
+from tokstudio.core.libraries.server import Answered, Decode
 
 TEXT = "The cat sat on the mat; THE CAT, naïve, sat: 日本語 😀 <s>x</s>"
 
@@ -155,30 +158,46 @@ def test_a_waiting_request_can_be_cancelled(opened):
 
 @pytest.mark.parametrize(
     "garbage",
-    [b"garbage", b"\0" + b"\xff" * 8, b"\0" + b"\x05" + bytes(7) + b"abc", b"\0\3" + bytes(7) + b"abc", b"\1"],
+    [
+        b"garbage",
+        b"\xff" * 9,
+        *(
+            len(head).to_bytes(8, "little") + head + b"abc"
+            for head in (
+                b"null",
+                b"[" * 9000,
+                b"\xff",
+                b'["Answered", {}, [4]]',
+                b'["Answered", {}, [-1]]',
+                b'["Answered", {}, ["3"]]',
+                b'["Answered", {"parts": ["abc"]}, [3]]',
+                b'["Answered", {"parts": ["abc"]}, null]',
+                b'["Refused", {"why": 5}, null]',
+                b'["Progress", {"phase": "x", "done": "y", "total": 1}, null]',
+                b'["Decode", {"library": "x", "name": "y"}, [3]]',
+            )
+        ),
+    ],
 )
 def test_a_process_that_sends_something_else_is_one_sentence(monkeypatch, garbage):
     code = f"import sys; sys.stdout.buffer.write({garbage!r}); sys.stdout.buffer.flush()"
-    monkeypatch.setattr(client, "module_command", lambda *_: [sys.executable, "-c", code])
+    monkeypatch.setattr(subprocesses, "module_command", lambda *_: [sys.executable, "-c", code])
     process = client.LibraryProcess()
     with pytest.raises(client.LibraryEnded, match="a name: the tokenizers library ended without an answer"):
-        finish(process.ask({"do": "encode", "name": "a name"}))
+        finish(process.parts(Decode("tokenizers", "a name", [])))
     process.close()
 
 
 def test_what_a_library_prints_is_no_answer():
     code = (
         "import os, sys, io; from tokstudio.core.libraries import server;"
-        "server.Answers = type('A', (), {'answer': lambda *_: [os.write(1, b'printed'), b'part'][1:]}); server.main()"
+        "server.Answers = type('A', (), {'answers': lambda *_: [os.write(1, b'printed'), b'part'][1:]}); server.main()"
     )
-    request = b"".join(len(part).to_bytes(8, "little") + part for part in (b'{"do": "x"}', b""))
-    answer = b"\0" + (12).to_bytes(8, "little") + (4).to_bytes(8, "little") + b"part"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(request)
-        process.stdin.flush()
-        assert process.stdout.read(len(answer)) == answer
+        subprocesses.write_message(process.stdin, Decode("tokenizers", "x", []))
+        assert subprocesses.read_message(process.stdout, Answered) == Answered([b"part"])
 
 
 def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
@@ -186,13 +205,13 @@ def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
     opened._process._running.process.kill()
     opened._process._running.process.wait()
     assert opened.encode(TEXT)
-    exchange = client._exchange
+    exchange = subprocesses._exchange
 
-    def killed(process, question):
+    def killed(process, *asked):
         process.kill()
-        return exchange(process, question)
+        return exchange(process, *asked)
 
-    monkeypatch.setattr(client, "_exchange", killed)
+    monkeypatch.setattr(subprocesses, "_exchange", killed)
     with pytest.raises(FormatError, match=r"^tokenizer\.json: the tokenizers library ended without an answer; try "):
         opened.encode(TEXT)
     monkeypatch.undo()
@@ -202,7 +221,7 @@ def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no limit is set elsewhere")
 def test_a_library_that_wants_too_much_memory_is_stopped_and_that_is_said(opened, monkeypatch):
     monkeypatch.setattr(client, "share_for_libraries", lambda: 400 << 20)
-    opened._process.close()
+    opened = pickle.loads(pickle.dumps(opened))
     with pytest.raises(FormatError, match=r"^tokenizer\.json: .* half of this computer's memory, which is the limit"):
         opened.encode("the cat " * 1_000_000)
     assert opened.encode(TEXT), "the next question is answered"
@@ -210,7 +229,7 @@ def test_a_library_that_wants_too_much_memory_is_stopped_and_that_is_said(opened
 
 def test_without_a_child_process_the_library_runs_here(opened, content, monkeypatch):
     expected = opened.encode(TEXT, "all")
-    monkeypatch.setattr(client, "_started", lambda: None)
+    no_processes(monkeypatch)
     again = pickle.loads(pickle.dumps(opened))
     assert again.encode(TEXT, "all") == expected
     assert again.decode(expected) == opened.decode(expected)

@@ -47,10 +47,10 @@ def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
     if pattern is not None:
         check_pattern(pattern)
     if (name := name_of(path)) is not None:
-        from tokstudio.core.hub.client import fetch_work
+        from tokstudio.core.hub.fetching import fetch_work
 
         fetched = yield from fetch_work(name)
-        loaded = yield from load_work(fetched.path, pattern)
+        loaded = yield from load_work(Path(fetched.path), pattern)
         return replace(loaded, name=name.short, remark=fetched.remark)
     settled: set[Path] = set()
     yield from _settle_work((Path(path),), settled)

@@ -16,6 +16,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.private_folders import cache_folder
 from tokstudio.core.base.progress import finish
 from tokstudio.core.hub.names import Name
+from tokstudio.core.hub.replacements import parts_of_encoding, problem_of_connection, replace_reader
 
 _PATIENCE = 10  # seconds
 _LARGEST = 1 << 28
@@ -31,14 +32,11 @@ def fetch(name: Name, report: Callable[[int, int], None]) -> tuple[Path, str]:
     if importlib.util.find_spec("tiktoken") is None:
         raise FormatError(f"{name}: there is no tiktoken library for this system.")
     import tiktoken
-    import tiktoken.load
 
     known = tiktoken.list_encoding_names()
     if name.name not in known:
         raise FormatError(f"{name}: tiktoken has no such encoding; it has {', '.join(sorted(known))}.")
-    library: Any = tiktoken.load
-    # The library's own function has no timeout and reports nothing.
-    library.read_file = _Reader(name, report)
+    replace_reader(name, _Reader(name, report))
     try:
         encoding: Any = tiktoken.get_encoding(name.name)
     except ValueError as error:  # the content differs from the hash that the library knows; it keeps no such file
@@ -71,34 +69,25 @@ class _Reader:
         except httpx2.HTTPStatusError as error:
             status = error.response.status_code
             raise FormatError(f"{self._name}: {host} refuses to send it (status {status}).") from error
-        except httpx2.TimeoutException as error:
-            raise FormatError(f"{self._name}: the connection to {host} stalls: try again later.") from error
-        except httpx2.RemoteProtocolError as error:
-            raise FormatError(
-                f"{self._name}: the download was cut short, and nothing of it was kept: try again."
-            ) from error
         except httpx2.TransportError as error:
-            raise FormatError(
-                f"{self._name}: {host} cannot be reached, and there is no copy of it in the cache: check the network "
-                "connection and try again."
-            ) from error
+            raise FormatError(f"{self._name}: {problem_of_connection(host, error)}.") from error
         return bytes(content)
 
 
-def _written(name: Name, encoding: Any) -> Path:  # noqa: ANN401  the library's types do not name these fields
+def _written(name: Name, encoding: Any) -> Path:  # noqa: ANN401
     """Writes the ranks, and the pattern and the special tokens beside them, unless they are there."""
     folder = cache_folder() / "tiktoken"
     folder.mkdir(parents=True, exist_ok=True)
-    ranks: dict[bytes, int] = encoding._mergeable_ranks
+    ranks, all_specials, pattern = parts_of_encoding(encoding)
     # Of two texts with one id, as o200k_harmony has them, the first stays: no other text is decoded.
     texts: dict[int, str] = {}
-    for text, number in encoding._special_tokens.items():
+    for text, number in all_specials.items():
         texts.setdefault(number, text)
     specials = {text: number for number, text in texts.items()}
     lines = (
         base64.b64encode(token) + b" %d\n" % rank for token, rank in sorted(ranks.items(), key=lambda item: item[1])
     )
-    sidecar = {"pattern": encoding._pat_str, "special_tokens": specials, "version": 1}
+    sidecar = {"pattern": pattern, "special_tokens": specials, "version": 1}
     path = folder / f"{name.name}.tiktoken"
     contents = {path: b"".join(lines), path.with_suffix(".json"): json.dumps(sidecar).encode()}
     changed = {

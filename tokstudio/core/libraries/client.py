@@ -9,11 +9,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import signal
-import subprocess
-import threading
-import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -24,8 +21,18 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.machine import share_for_libraries
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.subprocesses import import_folder, module_command
-from tokstudio.core.libraries.server import DONE, LENGTH, NO_MEMORY, REFUSED, TITLES, Answers, read_exactly
+from tokstudio.core.base.subprocesses import ChildProcess, ProcessEnded
+from tokstudio.core.libraries.server import (
+    NO_MEMORY,
+    TITLES,
+    Answered,
+    Answers,
+    EncodeByFile,
+    LibraryName,
+    LibraryRequest,
+    Open,
+    SplitTexts,
+)  # fmt: skip
 
 # --- A text that is hard for tokenizers, for the proof of exports -----------------------------------------------------
 # It contains every byte below 128, all kinds of white space, many scripts, joined emoji, combining marks and long runs.
@@ -67,7 +74,6 @@ def torture_text() -> str:
 
 # Reading takes some 15 ms a megabyte.
 _SMALL = 1_000_000
-_LARGEST_ANSWER = 1 << 34  # bytes; a process that sends garbage promises more
 
 
 class LibraryEnded(FormatError):
@@ -83,15 +89,10 @@ class LibraryInput:
             `vocab.json` the path of its `merges`, the `regex` that splits text or None, and a list of `special_tokens`.
     """
 
-    library: Literal["tokenizers", "tiktoken", "sentencepiece"]
+    library: LibraryName
     path: Path
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-    @property
-    def title(self) -> str:
-        """The name of the library in messages."""
-        return TITLES[self.library]
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,9 @@ def library_ids(file: LibraryInput, trials: Sequence[Trial], in_child: bool = Fa
     except OSError as error:
         raise FormatError(f"{file.name}: the file cannot be read: {error.strerror or error}.") from error
     path = str(file.path.absolute())  # the child process runs in another folder
-    known = {"library": file.library, "path": path, "name": file.name, "settings": dict(file.settings)}
     texts, decoded = [trial.text for trial in trials], [trial.decoded for trial in trials]
-    answer = yield from _answer({"do": "encode", **known, "texts": texts, "decoded": decoded}, in_child)
+    request = EncodeByFile(file.library, file.name, path, dict(file.settings), texts, decoded)
+    answer = yield from _answer(request, in_child)
     return [np.frombuffer(part, np.uint32) for part in answer]
 
 
@@ -145,8 +146,7 @@ def check_split_work(
         pieces = [[piece.decode() for piece in splitter(pattern).split(text)] for text in texts]
     except ConfigError as error:
         raise FormatError(f"{name}: its pattern cannot be used: {error}") from error
-    request = {"do": "split", "library": library, "name": name, "texts": texts, "regex": regex, "pieces": pieces}
-    theirs = yield from _answer(request, True)
+    theirs = yield from _answer(SplitTexts(library, name, texts, regex, pieces), True)
     for text, ours, ends in zip(texts, pieces, theirs, strict=True):
         our_ends = np.cumsum(list(map(len, ours)))
         their_ends = np.frombuffer(ends, np.uint32)
@@ -166,189 +166,38 @@ def _first_split(text: str, ours: list[int], theirs: list[int]) -> str:
     return f"Where TokStudio finds {pieces[0]}, it finds {pieces[1]}."
 
 
-class LibraryProcess:
-    """A child process that answers requests about files, started on first use; safe in several threads.
+class LibraryProcess(ChildProcess):
+    """A child process that answers requests about files; to each process, the first request is `opening`."""
 
-    A cancelled request ends the process; the next request starts another. To each, the first request is `opening`, with
-    its content.
-    """
+    def __init__(self, opening: Open | None = None) -> None:
+        self._most = share_for_libraries()
+        super().__init__("tokstudio.core.libraries.server", opening, self._most)
 
-    def __init__(self, opening: tuple[Mapping[str, Any], bytes] | None = None) -> None:
-        self._opening = opening
-        self._running = _Running()
-        # Not __del__: in a cycle of garbage the pipes may be finalized before it is called.
-        weakref.finalize(self, self._running.end)
-        self._turn = threading.Lock()
-        self._asked: _Question | None = None
-        self._guard = threading.Lock()
-
-    def ask(self, request: Mapping[str, Any], content: bytes = b"", phase: str = "proving") -> Work[list[bytes] | None]:
-        """The answers to a request with its content, which `Answers.answer` describes; None without a process.
+    def parts(self, request: LibraryRequest, phase: str = "proving") -> Work[list[bytes] | None]:
+        """The parts of the answer to a request; None where no process can be started.
 
         Raises:
             FormatError: The library refuses; `LibraryEnded`: it ends the process.
         """
-        question = _Question(request, content)
-        # In a thread of its own, so that a caller that stops between two reports keeps no other caller waiting.
-        waiting = threading.Thread(target=self._put, args=(question,), daemon=True)
-        waiting.start()
         try:
-            while waiting.is_alive():
-                yield Progress(phase)
-                waiting.join(0.01)
-        except BaseException:
-            self._give_up(question, waiting)
-            raise
-        if question.no_process:
+            return (yield from self.ask(request, Answered, phase)).parts
+        except OSError:
             return None
-        if question.answer is None:
-            title = TITLES[request.get("library", "tokenizers")]
+        except ProcessEnded as error:
             # Libraries that get no memory end with this signal.
-            why = f": {NO_MEMORY}" if question.code == -signal.SIGABRT and share_for_libraries() else "; try again."
-            raise LibraryEnded(f"{request['name']}: {title} ended without an answer{why}")
-        status, content = question.answer
-        if status == REFUSED:
-            raise FormatError(content.decode("utf-8", "replace"))
-        return _parts(content)
-
-    def close(self) -> None:
-        """Ends the process."""
-        self._running.end()
-
-    def _put(self, question: _Question) -> None:
-        """Sends a request when its turn has come, and stores the answer."""
-        with self._turn:
-            with self._guard:
-                if question.is_given_up:
-                    return
-                self._asked = question
-            try:
-                self._answer(question)
-            finally:
-                with self._guard:
-                    self._asked = None
-
-    def _answer(self, question: _Question) -> None:
-        answer = None
-        if self._running.process is None or self._running.process.poll() is not None:
-            self._running.end()
-            with self._guard:
-                self._running.process = _started()
-            if self._running.process is None:
-                question.no_process = True
-                return
-            if self._opening is not None:
-                answer = _exchange(self._running.process, _Question(*self._opening))
-        if not question.is_given_up and (answer is None or answer[0] == DONE):
-            answer = _exchange(self._running.process, question)
-        question.answer = answer
-        if answer is None:
-            question.code = self._running.end()
-
-    def _give_up(self, question: _Question, waiting: threading.Thread) -> None:
-        with self._guard:
-            question.is_given_up = True
-            process = self._running.process if self._asked is question else None
-            if process is not None:
-                process.kill()
-        if process is not None:
-            waiting.join()
+            why = f": {NO_MEMORY}" if error.args[0] == -signal.SIGABRT and self._most else "; try again."
+            raise LibraryEnded(f"{request.name}: {request.title} ended without an answer{why}") from error
 
 
-class _Running:
-    """The current process, if any."""
-
-    def __init__(self) -> None:
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def end(self) -> int | None:
-        """Ends the process and returns its exit code."""
-        process, self.process = self.process, None
-        if process is not None:
-            process.kill()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    with suppress(OSError):
-                        stream.close()
-            return process.wait()
-        return None
-
-
-@dataclass
-class _Question:
-    request: Mapping[str, Any]
-    content: bytes
-    answer: tuple[bytes, bytes] | None = None
-    code: int | None = None
-    no_process: bool = False
-    is_given_up: bool = False
-
-
-def _started() -> subprocess.Popen[bytes] | None:
-    most = share_for_libraries()
-    try:
-        return subprocess.Popen(
-            module_command("tokstudio.core.libraries.server", *([str(most)] if most else [])),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=import_folder(),
-            # Closing a terminal ends the processes of its session; this one must go on proving an export.
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
-    except OSError:
-        return None
-
-
-def _exchange(process: subprocess.Popen[bytes], question: _Question) -> tuple[bytes, bytes] | None:
-    """Sends one request, and returns the status and content of the answer; None where the process dies."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    request = json.dumps(question.request).encode()
-    with suppress(OSError, ValueError):
-        process.stdin.write(LENGTH.pack(len(request)) + request + LENGTH.pack(len(question.content)))
-        process.stdin.write(question.content)
-        process.stdin.flush()
-        head = read_exactly(process.stdout, 1 + LENGTH.size)  # pyright: ignore[reportArgumentType]
-        if head is None or head[:1] not in (DONE, REFUSED):
-            return None
-        (size,) = LENGTH.unpack(head[1:])
-        content = read_exactly(process.stdout, size) if size <= _LARGEST_ANSWER else None  # pyright: ignore[reportArgumentType]
-        if content is not None and (head[:1] == REFUSED or _are_parts(content)):
-            return head[:1], content
-    return None
-
-
-def _answer(request: Mapping[str, Any], in_child: bool) -> Work[list[bytes]]:
+def _answer(request: SplitTexts | EncodeByFile, in_child: bool) -> Work[list[bytes]]:
     """The answers of the library to one request."""
     if in_child:
         with closing(LibraryProcess()) as process:
-            answer = yield from process.ask(request)
+            answer = yield from process.parts(request)
         if answer is not None:
             return answer
     parts: list[bytes] = []
     for part in Answers().answers(request):
         parts.append(part)
-        yield Progress("proving", len(parts), len(request["texts"]))
-    return parts
-
-
-def _are_parts(content: bytes) -> bool:
-    """Whether content can be split into parts."""
-    at = 0
-    while at + LENGTH.size <= len(content):
-        at += LENGTH.size + LENGTH.unpack_from(content, at)[0]
-    return at == len(content)
-
-
-def _parts(content: bytes) -> list[bytes]:
-    """Splits content into the parts that were joined with their lengths."""
-    parts: list[bytes] = []
-    start = 0
-    while start < len(content):
-        (size,) = LENGTH.unpack_from(content, start)
-        start += LENGTH.size
-        parts.append(content[start : start + size])
-        start += size
+        yield Progress("proving", len(parts), len(request.texts))
     return parts

@@ -9,22 +9,18 @@ only requests that need it do.
 from __future__ import annotations
 
 import base64
-import json
 import os
 import re
-import struct
-import sys
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.base.machine import limit_memory
-from tokstudio.core.base.subprocesses import ended_with_parent
+from tokstudio.core.base.subprocesses import ParentProcess, Refused, ended_with_parent
 
 _WORD = re.compile(r"\w")
 
@@ -32,15 +28,91 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_MOST_READ = 1 << 20
-DONE, REFUSED = b"\0", b"\1"
-LENGTH = struct.Struct("<Q")
 NO_MEMORY = "it would need more than half of this computer's memory, which is the limit."
 TITLES = {
     "tokenizers": "the tokenizers library",
     "tiktoken": "the tiktoken library",
     "sentencepiece": "the sentencepiece library",
 }
+LibraryName = Literal["tokenizers", "tiktoken", "sentencepiece"]
+
+
+@dataclass(frozen=True)
+class LibraryRequest:
+    """A request to a library; `name` is that of the file in messages."""
+
+    library: LibraryName
+    name: str
+
+    @property
+    def title(self) -> str:
+        """The name of the library in messages."""
+        return TITLES[self.library]
+
+
+@dataclass(frozen=True)
+class SplitTexts(LibraryRequest):
+    """Asks for the ends of pre-tokens, uint32 in characters, of each text; `pieces` are those that are expected."""
+
+    texts: Sequence[str]
+    regex: str
+    pieces: Sequence[list[str]]
+
+
+@dataclass(frozen=True)
+class EncodeByFile(LibraryRequest):
+    """Asks for the uint32 ids of each text by a file, which must decode to the text in `decoded` that is not None."""
+
+    path: str
+    settings: Mapping[str, Any]
+    texts: Sequence[str]
+    decoded: Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class Open(LibraryRequest):
+    """Opens a file by its content, by which later requests encode and decode; the answer is empty."""
+
+    settings: Mapping[str, Any]
+    parts: list[bytes]
+
+
+@dataclass(frozen=True)
+class Encode(LibraryRequest):
+    """Asks for the uint32 ids of all texts together.
+
+    With `with_ends`, there are also int64 ends, each in its own text and never decreasing, and int64 how many ids each
+    text has.
+    """
+
+    specials: bool
+    with_ends: bool
+    parts: list[bytes]
+
+
+@dataclass(frozen=True)
+class Decode(LibraryRequest):
+    """Asks for the text of uint32 ids, in UTF-8."""
+
+    parts: list[bytes]
+
+
+@dataclass(frozen=True)
+class Train(LibraryRequest):
+    """Asks for what `training.train` makes of these lines and of those of all such requests after it.
+
+    The last has no parts; all before it get an empty answer. Only the first has settings.
+    """
+
+    settings: Mapping[str, Any] | None
+    parts: list[bytes]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer to each request."""
+
+    parts: list[bytes]
 
 
 class Library(Protocol):
@@ -238,89 +310,70 @@ _LIBRARIES: Mapping[str, Callable[[str | bytes, Mapping[str, Any]], Library]] = 
 
 
 class Answers:
-    """Answers requests; the file of the latest "open" stays open."""
+    """Answers requests; the file of the latest `Open` stays open."""
 
     def __init__(self) -> None:
         self._library: Library | None = None
 
-    def answer(self, request: Mapping[str, Any], content: bytes = b"") -> list[bytes]:
-        """The answer to a request, or to each of its texts.
-
-        A request has `do`, the `library` and `name`, the file's name for messages.
-
-        "encode" has the `path` and `settings` of a file, `texts` and `decoded` (a text or null for each), and gives
-        uint32 ids; "split" has `texts`, a `regex` and for each text the expected `pieces`, and gives uint32 ends in
-        characters.
-
-        "open" has `settings` and the content of a file, and gives nothing. After it, "encode texts" has `specials`,
-        the texts as content and their `sizes` in bytes, and gives the uint32 ids of all of them; "encode with ends"
-        also gives int64 ends, each in its own text and never decreasing, and int64 how many ids each text has;
-        "decode ids" has uint32 ids as content and gives UTF-8.
+    def answers(self, request: LibraryRequest) -> Iterable[bytes]:
+        """Yields the parts of the answer to a request one by one.
 
         Raises:
-            FormatError: The library refuses, or does not decode its ids to `decoded`.
+            FormatError: The library refuses, or does not decode its ids to what is expected.
         """
-        return list(self.answers(request, content))
-
-    def answers(self, request: Mapping[str, Any], content: bytes = b"") -> Iterable[bytes]:
-        """Yields the answers of `answer` one by one."""
-        match request["do"]:
-            case "split":
+        match request:
+            case SplitTexts():
                 yield from _split(request)
-            case "encode":
-                yield from _encode(request)
-            case "open":
-                self._library = _opened(request, content)
-            case "decode ids":
+            case EncodeByFile():
+                yield from _encode_by_file(request)
+            case Open():
+                self._library = _opened(request, request.parts[0], request.settings)
+            case Decode():
                 assert self._library is not None
-                with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot decode these ids"):
-                    yield self._library.decode(array("I", content).tolist()).encode("utf-8", "replace")
+                with _refusals(f"{request.name}: {request.title} cannot decode these ids"):
+                    yield self._library.decode(array("I", request.parts[0]).tolist()).encode("utf-8", "replace")
+            case Encode():
+                assert self._library is not None
+                yield from _encode(request, self._library)
             case _:
-                yield from self._encode_texts(request, content)
-
-    def _encode_texts(self, request: Mapping[str, Any], content: bytes) -> Iterable[bytes]:
-        library, specials = self._library, request["specials"]
-        assert library is not None
-        with_ends = request["do"] == "encode with ends"
-        ids: list[bytes] = []
-        ends: list[NDArray[np.int64]] = []
-        stop = 0
-        with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot encode with it"):
-            for size in request["sizes"]:
-                start, stop = stop, stop + size
-                text = content[start:stop].decode()
-                if with_ends:
-                    numbers, text_ends = library.encode_with_ends(text, specials)
-                    ends.append(_in_order(text_ends, size))
-                else:
-                    numbers = library.encode(text, specials)
-                ids.append(_uint32(numbers))
-        yield b"".join(ids)
-        if with_ends:
-            yield b"".join(part.tobytes() for part in ends)
-            yield array("q", map(len, ends)).tobytes()
+                raise AssertionError
 
 
-def _encode(request: Mapping[str, Any]) -> Iterable[bytes]:
-    name, owner = request["name"], TITLES[request["library"]]
-    library = _opened(request, request["path"])
-    for text, decoded in zip(request["texts"], request["decoded"], strict=True):
-        with _refusals(f"{name}: {owner} cannot encode with it"):
+def _encode(request: Encode, library: Library) -> Iterable[bytes]:
+    ids: list[bytes] = []
+    ends: list[NDArray[np.int64]] = []
+    with _refusals(f"{request.name}: {request.title} cannot encode with it"):
+        for text in request.parts:
+            if request.with_ends:
+                numbers, text_ends = library.encode_with_ends(text.decode(), request.specials)
+                ends.append(_in_order(text_ends, len(text)))
+            else:
+                numbers = library.encode(text.decode(), request.specials)
+            ids.append(_uint32(numbers))
+    yield b"".join(ids)
+    if request.with_ends:
+        yield b"".join(part.tobytes() for part in ends)
+        yield array("q", map(len, ends)).tobytes()
+
+
+def _encode_by_file(request: EncodeByFile) -> Iterable[bytes]:
+    library = _opened(request, request.path, request.settings)
+    for text, decoded in zip(request.texts, request.decoded, strict=True):
+        with _refusals(f"{request.name}: {request.title} cannot encode with it"):
             ids = library.encode(text, specials=True)
             again = None if decoded is None else library.decode(list(ids))
         if again != decoded:
-            raise FormatError(f"{name}: read back by {owner}, its ids do not decode to the text.")
+            raise FormatError(f"{request.name}: read back by {request.title}, its ids do not decode to the text.")
         yield _uint32(ids)
 
 
-def _opened(request: Mapping[str, Any], source: str | bytes) -> Library:
-    kind, name = request["library"], request["name"]
-    with _refusals(f"{name}: {TITLES[kind]} cannot read it"):
+def _opened(request: LibraryRequest, source: str | bytes, settings: Mapping[str, Any]) -> Library:
+    with _refusals(f"{request.name}: {request.title} cannot read it"):
         try:
-            return _LIBRARIES[kind](source, request["settings"])
+            return _LIBRARIES[request.library](source, settings)
         except ImportError as error:
             lost = "it cannot be opened" if isinstance(source, bytes) else "nothing is proved"
-            raise FormatError(f"{name}: {TITLES[kind]} cannot be loaded ({error}), so {lost}.") from error
+            raise FormatError(f"{request.name}: {request.title} cannot be loaded ({error}), so {lost}.") from error
     raise AssertionError
 
 
@@ -349,11 +402,11 @@ def _bytes_before(text: str) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
-def _split(request: Mapping[str, Any]) -> Iterable[bytes]:
-    split = _SPLITTERS[request["library"]]
-    for text, pieces in zip(request["texts"], request["pieces"], strict=True):
-        with _refusals(f"{request['name']}: {TITLES[request['library']]} cannot use its pattern"):
-            ends = split(text, request["regex"], pieces)
+def _split(request: SplitTexts) -> Iterable[bytes]:
+    split = _SPLITTERS[request.library]
+    for text, pieces in zip(request.texts, request.pieces, strict=True):
+        with _refusals(f"{request.name}: {request.title} cannot use its pattern"):
+            ends = split(text, request.regex, pieces)
         yield _uint32(ends)
 
 
@@ -406,90 +459,43 @@ def _refusals(what: str) -> Generator[None]:
         raise FormatError(f"{what}: {' '.join(str(error).split())}.") from error
 
 
-def read_exactly(file: BinaryIO, size: int) -> bytes | None:
-    """Reads `size` bytes; None where the file ends before."""
-    parts: list[bytes] = []
-    # A length may be anything where a process sends something else.
-    while size and (part := file.read(min(size, _MOST_READ))):
-        parts.append(part)
-        size -= len(part)
-    return None if size else b"".join(parts)
-
-
-def _sized(file: BinaryIO) -> bytes | None:
-    """Reads a length and so many bytes; None where the file ends before."""
-    head = read_exactly(file, LENGTH.size)
-    return None if head is None else read_exactly(file, *LENGTH.unpack(head))
-
-
-def _receive(source: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
-    """The next request with its content; None where the input ends."""
-    request = _sized(source)
-    content = None if request is None else _sized(source)
-    return None if request is None or content is None else (json.loads(request), content)
-
-
-def _answered(make: Callable[[], list[bytes]]) -> tuple[bytes, bytes]:
-    """The parts that are made, or the reason why they are refused."""
+def _answered(make: Callable[[], list[bytes]]) -> Answered | Refused:
     try:
-        return DONE, b"".join(LENGTH.pack(len(part)) + part for part in make())
+        return Answered(make())
     except FormatError as error:
-        return REFUSED, str(error).encode()
+        return Refused(str(error))
 
 
-def _send(target: BinaryIO, answer: tuple[bytes, bytes]) -> None:
-    status, content = answer
-    target.write(status + LENGTH.pack(len(content)) + content)
-    target.flush()
-
-
-def _train(request: Mapping[str, Any], first: bytes, source: BinaryIO, target: BinaryIO) -> list[bytes]:
+def _train(request: Train, parent: ParentProcess) -> list[bytes]:
     """Trains on the content of this request and of all that follow, up to an empty one; answers all but the last."""
     from tokstudio.core.libraries.training import train
 
     def texts() -> Iterator[str]:
-        content = first
-        while content:
+        part: Train | None = request
+        while part.parts:
             with ended_with_parent():
-                yield from content.decode().split("\n")[:-1]
-            _send(target, _answered(list))
-            received = _receive(source)
-            if received is None:
+                yield from part.parts[0].decode().split("\n")[:-1]
+            parent.send(Answered([]))
+            part = parent.receive()
+            if part is None:
                 # An exception would have the library wait, or train on what it has.
                 os._exit(1)
-            content = received[1]
         alive.enter_context(ended_with_parent())
 
-    with (
-        ExitStack() as alive,
-        _refusals(f"{request['name']}: {TITLES[request['library']]} cannot train on this corpus"),
-    ):
-        return train(request["name"], request["library"], request["settings"], texts())
+    with ExitStack() as alive, _refusals(f"{request.name}: {request.title} cannot train on this corpus"):
+        return train(request.name, request.library, request.settings or {}, texts())
     raise AssertionError
 
 
 def main() -> int:
-    """Answers requests until the input ends; the first argument, if any, limits the memory in bytes.
-
-    A request is JSON and content, both preceded by their lengths; an answer is a status, a length and parts. A process
-    that has trained answers nothing more.
-    """
-    if len(sys.argv) > 1:
-        limit_memory(int(sys.argv[1]))
-    # What a library prints must not stand between the answers.
-    source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    """Answers requests until there are no more; a process that has trained answers nothing more."""
+    parent = ParentProcess(SplitTexts, EncodeByFile, Open, Encode, Decode, Train)
     answers = Answers()
-    while (received := _receive(source)) is not None:
-        request, content = received
-        if request["do"] == "train":
-            _send(target, _answered(partial(_train, request, content, source, target)))
+    while (request := parent.receive()) is not None:
+        if isinstance(request, Train) and request.settings is not None:
+            parent.send(_answered(lambda: _train(request, parent)))
             break
         with ended_with_parent():
-            answer = _answered(partial(answers.answer, request, content))
-        _send(target, answer)
+            answer = _answered(lambda: list(answers.answers(request)))
+        parent.send(answer)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

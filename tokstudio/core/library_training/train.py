@@ -27,6 +27,7 @@ from tokstudio.core.formats.huggingface.format import config_of_names
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.libraries.client import LibraryEnded, LibraryProcess
+from tokstudio.core.libraries.server import Train
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import valid_work
@@ -222,18 +223,16 @@ def train_by_library_work(corpus: Corpus, config: LibraryConfig) -> Work[Trained
 
 def _train_work(lines: Lines, config: LibraryConfig) -> Work[tuple[bytes, dict[str, Any]]]:
     """Gives the lines to the library piece by piece; returns its file and further facts."""
-    known = {"library": config.library, "name": config.title}
-    request = {"do": "train", **known, "settings": config.settings()}
-    done, total = 0, lines.bytes
+    library, title, done, total = config.library, config.title, 0, lines.bytes
     with closing(LibraryProcess()) as process:
         for content, size in lines.pieces():
-            answer = yield from part_of(process.ask(request, content, "reading"), "reading", done, size, total)
+            # A process that were started anew would have lost the lines before, and does not go on.
+            request = Train(library, title, None if done else config.settings(), [content])
+            answer = yield from part_of(process.parts(request, "reading"), "reading", done, size, total)
             if answer is None:
-                raise FormatError(f"{config.title}: no process can be started to train it: close other programs.")
+                raise FormatError(f"{title}: no process can be started to train it: close other programs.")
             done += size
-            # A process that were started anew now would have lost the lines before, and does not know this request.
-            request = {"do": "go on", **known}
-        answer = yield from process.ask(request, b"", "training")
+        answer = yield from process.parts(Train(library, title, None, []), "training")
     assert answer is not None
     content, facts = answer
     return content, json.loads(facts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.libraries.client import LibraryProcess
-from tokstudio.core.libraries.server import TITLES, Answers
+from tokstudio.core.libraries.server import TITLES, Answers, Decode, Encode, LibraryName, Open
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.tokens import TokenKind
@@ -31,7 +31,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 class LibraryFile:
     """The files for a library to read, with their contents in memory."""
 
-    library: Literal["tokenizers", "tiktoken", "sentencepiece"]
+    library: LibraryName
     name: str  # the name of the file in messages
     # the content of the file, and of files that belong to it, by their usual names; the library reads the first
     files: Mapping[str, bytes]
@@ -83,9 +83,8 @@ class LibraryTokenizer(Tokenizer):
             checked=True,
         )
         self._file, self._vocabulary, self._reason = file, vocabulary, reason
-        self._known = {"library": file.library, "name": file.name}
-        self._opening = {"do": "open", "settings": dict(file.settings), **self._known}
-        self._process = LibraryProcess((self._opening, file.content))
+        self._opening = Open(file.library, file.name, dict(file.settings), [file.content])
+        self._process = LibraryProcess(self._opening)
         self._turn = threading.Lock()
         self._here: Answers | None = None
 
@@ -140,7 +139,7 @@ class LibraryTokenizer(Tokenizer):
 
     def open_work(self) -> Work[None]:
         """Lets the library read the file; raises FormatError, which names the file, where it is refused."""
-        yield from self._ask("encode texts", b"", specials=True, sizes=[0])
+        yield from self._encode([b""], True)
 
     def encode_work(
         self, text: Text, allowed_special: AllowedSpecial = (), threads: int | None = None
@@ -157,8 +156,7 @@ class LibraryTokenizer(Tokenizer):
         self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
     ) -> Work[NDArray[np.uint32]]:
         """The ids of several texts, one after another; each is encoded separately, in one request to the library."""
-        specials, raw = self._recognised(allowed_special), list(map(_utf8, texts))
-        [ids] = yield from self._ask("encode texts", b"".join(raw), specials=specials, sizes=list(map(len, raw)))
+        [ids] = yield from self._encode(map(_utf8, texts), self._recognised(allowed_special))
         return np.frombuffer(ids, np.uint32).copy()
 
     def encode_with_ends_work(
@@ -176,9 +174,7 @@ class LibraryTokenizer(Tokenizer):
         self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]]:
         """Like `encode_texts_work`, with the end of each token in its text, and int64 [texts] the tokens of each."""
-        specials, raw = self._recognised(allowed_special), list(map(_utf8, texts))
-        sizes = list(map(len, raw))
-        ids, ends, counts = yield from self._ask("encode with ends", b"".join(raw), specials=specials, sizes=sizes)
+        ids, ends, counts = yield from self._encode(map(_utf8, texts), self._recognised(allowed_special), True)
         made = np.frombuffer(ids, np.uint32).copy(), np.frombuffer(ends, np.int64).copy()
         return *made, np.frombuffer(counts, np.int64)
 
@@ -189,7 +185,8 @@ class LibraryTokenizer(Tokenizer):
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
         """Does the same as `decode_bytes` in bounded pieces."""
         numbers = self.tokens.known(ids)
-        [text] = yield from self._ask("decode ids", np.array(numbers, np.uint32).tobytes())
+        request = Decode(self._file.library, self._file.name, [np.array(numbers, np.uint32).tobytes()])
+        [text] = yield from self._ask(request, "decoding")
         return text
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -207,18 +204,20 @@ class LibraryTokenizer(Tokenizer):
             )
         return bool(chosen)
 
-    def _ask(self, do: str, content: bytes, **more: object) -> Work[list[bytes]]:
-        request = {"do": do, **self._known, **more}
-        phase = "decoding" if do == "decode ids" else "encoding"
-        parts = yield from self._process.ask(request, content, phase)
+    def _encode(self, texts: Iterable[bytes], specials: bool, with_ends: bool = False) -> Work[list[bytes]]:
+        request = Encode(self._file.library, self._file.name, specials, with_ends, list(texts))
+        return (yield from self._ask(request, "encoding"))
+
+    def _ask(self, request: Encode | Decode, phase: str) -> Work[list[bytes]]:
+        parts = yield from self._process.parts(request, phase)
         if parts is not None:
             return parts
         with self._turn:
             if self._here is None:
                 here = Answers()
-                here.answer(self._opening, self._file.content)
+                list(here.answers(self._opening))
                 self._here = here
-            return self._here.answer(request, content)
+            return list(self._here.answers(request))
 
 
 def _utf8(text: Text) -> bytes:

@@ -29,6 +29,7 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
+from tests.processes import started_processes
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
@@ -151,15 +152,8 @@ def test_where_another_process_cannot_be_had_it_is_proved_here(tmp_path, monkeyp
 
 
 def test_closing_while_another_process_proves_ends_it(tmp_path, monkeypatch):
-    started = []
-    popen = client.subprocess.Popen
-
-    def watched(*arguments, **more):
-        started.append(popen(*arguments, **more))
-        return started[0]
-
     monkeypatch.setattr(client, "_SMALL", 0)
-    monkeypatch.setattr(client.subprocess, "Popen", watched)
+    started = started_processes(monkeypatch)
     work = huggingface.HuggingFace().prove(banana(), {"tokenizer.json": _written(tmp_path)}, "x", "")
     while not started:
         next(work)

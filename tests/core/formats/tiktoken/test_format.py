@@ -20,11 +20,11 @@ from tests.core.formats.trained import (
     trained,
     with_specials,
 )
+from tests.processes import no_processes
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.common.format import PatternNeeded
 from tokstudio.core.formats.loading import load, load_work
-from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 
@@ -152,7 +152,7 @@ TOKENS = st.lists(st.text("abc", min_size=2, max_size=6).map(str.encode), max_si
 @pytest.fixture
 def in_this_process(monkeypatch):
     """Libraries encode here, so that none need be loaded again for each example."""
-    monkeypatch.setattr(client, "_started", lambda: None)
+    no_processes(monkeypatch)
 
 
 @pytest.mark.usefixtures("in_this_process")

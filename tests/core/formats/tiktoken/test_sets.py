@@ -12,7 +12,7 @@ import pytest
 from tests.core.formats.trained import TEXT, ranks_of, tiktoken_lines, trained
 from tokstudio import load, save
 from tokstudio.core.formats.tiktoken.sets import portable
-from tokstudio.core.libraries.server import Answers
+from tokstudio.core.libraries.server import Answers, SplitTexts
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 
 tiktoken = pytest.importorskip("tiktoken")
@@ -36,15 +36,7 @@ def random_set(chance, depth=0):
 
 def splits_as_tiktoken(pattern, text, name="x"):
     pieces = [match.group() for match in compile_expression(portable(pattern)).finditer(text)]
-    request = {
-        "do": "split",
-        "library": "tiktoken",
-        "name": name,
-        "texts": [text],
-        "regex": pattern,
-        "pieces": [pieces],
-    }
-    [ends] = Answers().answer(request)
+    [ends] = Answers().answers(SplitTexts("tiktoken", name, [text], pattern, [pieces]))
     return memoryview(ends).cast("I").tolist() == list(accumulate(map(len, pieces)))
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.gui.person import PATIENCE, at_the_window
 from tests.gui.project.test_document import saved
+from tests.processes import started_processes
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.resources import sample_text
-from tokstudio.core.libraries import client
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS, TITLES
 from tokstudio.gui.panes.runs.model import ALGORITHM, COLUMNS, MERGES
 from tokstudio.gui.session import availability
@@ -28,9 +28,7 @@ SENTENCE = "tokenizers split the text"
 @pytest.fixture
 def processes(monkeypatch):
     """The processes of libraries that were started."""
-    started, start = [], client._started
-    monkeypatch.setattr(client, "_started", lambda: started.append(start()) or started[-1])
-    return started
+    return started_processes(monkeypatch)
 
 
 def begun(session, algorithm="wordpiece", text=TEXT, **settings):

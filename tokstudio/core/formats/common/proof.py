@@ -48,9 +48,10 @@ def prove_work(tokenizer: Tokenizer, file: LibraryInput, trials: Trials, in_chil
         FormatError: The library refuses the file, or its ids differ; the message has the first difference.
     """
     from tokstudio.core.libraries.client import library_ids
+    from tokstudio.core.libraries.server import TITLES
 
     theirs = yield from library_ids(file, trials.texts, in_child)
-    return (yield from compare_work(tokenizer, file.name, f"read back by {file.title}", trials.ours, theirs))
+    return (yield from compare_work(tokenizer, file.name, f"read back by {TITLES[file.library]}", trials.ours, theirs))
 
 
 def compare_work(tokenizer: Tokenizer, name: str, how: str, ours: Ids, theirs: Ids) -> Work[str]:

@@ -1,0 +1,103 @@
+"""Fetches a tokenizer by its name, in a child process that runs `main`."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import threading
+from contextlib import closing
+from dataclasses import dataclass
+from typing import NoReturn
+from urllib.parse import unquote
+
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.subprocesses import ChildProcess, ParentProcess, ProcessEnded, Refused, end_with_parent
+from tokstudio.core.hub.names import TIKTOKEN, Name
+
+_PATIENCE = 30.0  # seconds without any data, after which a connection has stalled
+_MEMORY = 1 << 32  # bytes
+_UNTIL_KILLED = 1.0
+# Plain connections have timeouts and report each piece.
+_SETTINGS = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+_PASSWORD = re.compile(r"(?<=://)[^/\s]*@")
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """The file of a tokenizer in a cache; other files that belong to it are beside it.
+
+    Attributes:
+        path: The file.
+        remark: A sentence about where it is from; mostly "".
+    """
+
+    path: str
+    remark: str
+
+
+def fetch_work(name: Name) -> Work[Fetched]:
+    """Fetches what is not in the cache, with progress in bytes; closing the work ends the connection at once.
+
+    Raises:
+        FormatError: There is no such tokenizer, it may not be read, or it did not arrive whole; nothing of it is kept.
+    """
+    # At first asked to end, so that it removes what it has not fetched whole.
+    process = ChildProcess(__name__, memory=_MEMORY, variables=_SETTINGS, grace=_UNTIL_KILLED)
+    try:
+        with closing(process):
+            return (yield from process.ask(name, Fetched, "downloading", _PATIENCE))
+    except ProcessEnded as error:
+        raise FormatError(f"{name}: the process that fetches it ended without an answer; try again.") from error
+    except TimeoutError as error:
+        why = f"the connection stalls: no data came for {_PATIENCE:g} seconds. Try again later."
+        raise FormatError(f"{name}: {why}") from error
+    except OSError as error:
+        raise FormatError(f"{name}: no process can be started to fetch it: {error.strerror or error}.") from error
+
+
+# --- In the child process ---------------------------------------------------------------------------------------------
+
+
+def main() -> int:
+    """Fetches the tokenizer whose name the parent sends."""
+    # As an exception, so that files that have not arrived whole are removed.
+    signal.signal(signal.SIGTERM, _leave)
+    parent = ParentProcess(Name)
+    if (name := parent.receive()) is not None:
+        threading.Thread(target=end_with_parent, daemon=True).start()
+        parent.send(Progress("downloading"))
+        parent.send(_answer(name, parent))
+    return 0
+
+
+def _leave(*_: object) -> NoReturn:
+    sys.exit(1)
+
+
+def _answer(name: Name, parent: ParentProcess) -> Fetched | Refused:
+    from tokstudio.core.hub import encodings, repositories
+
+    fetch = encodings.fetch if name.source == TIKTOKEN else repositories.fetch
+    try:
+        path, remark = fetch(name, lambda done, total: parent.send(Progress("downloading", done, total)))
+    except FormatError as error:
+        return Refused(_without_secrets(str(error)))
+    except OSError as error:
+        return Refused(_without_secrets(f"{name}: it cannot be kept in the cache: {error.strerror or error}."))
+    except Exception as error:  # whatever a library raises is told to the user
+        return Refused(_without_secrets(f"{name}: it cannot be fetched: {type(error).__name__}: {error}"))
+    return Fetched(str(path), _without_secrets(remark))
+
+
+def _without_secrets(text: str) -> str:
+    """Leaves out a name and a password in an address, of the environment or of an answer."""
+    owner, at, _ = os.environ.get("HF_ENDPOINT", "").partition("://")[2].rpartition("@")
+    secrets = (owner, unquote(owner), owner.partition(":")[2], unquote(owner.partition(":")[2])) if at else ()
+    text = _PASSWORD.sub("", text)
+    for secret in filter(None, secrets):
+        text = text.replace(f"{secret}@", "").replace(secret, "…")
+    return text
