@@ -27,9 +27,15 @@ if TYPE_CHECKING:
     from tokstudio.core.library_training.config import LibraryConfig as LibraryConfig
     from tokstudio.core.library_training.train import TrainedByLibrary as TrainedByLibrary
     from tokstudio.core.library_training.train import train_by_library as train_by_library
+    from tokstudio.core.model.algorithms import Boundless as Boundless
+    from tokstudio.core.model.algorithms import ParityAware as ParityAware
+    from tokstudio.core.model.algorithms import Picky as Picky
+    from tokstudio.core.model.algorithms import PlainBPE as PlainBPE
+    from tokstudio.core.model.algorithms import SuperBPE as SuperBPE
+    from tokstudio.core.model.algorithms import WholeCharacters as WholeCharacters
+    from tokstudio.core.model.config import TrainingConfig as TrainingConfig
     from tokstudio.core.model.run import MergeBatch as MergeBatch
     from tokstudio.core.model.run import Run as Run
-    from tokstudio.core.model.run import TrainingConfig as TrainingConfig
     from tokstudio.core.pretokenization.count_words import count as count
     from tokstudio.core.pretokenization.count_words import count_shard as count_shard
     from tokstudio.core.pretokenization.word_counts import WordCounts as WordCounts
@@ -67,7 +73,13 @@ _MODULES = {
     "TokStudioError": "base.errors",
     "MergeBatch": "model.run",
     "Run": "model.run",
-    "TrainingConfig": "model.run",
+    "TrainingConfig": "model.config",
+    "PlainBPE": "model.algorithms",
+    "ParityAware": "model.algorithms",
+    "SuperBPE": "model.algorithms",
+    "WholeCharacters": "model.algorithms",
+    "Boundless": "model.algorithms",
+    "Picky": "model.algorithms",
     "ByteTokenizer": "analysis.baselines",
     "CharacterTokenizer": "analysis.baselines",
     "WordTokenizer": "analysis.baselines",

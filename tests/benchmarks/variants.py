@@ -18,6 +18,8 @@ from typing import Any
 from _common import costs, in_fresh_process, is_installed, machine, parser, record, table, training_by_phase
 from _common import texts as texts_of
 
+from tokstudio import SuperBPE
+
 _ROUNDS = 7
 _MERGES = 1_500
 _TEXT = 300_000
@@ -32,7 +34,7 @@ _SIZE, _TRANSITION = 32_000, 24_000
 _BY_PATTERN: dict[str, dict[str, Any]] = {
     "plain BPE": {},
     "whole characters": {"algorithm": "whole-characters"},
-    "SuperBPE": {"algorithm": "superbpe", "transition": _TRANSITION},
+    "SuperBPE": {"algorithm": SuperBPE(transition=_TRANSITION)},
     "Picky BPE": {"algorithm": "picky"},
     "BoundlessBPE": {"algorithm": "boundless"},
 }
@@ -53,14 +55,14 @@ def read(data: str, most: int) -> tuple[Texts, Texts]:
 
 def train_ours(texts: Texts, parallel: Texts | None, **settings: Any) -> Any:
     """The tokenizer of TokStudio; plain BPE without parallel texts."""
-    from tokstudio import Corpus, TrainingConfig, train
+    from tokstudio import Corpus, ParityAware, TrainingConfig, train
     from tokstudio.core.corpus.source import Source
 
     corpus = Corpus(tuple(Source.from_texts([text], name) for name, text in texts.items()))
     if parallel is None:
         settings |= {"tie_break": "mapped-strings"}
     else:
-        settings |= {"algorithm": "parity", "parallel": parallel}
+        settings = {"algorithm": ParityAware(parallel=parallel, **settings)}
     return train(corpus, TrainingConfig(vocabulary_size=256 + _MERGES, pattern="gpt2", **settings))
 
 

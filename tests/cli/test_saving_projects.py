@@ -9,6 +9,7 @@ import signal
 import pytest
 from fifty import FIFTY
 
+from tests.core.texts import config_by_name
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
 from tokstudio.cli import training
 from tokstudio.core.base.errors import FormatError
@@ -36,7 +37,7 @@ def test_every_algorithm_can_be_kept_and_encodes_again(text, tmp_path, capsys, a
     given = ["--algorithm", algorithm, "--vocab-size", "300", *options, "--project", str(project)]
     assert cli.main(["train", text, *given, "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)["project"] == str(project)
-    made = train(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=300, algorithm=algorithm, **own))
+    made = train(Corpus.from_text(FIFTY), config_by_name(algorithm, vocabulary_size=300, **own))
     assert run_in(project).config == made.run.config
     assert run_in(project).merges.tolist() == made.merges.tolist()
     for command, file, out in (("encode", text, tmp_path / "ids.json"), ("decode", tmp_path / "ids.json", None)):

@@ -13,7 +13,8 @@ import pytest
 from tokstudio import cli
 from tokstudio.cli.process.terminal import import_problem, last_failure_file
 from tokstudio.core.formats.known_formats import FORMATS
-from tokstudio.core.model.config import NAMED_RULES, TIE_BREAKS
+from tokstudio.core.model.algorithms import TIE_BREAKS
+from tokstudio.core.model.config import NAMED_RULES
 
 
 @pytest.fixture

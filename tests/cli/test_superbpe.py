@@ -74,7 +74,7 @@ def test_losses_of_the_second_pattern_are_told_before_training(file, tmp_path, c
         (["--pattern", "gpt2", "--transition", "330"], "transition must be below the vocabulary size"),
         ([*STAGES, "--max-words", "0"], "most words of a token must be at least 1"),
         ([*STAGES, "--second-pattern", "("], "second pattern cannot be used"),
-        ([*STAGES, "--window", "5"], "only be set for parity-aware BPE"),
+        ([*STAGES, "--window", "5"], "only be set for Parity-aware BPE"),
         ([*STAGES, "--base", "characters"], "SuperBPE needs bytes"),
     ],
 )
@@ -85,7 +85,7 @@ def test_bad_input(file, capsys, stages, message):
 
 def test_its_settings_need_the_algorithm(file, capsys):
     assert cli.main(["train", file, "--vocab-size", "300", "--transition", "280"]) == 1
-    assert "transition can only be set for SuperBPE" in capsys.readouterr().err
+    assert '"transition" can only be set for SuperBPE' in capsys.readouterr().err
 
 
 def test_counted_words_are_refused(tmp_path, capsys):

@@ -17,7 +17,7 @@ from tokstudio.cli.process import terminal
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.formats.known_formats import FORMATS
-from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.training import forecast
 
 

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.algorithms import OWN_SETTINGS, TIE_BREAKS, algorithm_of
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.custom_regex import without_newer
 
 # The first example of a session compiles.
@@ -48,3 +50,9 @@ settings_of_runs = st.builds(
     st.sampled_from(TIE_BREAKS),
     st.one_of(st.none(), st.integers(2, 5)),
 )
+
+
+def config_by_name(algorithm: str, **settings: Any) -> TrainingConfig:
+    """A configuration with an algorithm by its name; the settings that only this has may stand among the others."""
+    own = {name: settings.pop(name) for name in OWN_SETTINGS if name in settings}
+    return TrainingConfig(algorithm=algorithm_of(algorithm, own), **settings)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QMenu, QTabBar
 
 from tokstudio import Corpus, TrainingConfig, save, train
 from tokstudio.core.library_training.config import LibraryAlgorithm
-from tokstudio.core.model.config import Algorithm
+from tokstudio.core.model.algorithms import AlgorithmName
 from tokstudio.gui.state.training_plans import ALGORITHMS
 from tokstudio.gui.state.training_settings import TIE_RULES, Settings
 from tokstudio.gui.window.main_window import MainWindow
@@ -96,7 +96,7 @@ class RandomActs:
         window: MainWindow,
         answers: RandomAnswers,
         choice: random.Random,
-        algorithms: Sequence[Algorithm | LibraryAlgorithm] = tuple(ALGORITHMS),
+        algorithms: Sequence[AlgorithmName | LibraryAlgorithm] = tuple(ALGORITHMS),
     ) -> None:
         self._answers, self._choice, self._algorithms = answers, choice, algorithms
         self._session, self._window = window.session, window

@@ -18,7 +18,7 @@ from tokstudio.core.comparison.identity import hash_work
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.formats.common.format import Loaded, PatternNeeded
 from tokstudio.core.formats.loading import load_work
-from tokstudio.core.model.config import TITLES
+from tokstudio.core.model.algorithms import ALGORITHMS
 from tokstudio.core.project import SUFFIX, Project, ProjectTokenizer, open_work, tokenizer_of_entry_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -100,7 +100,7 @@ def project_lines(rows: Rows) -> Iterator[str]:
         chosen = ", active" if run["active"] else ""
         if "merges" in run:
             size = f"{several(run['merges'], 'merge')}, {run['vocabulary_size']:,} tokens"
-            how = f"{TITLES[run['algorithm']]}, {size}, pattern {run['pattern']}, {run['ended']}"
+            how = f"{ALGORITHMS[run['algorithm']].title}, {size}, pattern {run['pattern']}, {run['ended']}"
         else:
             how = run["made"] or f"opened from a file ({', '.join(run['files'])})"
         yield f"Run      {run['name']}: {how}{chosen}"
@@ -160,7 +160,7 @@ def _runs(project: Project, console: Console) -> Iterator[dict[str, Any]]:
         mixture = corpus.mixture or [("", weight, None) for weight in corpus.weights or ()]
         yield {
             **common,
-            "algorithm": config.algorithm,
+            "algorithm": config.algorithm.name,
             "merges": len(run),
             "vocabulary_size": run.vocabulary_size,
             "limit": config.vocabulary_size,

@@ -40,6 +40,7 @@ from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.corpus.source import DOCUMENTS, CountedWith
 from tokstudio.core.formats.report import ExportReport
+from tokstudio.core.model.algorithms import OWN_SETTINGS, Boundless, SuperBPE, algorithm_of
 from tokstudio.core.model.alphabet import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
@@ -249,7 +250,7 @@ def _train_to_the_end(
         else:
             lost = ": nothing was exported." if exports else ": nothing was saved." if project else "."
             # BoundlessBPE has no list of merges before.
-            point = "the end of phase 1" if config.algorithm == "boundless" else "the first merge"
+            point = "the end of phase 1" if isinstance(config.algorithm, Boundless) else "the first merge"
             console.say(f"Interrupted before {point}{lost}")
             exports, project = [], None
     except BaseException:
@@ -372,16 +373,7 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
         max_token_bytes=arguments.max_token_bytes,
         forbidden=arguments.forbid,
         held_out=arguments.held_out,
-        algorithm=arguments.algorithm,
-        parallel=arguments.parallel,
-        ratios=arguments.ratios,
-        global_merges=arguments.global_merges,
-        window=arguments.window,
-        alpha=arguments.alpha,
-        transition=arguments.transition,
-        second_pattern=arguments.second_pattern,
-        max_words=arguments.max_words,
-        threshold=arguments.threshold,
+        algorithm=algorithm_of(arguments.algorithm, {name: getattr(arguments, name) for name in OWN_SETTINGS}),
     )
 
 
@@ -441,10 +433,11 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
 def _with_last_pattern(trainer: Trainer) -> Tokenizer:
     """The tokenizer so far, with the pattern that it will have at the end, and a supermerge if it will have some."""
     tokenizer, config = trainer.tokenizer(), trainer.config
-    if config.algorithm == "boundless" and tokenizer.supermerges is None:
+    if isinstance(config.algorithm, Boundless) and tokenizer.supermerges is None:
         some = {"merge_results": [len(tokenizer.tokens)], "supermerges": np.ones(1, np.bool_)}
         return tokenizer.changed(merges=np.resize(tokenizer.alphabet.ids, (1, 2)), **some)
-    return tokenizer if config.transition is None else tokenizer.changed(pattern=config.as_second_stage().pattern)
+    staged = isinstance(config.algorithm, SuperBPE)
+    return tokenizer.changed(pattern=config.as_second_stage().pattern) if staged else tokenizer
 
 
 def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
@@ -541,7 +534,7 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, 
         "seconds": run.seconds,
         "files": [str(file) for report in reports for file in report.files],
     }
-    if run.config.transition is not None:
+    if isinstance(run.config.algorithm, SuperBPE):
         outcome["second_stage_merges"] = 0 if run.second_stage is None else len(run) - run.second_stage[0]
     if run.removals is not None:
         outcome["removals"] = _removed(run.removals)

@@ -153,19 +153,20 @@ def _exercise_algorithms() -> None:
     import numpy as np
 
     from tokstudio.core.corpus.corpus import Corpus
+    from tokstudio.core.model.algorithms import Boundless, ParityAware, Picky
     from tokstudio.core.model.config import TrainingConfig
     from tokstudio.core.model.picky import falls_of
     from tokstudio.core.training.trainer import train
 
     corpus = Corpus.from_text("an article, a tail and a tale; " * 40)
     two = Corpus((*corpus.sources, *Corpus.from_text("abab").sources))
-    train(two, TrainingConfig(vocabulary_size=260, algorithm="parity", window=2))
-    joining = train(corpus, TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm="boundless"))
+    train(two, TrainingConfig(vocabulary_size=260, algorithm=ParityAware(window=2)))
+    joining = train(corpus, TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm=Boundless()))
     joining.encode("an article")
     train(corpus, TrainingConfig(vocabulary_size=260)).with_dropout(0.5).encode("a tail")
     # Words, and a text that is longer than a short word.
     some = Corpus.from_text("abc abd ab " * 9)
-    train(some, TrainingConfig(vocabulary_size=260, algorithm="picky", threshold=0.1)).encode("abc abd ab" * 9)
+    train(some, TrainingConfig(vocabulary_size=260, algorithm=Picky(threshold=0.1))).encode("abc abd ab" * 9)
     for base in (1 << 8, 1 << 16, 1 << 20):
         falls_of(np.zeros((0, 2), np.int32), np.zeros((0, 4), np.int64), base)
 

@@ -14,6 +14,7 @@ from tokstudio import Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.analysis.encoding_steps import Rounds, Steps, steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
+from tokstudio.core.model.algorithms import Picky
 
 texts = st.lists(st.text("abc ", max_size=40) | st.text("ab", max_size=30), max_size=5)
 
@@ -44,7 +45,7 @@ def check(steps: Steps, tokenizer: Tokenizer, text: str) -> None:
 @settings(patient, max_examples=60)
 @given(texts, st.sampled_from([0.0, 0.3, 0.6]), st.text("abc ", min_size=1, max_size=30), st.data())
 def test_steps_are_the_encoding(texts, threshold, text, data):
-    config = TrainingConfig(vocabulary_size=280, algorithm="picky", threshold=threshold)
+    config = TrainingConfig(vocabulary_size=280, algorithm=Picky(threshold=threshold))
     tokenizer = train(Corpus.from_texts(texts), config)
     whole = finish(steps_work(tokenizer, text))
     check(whole, tokenizer, text)

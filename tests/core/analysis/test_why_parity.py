@@ -6,11 +6,12 @@ from __future__ import annotations
 import pytest
 
 from tests.core.reference import count_pairs, replace
+from tests.core.texts import config_by_name
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware
 
 TEXTS = {
     "de.txt": "der dachs und der fuchs und der igel, und noch ein dachs. " * 4,
@@ -22,7 +23,7 @@ CORPUS = Corpus(tuple(Source.from_texts([text], name) for name, text in TEXTS.it
 
 
 def run_of(**more):
-    return train(CORPUS, TrainingConfig(vocabulary_size=320, algorithm="parity", **more)).run
+    return train(CORPUS, config_by_name("parity", vocabulary_size=320, **more)).run
 
 
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
@@ -84,7 +85,8 @@ def test_a_language_without_a_pair_is_no_problem():
     texts = [Source.from_texts(["a b"], "a"), Source.from_texts(["xyxyxyxy zyzyzy"], "b")]
     corpus = Corpus(tuple(texts))
     run = train(
-        corpus, TrainingConfig(min_frequency=2, algorithm="parity", parallel={"a": "aaaaaaaaaaaaaaaaaaaaaaa", "b": "b"})
+        corpus,
+        TrainingConfig(min_frequency=2, algorithm=ParityAware(parallel={"a": "a" * 23, "b": "b"})),
     ).run
     assert set(run.chosen.numbers.tolist()) == {1}
     assert finish(why_work(corpus, run, 1)).choosing.number == 1

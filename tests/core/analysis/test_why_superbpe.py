@@ -15,8 +15,7 @@ from tokstudio.core.analysis import why_this_merge
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.model.config import TIE_BREAKS
-from tokstudio.core.model.superbpe import SECOND_PATTERN
+from tokstudio.core.model.algorithms import SECOND_PATTERN, TIE_BREAKS
 
 CORPUS = Corpus.from_text(TEXT)
 

@@ -19,7 +19,8 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.model.algorithms import TIE_BREAKS
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import prepare_corpus_work

@@ -12,7 +12,7 @@ from tests.core.training.test_superbpe import TEXT, superbpe
 from tokstudio import Corpus, save, train
 from tokstudio.core.formats.loading import load
 from tokstudio.core.formats.saving import fit
-from tokstudio.core.model.superbpe import SECOND_PATTERN
+from tokstudio.core.model.algorithms import SECOND_PATTERN
 from tokstudio.core.pretokenization.patterns import covering
 
 FILES = {"huggingface": "tokenizer.json", "tiktoken": "x.tiktoken", "minbpe": "x.model"}

@@ -25,6 +25,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.model.algorithms import ParityAware, SuperBPE
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train
@@ -233,7 +234,7 @@ def test_counts_of_weighted_sources_are_divided():
 
 def test_the_log_of_a_run_by_turns_says_who_chose():
     sources = (Source.from_texts(["das haus " * 9], 'a "b".txt'), Source.from_texts(["the house " * 9], "en"))
-    made = train(Corpus(sources), TrainingConfig(vocabulary_size=270, algorithm="parity", global_merges=2))
+    made = train(Corpus(sources), TrainingConfig(vocabulary_size=270, algorithm=ParityAware(global_merges=2)))
     chosen = made.run.chosen
     expected = [chosen.name(row) or "" for row in range(14)]
     assert expected[:2] == ["", ""]
@@ -246,7 +247,7 @@ def test_the_log_of_a_run_by_turns_says_who_chose():
 def test_the_log_says_the_stage_of_superbpe_and_what_supermerges_came_before():
     text = "one of the cats sat on the mat, at the end of the day: of the cats one sat. " * 6
     given = {"vocabulary_size": 300, "pattern": "gpt2"}
-    made = train(Corpus.from_text(text), TrainingConfig(algorithm="superbpe", transition=270, **given))
+    made = train(Corpus.from_text(text), TrainingConfig(algorithm=SuperBPE(transition=270), **given))
     stages = [1] * 14 + [2] * (len(made.run) - 14)
     assert len(stages) > 14
     assert [row["stage"] for row in objects(made)] == stages

@@ -10,7 +10,7 @@ import pytest
 from tokstudio import Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.base.resources import DEMO_SENTENCES, sample_text
 from tokstudio.core.guide.pages import read_pages
-from tokstudio.core.model.config import TieBreak
+from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS, YourTurn, count_pairs
 
 TEXT = sample_text("article")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tokstudio import __version__
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import BASES, TIE_BREAKS, TrainingConfig
+from tokstudio.core.model.algorithms import TIE_BREAKS
+from tokstudio.core.model.config import BASES, TrainingConfig
 from tokstudio.core.model.run import MergeBatch, Run, TrainedOn
 from tokstudio.core.training.trainer import Trainer, train
 

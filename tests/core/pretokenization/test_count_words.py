@@ -19,7 +19,8 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.counts_file import read_counts_work
 from tokstudio.core.corpus.readers.files import FileText
 from tokstudio.core.corpus.source import CountedWith, Source
-from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.model.algorithms import TIE_BREAKS
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization import count_words as counting
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder

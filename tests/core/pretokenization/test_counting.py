@@ -29,7 +29,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import CountedWith, Source
-from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.pretokenization import count_words, word_table
 from tokstudio.core.pretokenization.count_words import _count_corpus_work
 from tokstudio.core.pretokenization.word_table import Spill

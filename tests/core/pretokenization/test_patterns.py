@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.core.texts import patient
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.kernels import scan
-from tokstudio.core.model.superbpe import SECOND_PATTERN
+from tokstudio.core.model.algorithms import SECOND_PATTERN
 from tokstudio.core.pretokenization import custom_regex as expressions
 from tokstudio.core.pretokenization import patterns
 from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, check_pattern, covering, splitter

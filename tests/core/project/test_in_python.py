@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from tokstudio import ConfigError, Corpus, FormatError, TrainingConfig, load_project, save_project, train
+from tests.core.texts import config_by_name
+from tokstudio import ConfigError, Corpus, FormatError, load_project, save_project, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import Project, ProjectRun, keep_changed_work, save_work
 from tokstudio.core.surgery.prune import prune
@@ -21,7 +22,7 @@ ALGORITHMS = {
 
 
 def trained(algorithm="bpe", **own):
-    return train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=290, algorithm=algorithm, **own))
+    return train(Corpus.from_text(TEXT), config_by_name(algorithm, vocabulary_size=290, **own))
 
 
 def test_every_algorithm_is_kept(tmp_path):

@@ -9,6 +9,7 @@ from tests.core.project.projects import refuse_after
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import ParityAware
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import (
     Project,
@@ -25,7 +26,10 @@ CORPUS = Corpus(
     (Source.from_texts(["der dachs und der fuchs " * 5], "de"), Source.from_texts(["mäyrä ja kettu " * 5], "fi"))
 )
 PARALLEL = {"de": "dachs \U0001f98a", "fi": "mäyrä"}
-CONFIG = TrainingConfig(vocabulary_size=290, algorithm="parity", parallel=PARALLEL, global_merges=3, window=5)
+CONFIG = TrainingConfig(
+    vocabulary_size=290,
+    algorithm=ParityAware(parallel=PARALLEL, global_merges=3, window=5),
+)
 
 
 def saved(path, run):
@@ -39,7 +43,7 @@ def opened(path):
     return entry.run
 
 
-@pytest.mark.parametrize("config", [CONFIG, TrainingConfig(min_frequency=2, algorithm="parity", ratios={"fi": 2})])
+@pytest.mark.parametrize("config", [CONFIG, TrainingConfig(min_frequency=2, algorithm=ParityAware(ratios={"fi": 2}))])
 def test_a_run_is_the_same_when_opened(tmp_path, config):
     run = train(CORPUS, config).run
     again = opened(saved(tmp_path / "p.tokstudio", run))
@@ -52,7 +56,10 @@ def test_a_run_is_the_same_when_opened(tmp_path, config):
 def test_an_opened_run_goes_on(tmp_path):
     run = train(CORPUS, CONFIG).run
     again = opened(saved(tmp_path / "p.tokstudio", run))
-    longer = TrainingConfig(vocabulary_size=300, algorithm="parity", parallel=PARALLEL, global_merges=3, window=5)
+    longer = TrainingConfig(
+        vocabulary_size=300,
+        algorithm=ParityAware(parallel=PARALLEL, global_merges=3, window=5),
+    )
     trainer = Trainer.resume(CORPUS, again, longer)
     for _ in trainer:
         pass
@@ -89,7 +96,7 @@ def test_a_killed_training_is_recovered(tmp_path):
         ("UPDATE run SET parallel = 'text'", "CHECK"),
         ("UPDATE run SET config = replace(config, '[\"de\",10]', '[\"de\",9]')", "a text is not UTF-8"),
         ("UPDATE run SET config = replace(config, '[\"de\",10]', '7')", "names and sizes"),
-        ("UPDATE run SET config = replace(config, '\"parity\"', '\"bpe\"')", "only be set for parity-aware BPE"),
+        ("UPDATE run SET config = replace(config, '\"parity\"', '\"bpe\"')", "only be set for Parity-aware BPE"),
     ],
 )
 def test_a_damaged_run_is_refused(tmp_path, change, message):

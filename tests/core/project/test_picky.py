@@ -10,9 +10,11 @@ import pytest
 
 from tests.core.project.projects import refuse_after
 from tests.core.project.test_superbpe import opened, saved
+from tests.core.texts import config_by_name
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import Picky
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import ProjectRun, Recorder, keep_source_work, recoverable_work
 from tokstudio.core.training.trainer import Trainer, train
@@ -22,7 +24,7 @@ CORPUS = Corpus((Source.from_texts([TEXT], "en"),))
 
 
 def config_of(size=290, **more):
-    return TrainingConfig(vocabulary_size=size, algorithm="picky", threshold=0.4, **more)
+    return config_by_name("picky", **{"vocabulary_size": size, "threshold": 0.4} | more)
 
 
 def assert_equal(run, other):
@@ -45,7 +47,7 @@ def test_a_run_is_the_same_when_opened(tmp_path, place, weight):
 
 @pytest.mark.parametrize("threshold", [np.float32(0.5), Fraction(1, 2), 1])
 def test_a_threshold_of_any_type_can_be_saved(tmp_path, threshold):
-    run = train(CORPUS, TrainingConfig(vocabulary_size=290, algorithm="picky", threshold=threshold)).run
+    run = train(CORPUS, TrainingConfig(vocabulary_size=290, algorithm=Picky(threshold=threshold))).run
     assert_equal(opened(saved(tmp_path / "p.tokstudio", run, CORPUS)), run)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.core.project.projects import refuse_after
+from tests.core.texts import config_by_name
 from tests.core.training.test_superbpe import TEXT
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
@@ -32,8 +33,8 @@ FIRST = 20  # merges of stage 1
 
 
 def config_of(size=310, **more):
-    settings = {"algorithm": "superbpe", "transition": 256 + FIRST, "pattern": "gpt2"}
-    return TrainingConfig(vocabulary_size=size, **settings | more)
+    settings = {"transition": 256 + FIRST, "pattern": "gpt2"}
+    return config_by_name("superbpe", vocabulary_size=size, **settings | more)
 
 
 def saved(path, run, corpus=CORPUS):

@@ -18,7 +18,7 @@ from tests.core.teaching.students import GPT2, UpdatingStudent, as_characters, d
 from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus
 from tokstudio.core.base.progress import finish
-from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.core.teaching.check import Checker, CheckSettings
 from tokstudio.core.teaching.exercise import SPECIAL_TOKENS, TEXT, VOCABULARY_SIZE

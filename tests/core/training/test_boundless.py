@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.reference import encode_boundless, named_pattern, train_boundless
-from tests.core.texts import document, patient
+from tests.core.texts import config_by_name, document, patient
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.kernels import encode as kernel
-from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
 from tokstudio.core.training.curves import held_out_work, source_curves_work
 from tokstudio.core.training.prepare_corpus import count_text_work
@@ -32,7 +32,7 @@ TEXT = (
 
 
 def boundless(size=300, pattern="gpt2", **more):
-    return TrainingConfig(vocabulary_size=size, algorithm="boundless", pattern=pattern, **more)
+    return config_by_name("boundless", vocabulary_size=size, pattern=pattern, **more)
 
 
 def expression(pattern):

@@ -18,7 +18,8 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.kernels import tables as k
-from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.model.algorithms import TIE_BREAKS
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.training import symbols
 from tokstudio.core.training.engine import Engine

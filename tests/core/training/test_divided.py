@@ -29,7 +29,7 @@ from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.corpus.source import CountedWith, Source, entries
 from tokstudio.core.library_training.train import lines_work
-from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.algorithms import TIE_BREAKS, Picky, SuperBPE
 from tokstudio.core.pretokenization import count_words
 from tokstudio.core.pretokenization.count_words import Counting
 from tokstudio.core.pretokenization.preparation import Preparation
@@ -186,8 +186,8 @@ ALGORITHMS = {
     "bpe": {},
     "characters": {"base": "characters"},
     "whole characters": {"algorithm": "whole-characters"},
-    "picky": {"algorithm": "picky", "threshold": 0.3},
-    "SuperBPE": {"algorithm": "superbpe", "transition": 290},
+    "picky": {"algorithm": Picky(threshold=0.3)},
+    "SuperBPE": {"algorithm": SuperBPE(transition=290)},
     "BoundlessBPE": {"algorithm": "boundless"},
     "a custom expression": {"pattern": r"\w+|\W"},
     "no pattern": {"pattern": "none"},

@@ -26,8 +26,9 @@ from tokstudio.core import kernels
 from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.kernels import tables as k
+from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization import count_words
 from tokstudio.core.pretokenization.word_counts import WordCounts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

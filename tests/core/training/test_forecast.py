@@ -17,6 +17,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_in_one, sample_work
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import algorithm_of
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training import forecast
 from tokstudio.core.training.forecast import forecast_work
@@ -365,7 +366,7 @@ def test_a_forecast_of_text_that_is_split_is_within_a_factor_of_two(monkeypatch,
     monkeypatch.setattr(forecast, "refuse_overflow", lambda sources: None)
     corpus = Corpus((SimpleNamespace(data=range(megabytes * 1_000_000), counts=None, bytes=megabytes * 1_000_000),))
     more = {"transition": 3 * size // 4} if algorithm == "superbpe" else {}
-    config = TrainingConfig(vocabulary_size=size, pattern="gpt2", algorithm=algorithm, **more)
+    config = TrainingConfig(vocabulary_size=size, pattern="gpt2", algorithm=algorithm_of(algorithm, more))
     told = finish(forecast_work(corpus, config)).seconds
     assert seconds / 2 < told < 2 * seconds
 

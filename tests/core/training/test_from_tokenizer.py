@@ -17,8 +17,9 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import held_out_work, source_curves_work

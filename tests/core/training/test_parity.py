@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern, pre_tokens, train_by_turns
-from tests.core.texts import document, patient
+from tests.core.texts import config_by_name, document, patient
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
 from tokstudio.core.base.errors import MissingCharacterError
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware
 from tokstudio.core.text.byte_level import to_bytes
 from tokstudio.core.training import engine as engine_module
 from tokstudio.core.training.languages import matching_texts
@@ -40,7 +40,7 @@ def corpus_of(texts):
 
 
 def parity(size=300, **more):
-    return TrainingConfig(vocabulary_size=size, algorithm="parity", **more)
+    return config_by_name("parity", vocabulary_size=size, **more)
 
 
 def as_bytes(tokenizer):
@@ -230,7 +230,7 @@ def test_a_text_without_parallel_text_is_counted_and_never_chooses(texts, rule, 
 @pytest.mark.parametrize(("text", "ended"), [("ab", "no pair occurs 2 times"), ("a", "nothing left to merge")])
 def test_pairs_of_a_text_that_never_chooses_do_not_count_as_left(text, ended):
     corpus = corpus_of({"code": ["xyxyxy"], "de": [text], "en": ["c"]})
-    config = TrainingConfig(min_frequency=2, algorithm="parity", parallel={"de": "ab", "en": "cd"})
+    config = TrainingConfig(min_frequency=2, algorithm=ParityAware(parallel={"de": "ab", "en": "cd"}))
     run = train(corpus, config).run
     assert (len(run), run.ended) == (0, ended)
 
@@ -355,13 +355,13 @@ class TestTraining:
         ({"parallel": [("de", "a"), ("de", "b")]}, 'must not contain "de" twice'),
         ({"parallel": "de"}, "must be given by name"),
         ({"algorithm": "none"}, 'Algorithm "none" is unknown'),
-        ({"algorithm": "bpe", "window": 100}, "only be set for parity-aware BPE"),
-        ({"algorithm": "bpe", "parallel": PARALLEL}, "only be set for parity-aware BPE"),
+        ({"algorithm": "bpe", "window": 100}, "only be set for Parity-aware BPE"),
+        ({"algorithm": "bpe", "parallel": PARALLEL}, "only be set for Parity-aware BPE"),
     ],
 )
 def test_invalid_settings(settings, message):
     with pytest.raises(ConfigError, match=message):
-        TrainingConfig(**{"vocabulary_size": 300, "algorithm": "parity", **settings})
+        config_by_name(**{"vocabulary_size": 300, "algorithm": "parity", **settings})
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.picky_reference import Recount, merge, train_picky_slowly
-from tests.core.texts import patient
+from tests.core.texts import config_by_name, patient
 from tokstudio import ConfigError, Corpus, CorpusError, Run, Tokenizer, Trainer, TrainingConfig, extend, train
+from tokstudio.core.model.algorithms import algorithm_of
 from tokstudio.core.model.picky import falls_of, share_merged
 from tokstudio.core.training import picky_engine
 
@@ -25,7 +26,7 @@ RIGHT = Path("resources/corpora/how-tokenizers-work.txt").read_text("utf-8")
 
 
 def picky(**given) -> TrainingConfig:
-    return TrainingConfig(algorithm="picky", **given)
+    return config_by_name("picky", **given)
 
 
 def units(text: str | bytes, base: str = "bytes") -> list[bytes]:
@@ -242,8 +243,8 @@ def test_what_has_no_sense_is_refused():
     for threshold in (-0.1, 1.1, float("nan"), "0.9", True, None):
         with pytest.raises(ConfigError, match="threshold must be a number from 0 to 1"):
             picky(vocabulary_size=300, threshold=threshold)
-    with pytest.raises(ConfigError, match="only be set for Picky BPE"):
-        TrainingConfig(vocabulary_size=300, threshold=0.5)
+    with pytest.raises(ConfigError, match='"threshold" can only be set for Picky BPE'):
+        algorithm_of("bpe", {"threshold": 0.5})
     with pytest.raises(ConfigError, match="has its own tie rule"):
         picky(vocabulary_size=300, tie_break="first")
     with pytest.raises(ConfigError, match="is only for Picky BPE"):

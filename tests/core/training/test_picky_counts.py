@@ -12,13 +12,14 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus as AnyCorpus
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import Picky
 from tokstudio.core.training.curves import held_out_work, source_curves_work
 
 OTHERS = ["abc abd the dog<s>abab the cat and the cat", "", "a bird, then", "the the the"]
 
 
 def trained(**more):
-    config = TrainingConfig(algorithm="picky", threshold=0.4, special_tokens=["<s>"], **{"vocabulary_size": 290} | more)
+    config = TrainingConfig(algorithm=Picky(threshold=0.4), special_tokens=["<s>"], **{"vocabulary_size": 290} | more)
     run = train(Corpus.from_text(TEXT), config).run
     assert (run.removals[:, 2:] >= 0).sum() > 5
     return run

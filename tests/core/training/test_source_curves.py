@@ -17,6 +17,7 @@ from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import ParityAware
 from tokstudio.core.training.curves import MOST_SOURCES, source_curves_work
 from tokstudio.core.training.prepare_corpus import count_text_work
 
@@ -178,7 +179,7 @@ def test_parallel_texts_are_measured_as_they_decided(more):
         ),
         (1000, 2000, 500),
     )
-    run = train(corpus, TrainingConfig(min_frequency=2, algorithm="parity", parallel=parallel, **more)).run
+    run = train(corpus, TrainingConfig(min_frequency=2, algorithm=ParityAware(parallel=parallel), **more)).run
     found = finish(source_curves_work(run, corpus)).parallel
     assert found.names == tuple(parallel)
     assert len(run) > 10

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +20,11 @@ from tests.core.reference import (
     train_second_stage,
     train_slowly_with_pattern,
 )
-from tests.core.texts import document, patient
+from tests.core.texts import config_by_name, document, patient
 from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import TIE_BREAKS
-from tokstudio.core.model.superbpe import SECOND_PATTERN
+from tokstudio.core.model.algorithms import SECOND_PATTERN, TIE_BREAKS
 from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import covering, splitter
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
@@ -45,30 +43,31 @@ SECONDS = {"": SECOND_PATTERN, "none": None, "whitespace": r"\s*\S+|\s+", r"\d+"
 
 
 def superbpe(size=330, transition=290, pattern="gpt2", **more):
-    return TrainingConfig(vocabulary_size=size, algorithm="superbpe", transition=transition, pattern=pattern, **more)
+    return config_by_name("superbpe", vocabulary_size=size, transition=transition, pattern=pattern, **more)
 
 
 def by_definition(texts, config):
     """Merges, counts, tokens after each, and the counts of tokens at the transition."""
     rules = {name: getattr(config, name) for name in ("min_frequency", "tie_break", "max_token_bytes")}
     pattern = named_pattern(config.pattern)
-    first = train_slowly_with_pattern(texts, pattern, vocabulary_size=config.transition, **rules)
+    second = config.algorithm.second_pattern
+    first = train_slowly_with_pattern(texts, pattern, vocabulary_size=config.algorithm.transition, **rules)
     if first.ended != REACHED_SIZE:
         return first.merges, first.counts, first.tokens_after, None
-    before, second = train_second_stage(
+    before, after = train_second_stage(
         texts,
         first.merges,
         first.tokens,
-        SECONDS["" if config.second_pattern == SECOND_PATTERN else config.second_pattern],
-        config.max_words,
+        SECONDS["" if second == SECOND_PATTERN else second],
+        config.algorithm.max_words,
         vocabulary_size=config.vocabulary_size,
         **rules,
     )
     return (
-        first.merges + second.merges,
-        first.counts + second.counts,
-        first.tokens_after + second.tokens_after,
-        before if second.merges else None,
+        first.merges + after.merges,
+        first.counts + after.counts,
+        first.tokens_after + after.tokens_after,
+        before if after.merges else None,
     )
 
 
@@ -124,8 +123,11 @@ def large():
     ],
 )
 def test_the_definition_on_large_text(large, transition, pattern, second, more):
-    corpus, config = Corpus.from_texts(large), superbpe(transition + 25, transition, pattern, second_pattern=second)
-    run = train(corpus, replace(config, **more)).run
+    corpus, config = (
+        Corpus.from_texts(large),
+        superbpe(transition + 25, transition, pattern, second_pattern=second, **more),
+    )
+    run = train(corpus, config).run
     first = run.merges[: transition - 256]
     # Stage 1 is plain BPE, which is held against its definition elsewhere.
     settings = {"pattern": pattern, "tie_break": run.config.tie_break}
@@ -140,7 +142,7 @@ def test_the_definition_on_large_text(large, transition, pattern, second, more):
         [tuple(pair) for pair in first.tolist()],
         tokens,
         SECONDS[second],
-        run.config.max_words,
+        run.config.algorithm.max_words,
         vocabulary_size=transition + 25,
         tie_break=run.config.tie_break,
     )
@@ -373,16 +375,16 @@ class TestCovering:
         ({"second_pattern": "x*"}, "second pattern cannot be used. The pattern matches empty"),
         ({"second_pattern": 3}, "second pattern must be a string"),
         ({"base": "characters"}, "needs bytes"),
-        ({"window": 100}, "only be set for parity-aware BPE"),
-        ({"algorithm": "bpe"}, "transition can only be set for SuperBPE"),
-        ({"algorithm": "parity"}, "transition can only be set for SuperBPE"),
-        ({"algorithm": "bpe", "transition": None, "max_words": 3}, "most words of a token can only be set"),
-        ({"algorithm": "bpe", "transition": None, "second_pattern": "none"}, "second pattern can only be set"),
+        ({"window": 100}, '"window" can only be set for Parity-aware BPE'),
+        ({"algorithm": "bpe"}, '"transition" can only be set for SuperBPE'),
+        ({"algorithm": "parity"}, '"transition" can only be set for SuperBPE'),
+        ({"algorithm": "bpe", "transition": None, "max_words": 3}, '"max_words" can only be set for SuperBPE'),
+        ({"algorithm": "bpe", "transition": None, "second_pattern": "none"}, '"second_pattern" can only be set for'),
     ],
 )
 def test_invalid_settings(settings, message):
     with pytest.raises(ConfigError, match=message):
-        TrainingConfig(
+        config_by_name(
             **{"vocabulary_size": 330, "transition": 290, "pattern": "gpt2", "algorithm": "superbpe"} | settings
         )
 

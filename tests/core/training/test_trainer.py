@@ -14,7 +14,8 @@ from tests.core.reference import train_slowly
 from tests.core.texts import documents, limits, patient, settings_of_runs
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.model.algorithms import TIE_BREAKS
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import Trainer, train

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware, Picky
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import Trainer, extend, train
 
@@ -26,8 +27,8 @@ TRAININGS = {
     **{tie_break: {"tie_break": tie_break} for tie_break in TIE_BREAKS},
     "characters": {"base": "characters"},
     "whole characters": {"algorithm": "whole-characters"},
-    "Picky BPE": {"algorithm": "picky", "threshold": 0.3},
-    "parity-aware BPE": {"algorithm": "parity", "global_merges": 5},
+    "Picky BPE": {"algorithm": Picky(threshold=0.3)},
+    "parity-aware BPE": {"algorithm": ParityAware(global_merges=5)},
     "BoundlessBPE": {"algorithm": "boundless"},
 }
 
@@ -62,7 +63,7 @@ def test_weights_that_do_not_fit_change_no_training(name, hardly_any_fit):
 
 def test_weights_that_do_not_fit_change_no_training_by_parallel_texts(hardly_any_fit):
     texts = Corpus(CORPUS.sources[:2])
-    config = TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm="parity", parallel=PARALLEL)
+    config = TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm=ParityAware(parallel=PARALLEL))
     before = merges_of(train(texts, config))
     hardly_any_fit()
     assert merges_of(train(texts, config)) == before

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.core.reference import train_slowly
 from tests.core.texts import documents, patient
 from tokstudio import ConfigError, Corpus, TrainingConfig, extend, train
-from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.run import NOTHING_LEFT
 
 ASIAN = "日本語の日本は本日の日 中日 国中国 Ωμέγα — “ω” 👩‍👩‍👧‍👦👩 "

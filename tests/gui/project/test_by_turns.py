@@ -14,6 +14,7 @@ from tests.gui.person import PATIENCE, at_the_window, quiet
 from tests.gui.project.behind import at_a_session, recovery_folder
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import ParityAware
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -45,7 +46,7 @@ def recovery():
 def expected():
     sources = tuple(Source.from_texts([text], name) for name, text in zip(NAMES, TEXTS.values(), strict=True))
     config = TrainingConfig(
-        vocabulary_size=300, algorithm="parity", parallel=PARALLEL, global_merges=3, window=6, alpha=1.5
+        vocabulary_size=300, algorithm=ParityAware(parallel=PARALLEL, global_merges=3, window=6, alpha=1.5)
     )
     return train(Corpus(sources), config).run
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tests.gui.picky import SETTINGS, TEXT
 from tokstudio import Corpus, Trainer
+from tokstudio.core.model.algorithms import Picky
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.state.run import StudioRun
 
@@ -62,7 +63,7 @@ def test_what_a_merge_removed_is_known():
 
 
 def test_a_merge_that_makes_a_known_token_has_the_id_of_that():
-    config = TrainingConfig(vocabulary_size=275, algorithm="picky", threshold=0.4)
+    config = TrainingConfig(vocabulary_size=275, algorithm=Picky(threshold=0.4))
     *_, (run, made) = runs(config, "bababbbbbba")
     own = run.base_size + np.arange(len(run))
     repeated = np.flatnonzero(made.removals[:, 0] != own).tolist()

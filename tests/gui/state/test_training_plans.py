@@ -11,7 +11,7 @@ from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import TEXT
 from tokstudio import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import TITLES
+from tokstudio.core.model import algorithms as core
 from tokstudio.gui.state import training_plans
 from tokstudio.gui.state.training_plans import ALGORITHMS, TrainingPlan, names_of_plans, plans_of_algorithms
 from tokstudio.gui.state.training_settings import Settings
@@ -73,7 +73,7 @@ def test_an_algorithm_that_cannot_train_has_its_reason() -> None:
 
 def test_no_pattern_is_given_where_no_algorithm_that_can_train_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
     of_bytes = ("superbpe", "whole-characters")
-    known = {name: title for name, title in TITLES.items() if name in ("bpe", "parity", *of_bytes)}
+    known = {name: kind.title for name, kind in core.ALGORITHMS.items() if name in ("bpe", "parity", *of_bytes)}
     monkeypatch.setattr(training_plans, "ALGORITHMS", known)
     plans, reasons = plans_of_algorithms(Settings(60, base="characters"), USUAL, SEVERAL)
     assert algorithms(plans) == ["bpe", "parity"]

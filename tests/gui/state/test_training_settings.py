@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.model.algorithms import ParityAware, Picky
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.panes.configure.more_settings import from_lines, to_lines
 from tokstudio.gui.state.training_settings import Settings
@@ -39,9 +40,9 @@ BY_TURNS = Settings(
 )
 
 
-def core_words(**settings) -> str:
+def core_words(kind=TrainingConfig, **settings) -> str:
     with pytest.raises(ConfigError) as raised:
-        TrainingConfig(**settings)
+        kind(**settings)
     return str(raised.value)
 
 
@@ -60,11 +61,11 @@ def test_settings_for_characters_are_kept_but_unused_with_bytes():
 
 
 def test_settings_of_an_algorithm_are_kept_but_unused_with_another():
-    config = BY_TURNS.config()
-    assert (config.algorithm, config.parallel, config.ratios) == ("parity", BY_TURNS.parallel, ())
-    assert (config.global_merges, config.window, config.alpha) == (10, 100, 1.5)
-    assert replace(BY_TURNS, parallel=()).config().ratios == (("de", 1.5),)
-    assert replace(BY_TURNS, window=None).config().alpha == 2.0
+    by_turns = ParityAware(parallel=BY_TURNS.parallel, global_merges=10, window=100, alpha=1.5)
+    assert BY_TURNS.config().algorithm == by_turns
+    by_ratio = replace(by_turns, parallel=(), ratios=(("de", 1.5),))
+    assert replace(BY_TURNS, parallel=()).config().algorithm == by_ratio
+    assert replace(BY_TURNS, window=None).config().algorithm == replace(by_turns, window=None, alpha=2.0)
     assert BY_TURNS.with_algorithm("bpe", Settings()).config() == TrainingConfig(vocabulary_size=1000)
 
 
@@ -74,13 +75,13 @@ def test_settings_of_an_algorithm_are_kept_but_unused_with_another():
         (
             Settings(algorithm="parity", ratios=(("de", 0.0),)),
             "ratios",
-            core_words(min_frequency=2, algorithm="parity", ratios={"de": 0.0}),
+            core_words(ParityAware, ratios={"de": 0.0}),
         ),
-        (Settings(algorithm="parity", window=0), "window", core_words(min_frequency=2, algorithm="parity", window=0)),
+        (Settings(algorithm="parity", window=0), "window", core_words(ParityAware, window=0)),
         (
             Settings(algorithm="parity", window=9, alpha=0.0),
             "alpha",
-            core_words(min_frequency=2, algorithm="parity", window=9, alpha=0.0),
+            core_words(ParityAware, window=9, alpha=0.0),
         ),
         (
             Settings(257, special_tokens=("<s>",)),
@@ -174,5 +175,5 @@ def test_the_settings_of_picky_bpe_are_stored_without_its_own_tie_rule():
     assert Settings.from_plain(json.loads(json.dumps(picky.to_plain()))) == picky
     assert not picky.has("tie_break")
     config = picky.config()
-    assert (config.threshold, config.tie_break) == (0.7, "smallest-bytes")
-    assert Settings.from_plain(asdict(config)) == replace(picky, tie_break="first")
+    assert (config.algorithm, config.tie_break) == (Picky(threshold=0.7), "smallest-bytes")
+    assert Settings.from_plain(config.by_name()) == replace(picky, tie_break="first")

@@ -22,10 +22,9 @@ from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import count_text, several, size_of_memory
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TIE_BREAKS, TieBreak
+from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware, Picky, SuperBPE, TieBreak
 from tokstudio.core.model.picky import REPLACED, share_merged
 from tokstudio.core.model.run import Run
-from tokstudio.core.model.superbpe import is_vetoed
 from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import MOST_OF_FREE, merging_memory
@@ -326,10 +325,11 @@ def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine | Pick
 
 def _vetoed(refused: Pairs, run: Run, tokens: Sequence[bytes | None], count: int) -> tuple[PairCount, ...]:
     """The pairs that stage 2 of SuperBPE does not merge and that occur at least `count` times."""
+    assert isinstance(run.config.algorithm, SuperBPE)
     rows = np.flatnonzero(refused.count >= count).tolist()
     pairs = [PairCount(int(refused.left[row]), int(refused.right[row]), int(refused.count[row])) for row in rows]
     spelled = ((tokens[pair.left] or b"") + (tokens[pair.right] or b"") for pair in pairs)
-    made = [pair for pair, token in zip(pairs, spelled, strict=True) if is_vetoed(token, run.config.max_words)]
+    made = [pair for pair, token in zip(pairs, spelled, strict=True) if run.config.algorithm.is_vetoed(token)]
     return tuple(sorted(made, key=lambda pair: -pair.count))
 
 
@@ -339,24 +339,26 @@ def _choosing(engine: Engine | PickyEngine, run: Run, merge: int) -> Choosing | 
 
     if run.chosen is None or not isinstance(engine, ParityEngine):
         return None
+    algorithm = run.config.algorithm
+    assert isinstance(algorithm, ParityAware)
     turn = engine.turn_of(int(run.chosen.numbers[merge]))
     scores: list[float] = turn.scores.tolist()
-    is_parallel = len(run.config.parallel) > 0
-    has_ratios = len(run.config.ratios) > 0
-    return Choosing(run.chosen.languages, turn.language, tuple(scores), is_parallel, has_ratios, turn.passed_over)
+    given = bool(algorithm.parallel), bool(algorithm.ratios)
+    return Choosing(run.chosen.languages, turn.language, tuple(scores), *given, turn.passed_over)
 
 
 def _judged(run: Run, merge: int) -> tuple[Judged, ...]:
     """The parts of a merge of Picky BPE, counted from 0, that are no base tokens."""
     if run.removals is None:
         return ()
+    assert isinstance(run.config.algorithm, Picky)
     row, uses, made = run.removals[merge], run.uses(merge), list[Judged]()
     replaced = int(row[REPLACED])
     left, right = run.merges[merge].tolist()
     for token in dict.fromkeys((left, right)):
         if token >= run.base_size:
             rest = int(uses[token]) - replaced * (1 + (left == right))
-            made.append(Judged(token, replaced, rest, run.config.threshold))
+            made.append(Judged(token, replaced, rest, run.config.algorithm.threshold))
     return tuple(made)
 
 

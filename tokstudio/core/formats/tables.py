@@ -24,6 +24,7 @@ import numpy as np
 
 from tokstudio.core.base.wording import in_units
 from tokstudio.core.formats.common.format import Format, cut, gathered
+from tokstudio.core.model.algorithms import SuperBPE
 from tokstudio.core.model.picky import LEFT_GONE
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _own_columns(run: Run) -> tuple[str, ...]:
         return REMOVED
     if run.overtaken is not None:
         return (OVERTAKEN,)
-    return () if run.config.transition is None else (STAGE,)
+    return (STAGE,) if isinstance(run.config.algorithm, SuperBPE) else ()
 
 
 def _own_values(run: Run, row: int, style: _Style) -> Iterator[bytes]:

@@ -66,7 +66,7 @@ from tokstudio.core.kernels.picky_tables import (
     USES,
     VOCABULARY,
     WANTED,
-    Picky,
+    PickyTables,
     list_token,
     note,
 )
@@ -189,7 +189,7 @@ def best(heap: Int64, pairs: Int64, tokens: Int64, units: Int32, state: Int64) -
 
 
 @njit(nogil=True, cache=True)
-def _make_token(t: Picky, state: Int64, left: int, right: int, place: int) -> int:
+def _make_token(t: PickyTables, state: Int64, left: int, right: int, place: int) -> int:
     """Enters the row of the next id; returns the id that the merge makes: another where those bytes are present."""
     tokens, units, token = t.tokens, t.units, state[VOCABULARY]
     tokens[token, SPAN] = tokens[left, SPAN] + tokens[right, SPAN]
@@ -218,7 +218,7 @@ def _make_token(t: Picky, state: Int64, left: int, right: int, place: int) -> in
 
 
 @njit(nogil=True, cache=True)
-def _merge_pair(t: Picky, state: Int64, pair: int) -> None:
+def _merge_pair(t: PickyTables, state: Int64, pair: int) -> None:
     """Merges a pair everywhere; `_decide` says what is removed then."""
     symbols, weights, heavy, tokens, pairs, index = t.symbols, t.weights, t.heavy, t.tokens, t.pairs, t.pair_index
     nodes, touched = t.nodes, t.touched
@@ -304,7 +304,7 @@ def _fill_parts(tokens: Int64, base: int, token: int, parts: Int32) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _split(t: Picky, state: Int64, token: int, amount: int) -> None:
+def _split(t: PickyTables, state: Int64, token: int, amount: int) -> None:
     """Lets a removed token fall into the first `amount` of `parts` at all its places."""
     symbols, weights, heavy, tokens, pairs, index = t.symbols, t.weights, t.heavy, t.tokens, t.pairs, t.pair_index
     nodes, touched, parts = t.nodes, t.touched, t.parts
@@ -340,14 +340,14 @@ def _split(t: Picky, state: Int64, token: int, amount: int) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _lacks_room(t: Picky, state: Int64, nodes: int, pairs: int) -> bool:
+def _lacks_room(t: PickyTables, state: Int64, nodes: int, pairs: int) -> bool:
     """Whether so many further nodes and pairs may not fit."""
     state[NODES_NEEDED], state[PAIRS_NEEDED] = state[NODES] + nodes, state[PAIRS] + pairs
     return state[NODES_NEEDED] > len(t.nodes) or state[PAIRS_NEEDED] > len(t.pairs)
 
 
 @njit(nogil=True, cache=True)
-def _count(t: Picky, state: Int64, budget: int) -> int:
+def _count(t: PickyTables, state: Int64, budget: int) -> int:
     """Counts the pairs of the corpus and the uses of base tokens, for `budget` positions."""
     symbols, at = t.symbols, state[CURSOR]
     end = min(len(symbols), at + budget)
@@ -373,7 +373,7 @@ def _count(t: Picky, state: Int64, budget: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _fill(t: Picky, state: Int64, budget: int) -> int:
+def _fill(t: PickyTables, state: Int64, budget: int) -> int:
     """Enters the pairs that reach the floor, `budget` pairs a call."""
     state[HEAP_NEEDED] = state[HEAP] + min(budget, state[PAIRS])
     if state[HEAP_NEEDED] > len(t.heap):
@@ -389,7 +389,7 @@ def _fill(t: Picky, state: Int64, budget: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def train_picky(t: Picky, state: Int64, threshold: float, budget: int, batch: int) -> int:
+def train_picky(t: PickyTables, state: Int64, threshold: float, budget: int, batch: int) -> int:
     """Works for about `budget` visits of places, or until `batch` events are written to `out`. An event is made whole.
 
     Returns:
@@ -458,7 +458,7 @@ def train_picky(t: Picky, state: Int64, threshold: float, budget: int, batch: in
 
 
 @njit(nogil=True, cache=True)
-def first_places(t: Picky, state: Int64, places: Int32) -> None:
+def first_places(t: PickyTables, state: Int64, places: Int32) -> None:
     """Writes the first place of each pair that stands anywhere, int32 [pairs]."""
     for pair in range(1, state[PAIRS]):
         left, right = t.pairs[pair, KEY] >> 32, t.pairs[pair, KEY] & NUMBER_BITS

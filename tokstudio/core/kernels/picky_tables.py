@@ -57,7 +57,7 @@ SPAN, BYTES, SPELT_AT, LEFT, RIGHT, USES, FIRST, PLACES, NEWEST, HASH, FACTOR, I
 HASH_BASE = 0x2545F4914F6CDD1D
 
 
-class Picky(NamedTuple):
+class PickyTables(NamedTuple):
     """The arrays of a training."""
 
     symbols: Int32  # [n]

@@ -5,19 +5,28 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
-from numbers import Integral
 from types import MappingProxyType
 from typing import Literal, cast, get_args
 from unicodedata import category
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several, shown
+from tokstudio.core.model.algorithms import (
+    ALGORITHMS,
+    LARGEST_VOCABULARY,
+    OWN_SETTINGS,
+    Algorithm,
+    AlgorithmName,
+    Converted,
+    PlainBPE,
+    SuperBPE,
+    TieBreak,
+    algorithm_of,
+    whole_number,
+)
 from tokstudio.core.model.alphabet import BYTES, Alphabet, Base
-from tokstudio.core.model.parity import ALPHA, ParallelText, check_parity, parallel_texts, ratios_by_name
-from tokstudio.core.model.picky import THRESHOLD, check_picky
-from tokstudio.core.model.superbpe import MAX_WORDS, SECOND_PATTERN, check_superbpe
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.pretokenization.patterns import check_pattern, covering
 from tokstudio.core.text.languages import script_of
@@ -109,35 +118,15 @@ NAMED_RULES: MappingProxyType[str, Rule] = MappingProxyType(
 )
 
 
-Algorithm = Literal["bpe", "parity", "superbpe", "whole-characters", "boundless", "picky"]
-TieBreak = Literal["first", "lowest-id", "huggingface", "bytes", "mapped-strings", "smallest-bytes"]
 SpecialPlacement = Literal["last", "first"]
-#: The name of each algorithm at the beginning of a sentence.
-TITLES: Mapping[Algorithm, str] = MappingProxyType(
-    {
-        "bpe": "Plain BPE",
-        "parity": "Parity-aware BPE",
-        "superbpe": "SuperBPE",
-        "whole-characters": "BPE of whole characters",
-        "boundless": "BoundlessBPE",
-        "picky": "Picky BPE",
-    }
-)
-ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
-#: The rules to choose from; "smallest-bytes" is the one rule of Picky BPE, and of no other algorithm.
-TIE_BREAKS: tuple[TieBreak, ...] = get_args(TieBreak)[:-1]
 BASES: tuple[Base, ...] = get_args(Base)
 PLACEMENTS: tuple[SpecialPlacement, ...] = get_args(SpecialPlacement)
 
-_LARGEST_VOCABULARY = 2**31 - 1
-_LARGEST_NUMBER = 2**62
 _DEFAULT = cast("TieBreak", "")
-#: The tie rule of each algorithm where none is chosen.
-DEFAULT_TIES: Mapping[Algorithm, TieBreak] = {
-    **dict.fromkeys(ALGORITHMS, cast("TieBreak", "first")),
-    "parity": "mapped-strings",
-    "picky": "smallest-bytes",
-}
+
+
+def _algorithm(given: Algorithm | str) -> Algorithm:
+    return given if isinstance(given, Algorithm) else algorithm_of(given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,33 +152,8 @@ class TrainingConfig:
         max_token_bytes: The longest token to make, in UTF-8 bytes, inclusive.
         held_out: Share of the corpus, from 0 to below 1, that is kept out of training.
         forbidden: Tokens not to make, as rules; see `Forbidden`. A pair that would make one is never merged.
-        algorithm: "bpe", or "parity" for parity-aware BPE (arXiv 2508.04796): at every merge one language chooses, and
-            the most frequent pair of its text is merged everywhere. Each entry of the corpus is a language. Or
-            "superbpe" for SuperBPE (arXiv 2503.13423): stage 1 is BPE with `pattern` up to the `transition`. Stage 2
-            splits the text by `second_pattern`, makes all merges of stage 1 in it, and goes on, across words. Or
-            "whole-characters", as arXiv 2505.24689 proposes: BPE in which a merge joins whole characters, or parts of
-            one character; so no token has a part of a character beside anything else. Or "boundless" for BoundlessBPE
-            (arXiv 2504.00178) in two phases (arXiv 2604.05192): phase 1 is BPE with `pattern`. Then supermerges join
-            adjacent pre-tokens that are one token each and hold a letter. The merges of phase 1 are made in order;
-            before each come the supermerges with a higher count, up to the vocabulary size. Or "picky" for Picky BPE
-            (arXiv 2409.04599): after a merge of m places, a part of it that is no base token and has u uses left is
-            removed where m / (u + m) is above the `threshold`. Its places fall into the nearest parts that are present,
-            and a later merge may make it again. `vocabulary_size` counts the tokens that are present.
-        parallel: For parity: the same text in every language, by the name of its entry, with or without its ending. A
-            string is the text, a `Path` a file, which is read now. The language whose text is longest in tokens
-            chooses; an entry without one, such as code, is counted and never chooses. Without any, the one with the
-            fewest bytes per token in the corpus, divided by its ratio, chooses. Kept as pairs of name and text.
-        ratios: For parity without parallel texts: a positive number for languages by name; 1 for others.
-        global_merges: For parity: so many first merges are chosen by all languages together, as in plain BPE.
-        window: For parity: a language that made more than `alpha` / languages of the last so many choices is passed
-            over. None for no such rule.
-        alpha: See `window`.
-        transition: For superbpe: the vocabulary size, as above, at which stage 2 begins.
-        second_pattern: For superbpe: how stage 2, and the tokenizer, split text: a name of `patterns.NAMES`, or a
-            regular expression. What lies between two matches is a pre-token too. "" for that of the paper.
-        max_words: For superbpe: stage 2 makes no token with more words, which are separated by spaces; nor one with a
-            colon before a space.
-        threshold: For picky: from 0 to 1. At 1, nothing is ever removed; compared as 64-bit floats.
+        algorithm: How merges are chosen: a value such as `PlainBPE()` or `Picky(threshold=0.7)`, with the settings that
+            only this algorithm has; see `algorithms`. A name such as "picky" stands for its value without settings.
 
     Raises:
         ConfigError: A value is invalid or cannot work, or neither limit is set.
@@ -207,21 +171,12 @@ class TrainingConfig:
     max_token_bytes: int | None = None
     held_out: float = 0.0
     forbidden: Sequence[str] = ()
-    algorithm: Algorithm = "bpe"
-    parallel: Mapping[str, ParallelText] | Sequence[tuple[str, str]] = ()
-    ratios: Mapping[str, float] | Sequence[tuple[str, float]] = ()
-    global_merges: int = 0
-    window: int | None = None
-    alpha: float = ALPHA
-    transition: int | None = None
-    second_pattern: str = ""
-    max_words: int = MAX_WORDS
-    threshold: float = THRESHOLD
+    algorithm: Converted[Algorithm | AlgorithmName, Algorithm] = Converted(_algorithm, PlainBPE())
 
     def __post_init__(self) -> None:
-        size = _whole("Vocabulary size", self.vocabulary_size, _LARGEST_VOCABULARY)
-        frequency = _whole("Minimum frequency", self.min_frequency)
-        longest = _whole("Longest token", self.max_token_bytes)
+        size = whole_number("Vocabulary size", self.vocabulary_size, LARGEST_VOCABULARY)
+        frequency = whole_number("Minimum frequency", self.min_frequency)
+        longest = whole_number("Longest token", self.max_token_bytes)
         # Converts numbers and sequences of any type to plain ones.
         plain: dict[str, object] = {
             "vocabulary_size": size,
@@ -230,30 +185,13 @@ class TrainingConfig:
             "held_out": _share(self.held_out),
             "special_tokens": _texts("Special tokens", self.special_tokens),
             "forbidden": _texts("Forbidden tokens", self.forbidden),
-            "parallel": parallel_texts(self.parallel),
-            "ratios": ratios_by_name(self.ratios),
-            "global_merges": _whole("Global merges", self.global_merges) or 0,
-            "window": _whole("The window", self.window),
-            "transition": _whole("The transition", self.transition, _LARGEST_VOCABULARY),
-            "max_words": _whole("The most words of a token", self.max_words) or 0,
         }
         if self.base_vocabulary is not None:
             plain["base_vocabulary"] = _texts("The base vocabulary", self.base_vocabulary)
-        _require_one_of("Algorithm", self.algorithm, ALGORITHMS)
         if self.tie_break == _DEFAULT:
-            plain["tie_break"] = DEFAULT_TIES[self.algorithm]
-        if self.algorithm == "superbpe" and self.second_pattern == "":
-            plain["second_pattern"] = SECOND_PATTERN
+            plain["tie_break"] = self.algorithm.usual_ties
         for name, value in plain.items():
             object.__setattr__(self, name, value)
-        check_parity(self)
-        check_picky(self)
-        if self.algorithm == "whole-characters" and self.base != "bytes":
-            raise ConfigError("Characters as base tokens are whole already: choose plain BPE.")
-        if self.algorithm == "boundless" and self.pattern == "none":
-            raise ConfigError(
-                "BoundlessBPE needs a pattern, because its supermerges join words: choose one, such as gpt2."
-            )
         if size is None and frequency is None:
             raise ConfigError("Set a vocabulary size, a minimum frequency, or both.")
         if frequency is not None and frequency < 2:
@@ -266,34 +204,38 @@ class TrainingConfig:
         self._check_tokens()
         if self.base_size is not None:
             self.check_size(self.base_size)
-        for name, pattern in (("Pattern", self.pattern), ("The second pattern", self.second_pattern)):
-            if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ConfigError(f"{name} must be a string, not {reprlib.repr(pattern)}.")
+        if not isinstance(self.pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"Pattern must be a string, not {reprlib.repr(self.pattern)}.")
         check_pattern(self.pattern)
-        check_superbpe(self, None if self.base_size is None else self.base_size + len(self.trailing_specials))
+        self.algorithm.check(self, None if self.base_size is None else self.base_size + len(self.trailing_specials))
         Forbidden(self.forbidden)
+
+    def by_name(self) -> dict[str, object]:
+        """All settings by name, as in files of every version: those of other algorithms have their defaults."""
+        return asdict(self) | {"algorithm": self.algorithm.name} | {**OWN_SETTINGS} | self.algorithm.own()
 
     def as_plain(self) -> TrainingConfig:
         """The same for plain BPE."""
-        of_parity = {"parallel": (), "ratios": (), "global_merges": 0, "window": None, "alpha": ALPHA}
-        of_superbpe = {"transition": None, "second_pattern": "", "max_words": MAX_WORDS}
-        tie_break = "first" if self.algorithm == "picky" else self.tie_break
-        return replace(self, algorithm="bpe", tie_break=tie_break, threshold=THRESHOLD, **of_parity, **of_superbpe)
+        ties = self.tie_break if self.tie_break in PlainBPE.ties else PlainBPE.usual_ties
+        return replace(self, algorithm=PlainBPE(), tie_break=ties)
 
     def as_second_stage(self) -> TrainingConfig:
         """Stage 2 of SuperBPE as a plain training."""
-        return replace(self.as_plain(), pattern=covering(self.second_pattern))
+        assert isinstance(self.algorithm, SuperBPE)
+        return replace(self.as_plain(), pattern=covering(self.algorithm.second_pattern))
 
     def first_merges(self, base_size: int) -> int | None:
         """How many merges after `base_size` ids are those of stage 1 of SuperBPE; None for other algorithms."""
-        return None if self.transition is None else self.transition - base_size - len(self.trailing_specials)
+        if not isinstance(self.algorithm, SuperBPE):
+            return None
+        return self.algorithm.transition - base_size - len(self.trailing_specials)
 
     def patterns_after(self, merges: int, base_size: int) -> tuple[str, tuple[str, int] | None]:
         """The pattern of the tokenizer with so many merges after `base_size` ids, and its `first_stage`."""
         first = self.first_merges(base_size)
         if first is None or merges <= first:
             return self.pattern, None
-        return covering(self.second_pattern), (self.pattern, first)
+        return self.as_second_stage().pattern, (self.pattern, first)
 
     @property
     def leading_specials(self) -> tuple[str, ...]:
@@ -376,17 +318,6 @@ class TrainingConfig:
             raise ConfigError(f"The unknown token {shown(self.unknown_token)} must be one of the special tokens.")
 
 
-def _whole(name: str, value: object, largest: int = _LARGEST_NUMBER) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise ConfigError(f"{name} must be a whole number, not {value!r}.")
-    number = int(value)
-    if number > largest:
-        raise ConfigError(f"{name} must be at most {largest:,}.")
-    return number
-
-
 def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
         raise ConfigError(f"The held-out share must be at least 0 and less than 1, not {reprlib.repr(value)}.")
@@ -421,13 +352,14 @@ def _refuse_repeats(name: str, texts: Sequence[str]) -> None:
 
 
 def _check_tie_rule(algorithm: Algorithm, rule: TieBreak) -> None:
-    own = DEFAULT_TIES["picky"]
-    if algorithm == "picky" and rule != own:
-        raise ConfigError(f'Picky BPE has its own tie rule, "{own}": leave the tie rule out.')
-    if algorithm != "picky":
-        if rule == own:
-            raise ConfigError(f'The tie rule "{own}" is only for Picky BPE: choose another.')
-        _require_one_of("Tie rule", rule, TIE_BREAKS)
+    if rule in algorithm.ties:
+        return
+    if algorithm.ties == (algorithm.usual_ties,):
+        raise ConfigError(f'{algorithm.title} has its own tie rule, "{algorithm.usual_ties}": leave the tie rule out.')
+    for other in ALGORITHMS.values():
+        if rule in other.ties:
+            raise ConfigError(f'The tie rule "{rule}" is only for {other.title}: choose another.')
+    _require_one_of("Tie rule", rule, algorithm.ties)
 
 
 def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:

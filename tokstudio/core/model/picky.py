@@ -1,4 +1,4 @@
-"""The settings of Picky BPE, with their checks, and what follows from the list of its events.
+"""What follows from the list of the events of Picky BPE.
 
 An event is a merge with the removals after it. `Run.removals` has a row for each merge, int64 [n, 4]: the id that it
 made, how many places it replaced, and how many places of its left and its right part fell apart after it, -1 for a part
@@ -9,41 +9,14 @@ that stays. A removed part that stood nowhere any more has 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
-from tokstudio.core.base.errors import ConfigError
 
-THRESHOLD = 0.9  # of the paper
 #: Columns of the rows.
 RESULT, REPLACED, LEFT_GONE, RIGHT_GONE = range(4)
-
-
-class _Settings(Protocol):
-    """The part of a `TrainingConfig` that is checked here."""
-
-    @property
-    def algorithm(self) -> str: ...
-    @property
-    def threshold(self) -> float: ...
-
-
-def check_picky(config: _Settings) -> None:
-    """Makes the threshold a float; raises ConfigError where it is invalid, or the algorithm is another.
-
-    A share is above 0 and at most 1: at 1 nothing is removed, at 0 every part of a merge but base tokens.
-    """
-    threshold: object = config.threshold
-    if config.algorithm != "picky":
-        if threshold != THRESHOLD:
-            raise ConfigError('A threshold can only be set for Picky BPE: choose the algorithm "picky".')
-    elif isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 <= float(threshold) <= 1:
-        raise ConfigError(f"The threshold must be a number from 0 to 1, not {threshold!r}.")
-    object.__setattr__(config, "threshold", float(config.threshold))
 
 
 def share_merged(replaced: int, uses: int) -> float:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.model.algorithms import SuperBPE
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import REPLACED, Falls, falls_of, lost, uses_of_picky
@@ -182,7 +183,7 @@ class Run:
 
     def stage_of(self, merge: int) -> int | None:
         """Which stage of SuperBPE, 1 or 2, made a merge of this run, counted from 1; None for other algorithms."""
-        if self.config.transition is None:
+        if not isinstance(self.config.algorithm, SuperBPE):
             return None
         return 1 if self.second_stage is None or merge <= self.second_stage[0] else 2
 

@@ -18,6 +18,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, scale_of
 from tokstudio.core.formats.common.vocabulary import MergeList, first_repeated
+from tokstudio.core.model.algorithms import OWN_SETTINGS, Boundless, ParityAware, Picky, PlainBPE, algorithm_of
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, REPLACED, RESULT, share_merged
@@ -101,10 +102,11 @@ def _config(row: Row, parallel: bytes) -> TrainingConfig:
     given: dict[str, Any] = with_texts(row, row.json_object("config"), parallel)
     known = {field.name for field in fields(TrainingConfig)}
     # Settings that an earlier TokStudio did not have are missing, and get their defaults.
-    if not given.keys() <= known:
+    if not given.keys() <= known | OWN_SETTINGS.keys():
         raise row.fault("config", "its settings are not training settings")
     try:
-        return TrainingConfig(**given)
+        algorithm = algorithm_of(given.pop("algorithm", PlainBPE.name), given)
+        return TrainingConfig(**{name: given[name] for name in given.keys() & known}, algorithm=algorithm)
     except ConfigError as error:
         words = "".join(c if c.isprintable() else "�" for c in str(error)[:_LONGEST_WORDS])
         raise row.fault("config", words.rstrip(".")) from error
@@ -128,7 +130,7 @@ def _check_second_counts(
 
 def _chosen(row: Row, config: TrainingConfig, numbers: NDArray[np.int64]) -> ChosenBy | None:
     """Who chose each merge, as `_NOBODY` for none."""
-    if config.algorithm != "parity":
+    if not isinstance(config.algorithm, ParityAware):
         if not row.is_null("languages") or np.any(numbers != _NOBODY):
             raise row.fault("languages", "only parity-aware BPE has them")
         return None
@@ -136,7 +138,7 @@ def _chosen(row: Row, config: TrainingConfig, numbers: NDArray[np.int64]) -> Cho
     languages = tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
     if not 2 <= len(languages) <= _MOST_LANGUAGES or languages != tuple(cast("list[str]", names)):
         raise row.fault("languages", "the names of at least two languages are missing")
-    together = np.arange(len(numbers)) < config.global_merges
+    together = np.arange(len(numbers)) < config.algorithm.global_merges
     if np.any((numbers == -1) != together) or np.any((numbers < -1) | (numbers >= len(languages))):
         raise row.fault("merges", "a merge was chosen by no language of the training")
     return ChosenBy(languages, numbers.astype(np.int16))
@@ -144,9 +146,10 @@ def _chosen(row: Row, config: TrainingConfig, numbers: NDArray[np.int64]) -> Cho
 
 def _overtaken(row: Row, config: TrainingConfig, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """The counts that supermerges came before, as in `Run`; `_NOBODY` stands for none."""
-    if config.algorithm == "boundless" and np.all(numbers > _NOBODY):
+    is_boundless = isinstance(config.algorithm, Boundless)
+    if is_boundless and np.all(numbers > _NOBODY):
         return numbers
-    if config.algorithm == "boundless" or np.any(numbers != _NOBODY):
+    if is_boundless or np.any(numbers != _NOBODY):
         raise row.fault("merges", "supermerges belong to BoundlessBPE, which says of each merge whether it is one")
     return None
 
@@ -302,7 +305,7 @@ def _read_merges_work(
 
 def _removals(row: Row, config: TrainingConfig, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """The rows of removals, which only Picky BPE has."""
-    if config.algorithm != "picky":
+    if not isinstance(config.algorithm, Picky):
         if np.any(rows != _NOBODY):
             raise row.fault("merges", "only Picky BPE removes tokens")
         return None
@@ -326,6 +329,7 @@ def _problem_of_removals(run: Run, rows: NDArray[np.int64]) -> str | None:
                 return f"merge {number + 1:,} removes a token that is not there"
     falls = run.falls
     assert falls is not None
+    assert isinstance(run.config.algorithm, Picky)
     uses, at, tokens = run.base_counts.tolist() + [0] * len(rows), 0, run.tokens_before
     for number, ((left, right), row) in enumerate(zip(run.merges.tolist(), rows.tolist(), strict=True)):
         uses[row[RESULT]] += row[REPLACED]
@@ -336,7 +340,7 @@ def _problem_of_removals(run: Run, rows: NDArray[np.int64]) -> str | None:
             return "a token is merged more often than it occurs"
         for side, part in enumerate((left, right)):
             may_go = part >= base and not (side and left == right)
-            goes = may_go and share_merged(row[REPLACED], uses[part]) > run.config.threshold
+            goes = may_go and share_merged(row[REPLACED], uses[part]) > run.config.algorithm.threshold
             if row[LEFT_GONE + side] != (uses[part] if goes else -1):
                 return f"the removals after merge {number + 1:,} do not match the uses"
         while at < len(falls) and falls.merges[at] == number:
@@ -371,7 +375,7 @@ def _problem(run: Run) -> str | None:
     if not np.all((run.merged >= 1) & (overlapping >= 0) & (overlapping <= most)):
         return "the falls in tokens do not match the counts"
     # A language whose turn it is chooses by its own counts. What all choose together comes first.
-    together = slice(size if run.chosen is None else config.global_merges)
+    together = slice(config.algorithm.global_merges if isinstance(config.algorithm, ParityAware) else size)
     rises = np.diff(run.counts[together]) > 0
     if run.removals is not None:
         rises[:] = False  # a removal brings pairs back

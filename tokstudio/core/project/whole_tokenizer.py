@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.model.algorithms import ParityAware
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import FileSettings
@@ -234,18 +235,20 @@ def with_reading(source: ProjectSource, values: Mapping[str, Json]) -> ProjectSo
 
 # --- The parallel texts of a configuration in a project: its JSON has their names and sizes, a blob the texts ---------
 
-_Texts = tuple[tuple[str, str], ...]
-
 
 def config_to_json(config: TrainingConfig) -> str:
     """A configuration, with the size of each parallel text in bytes instead of the text."""
-    sizes = [(name, len(text.encode())) for name, text in cast("_Texts", config.parallel)]
-    return to_json(asdict(replace(config, parallel=())) | {"parallel": sizes})
+    sizes = {"parallel": [(name, len(text.encode())) for name, text in _parallel(config)]}
+    return to_json(config.by_name() | sizes)
+
+
+def _parallel(config: TrainingConfig) -> tuple[tuple[str, str], ...]:
+    return config.algorithm.parallel if isinstance(config.algorithm, ParityAware) else ()
 
 
 def parallel_bytes(config: TrainingConfig) -> NDArray[np.uint8]:
     """The parallel texts, one after another."""
-    texts = (text.encode() for _, text in cast("_Texts", config.parallel))
+    texts = (text.encode() for _, text in _parallel(config))
     return np.frombuffer(b"".join(texts), np.uint8)
 
 

@@ -185,8 +185,8 @@ def _insert_run_work(
             float(run.seconds),
         ),
     )
-    if run.config.parallel:
-        yield from _fill_work(connection, "run", "parallel", number, parallel_bytes(run.config))
+    if len(parallel := parallel_bytes(run.config)):
+        yield from _fill_work(connection, "run", "parallel", number, parallel)
     if run.second_counts is not None:
         yield from _fill_work(connection, "run", "second_counts", number, as_bytes(run.second_counts))
     tokens = chain(_base_rows(number, run), _trailing_rows(number, run))

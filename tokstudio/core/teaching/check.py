@@ -12,8 +12,9 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, in_text_order
+from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.model.alphabet import BYTES
-from tokstudio.core.model.config import TieBreak, TrainingConfig
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.teaching.hypotheses import TIES, Hypothesis, hypotheses
 from tokstudio.core.teaching.naive import NaiveTrainer, Pair, Recipe, Ties, Words, count_words_work

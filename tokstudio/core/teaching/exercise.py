@@ -18,7 +18,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats.known_formats import FORMATS
-from tokstudio.core.model.config import TieBreak
+from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.teaching.check import Check, Checker, CheckSettings
 from tokstudio.core.teaching.hypotheses import Hypothesis
 from tokstudio.core.teaching.submissions import Merge, read_submission, submissions

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tokstudio.core.model.config import TieBreak
+from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.core.teaching.naive import Recipe, Ties
 

@@ -13,6 +13,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, part_of, together
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, entries, groups
+from tokstudio.core.model.algorithms import Boundless
 from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinder
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
@@ -180,7 +181,7 @@ def _curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:
 
 def _counted_work(run: Run, text: Corpus | CountedText, pattern: str) -> Work[CountedText]:
     """The text, counted with the pattern of a run, or of its second stage."""
-    if run.config.algorithm == "boundless":
+    if isinstance(run.config.algorithm, Boundless):
         # Supermerges join adjacent words, so counted words are not enough.
         config = replace(run.config.as_plain(), pattern="none")
     else:
@@ -199,7 +200,7 @@ def _tokens_work(
     after, alphabet = len(tokenizer.tokens), None
     if run.config.base == "characters" and run.config.unknown_token is None:
         alphabet = replace(run.alphabet, unknown=after)
-    pattern = "none" if run.config.algorithm != "boundless" else tokenizer.pattern
+    pattern = tokenizer.pattern if isinstance(run.config.algorithm, Boundless) else "none"
     encoder = tokenizer.encoder(pattern, alphabet=alphabet)
     size, totals = np.zeros(sources, np.int64), np.zeros((sources, after + 1), np.int64)
     if counted.counts is not None:

@@ -21,7 +21,7 @@ from tokstudio.core.kernels.count_pairs import count_pairs, eligible_pair
 from tokstudio.core.kernels.intrinsics import count_tokens
 from tokstudio.core.kernels.merge import cuts_character, merge
 from tokstudio.core.kernels.tables import Tables
-from tokstudio.core.model.config import TieBreak
+from tokstudio.core.model.algorithms import TieBreak
 
 if TYPE_CHECKING:
     from tokstudio.core.training.sections import Languages

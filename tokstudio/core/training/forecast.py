@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import log, log2
@@ -16,6 +17,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import size_of_memory
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.sampling import LARGEST_BLOCK, check_lines_work, sample_in_one
+from tokstudio.core.model.algorithms import Algorithm, Boundless, Picky, SuperBPE
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
 from tokstudio.core.training.languages import languages_of
@@ -36,7 +38,7 @@ _A_PAIR = 60
 # Of stage 2 of SuperBPE, and of phase 2 of BoundlessBPE: positions and distinct pre-tokens for a byte of text, and
 # seconds to split and encode one.
 _SECOND_POSITIONS, _SECOND_SEQUENCES = 0.3, 0.025
-_SECOND_SECONDS = {"superbpe": 0.13e-6, "boundless": 0.025e-6}
+_SECOND_SECONDS: Mapping[type[Algorithm], float] = {SuperBPE: 0.13e-6, Boundless: 0.025e-6}
 # Of counting, measured on 1 MB to 1 GB of three texts: what a new word takes, in bytes of text, and how many times as
 # long it takes outside the caches, with a table that was doubled so often.
 _A_NEW_WORD, _OUTSIDE_CACHES, _CACHES = 490, 2.8, 2.0
@@ -126,7 +128,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     counting = _counting_seconds(large, trained_on, sequences, config) * (read / max(1, size))
     preparing = counting / threads
     merging = _merging_seconds(large, positions, merges)
-    if config.algorithm == "picky":
+    if isinstance(config.algorithm, Picky):
         merging = _picky_seconds(merging, positions, merges, unsplit=config.pattern == "none")
     measuring = _held_out_seconds(config, counting, merging)
     weighted = config.pattern != "none" or any(counted) or corpus.weights is not None or by_language
@@ -138,10 +140,8 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
             counting_memory += yield from _decoded_work(whole, config)
         memory = max(memory, counting_memory) + words
     seconds = preparing + merging + measuring
-    if config.algorithm in _SECOND_SECONDS:
-        seconds += trained_on * _SECOND_SECONDS[config.algorithm] + _merging_seconds(
-            large, trained_on * _SECOND_POSITIONS, merges
-        )
+    if (second := _SECOND_SECONDS.get(type(config.algorithm))) is not None:
+        seconds += trained_on * second + _merging_seconds(large, trained_on * _SECOND_POSITIONS, merges)
         memory = max(memory, (yield from _second_memory_work(whole, config, trained_on, merges)))
     if config.held_out:
         memory += read * _A_HELD_BYTE
@@ -171,7 +171,7 @@ def _judged(made: Forecast, *, only_counts: bool) -> Forecast:
 def _second_memory_work(corpus: Corpus, config: TrainingConfig, size: float, merges: float) -> Work[float]:
     """Bytes of memory at the peak of stage 2 of SuperBPE, or of phase 2 of BoundlessBPE, for so many bytes of text."""
     merging = merging_memory(size * _SECOND_POSITIONS, merges, weighted=True)
-    if config.algorithm == "boundless":
+    if isinstance(config.algorithm, Boundless):
         return merging + sum(len(source.data) for source in corpus.sources)
     words = size * _SECOND_SEQUENCES * _A_WORD
     second = splitter(config.as_second_stage().pattern)

@@ -14,9 +14,9 @@ from tokstudio.core.base.arrays import in_four_bytes
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import Picky, PlainBPE, SuperBPE
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
-from tokstudio.core.model.config import TITLES, Forbidden, TrainingConfig
-from tokstudio.core.model.superbpe import is_vetoed
+from tokstudio.core.model.config import Forbidden, TrainingConfig
 from tokstudio.core.pretokenization.preparation import prepare_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinders
 from tokstudio.core.pretokenization.word_counts import Sequences
@@ -43,8 +43,8 @@ def check_start(start: Tokenizer, config: TrainingConfig) -> TrainingConfig:
         ConfigError: The tokenizer cannot be trained further, the pattern or the special tokens are not its own, or the
             vocabulary size is not above its present size.
     """
-    if config.algorithm != "bpe":
-        raise ConfigError(f"{TITLES[config.algorithm]} cannot start from a tokenizer: choose plain BPE.")
+    if not isinstance(config.algorithm, PlainBPE):
+        raise ConfigError(f"{config.algorithm.title} cannot start from a tokenizer: choose plain BPE.")
     check_changeable(start, whole_words=True)
     if (reason := why_merges_differ(start)) is not None:
         raise ConfigError(f"This tokenizer cannot be trained further. {reason}")
@@ -196,9 +196,9 @@ def new_engine(
     allowed = _allows(config, start, alphabet)
     if units.languages is not None:
         return ParityEngine(units, units.languages, floor, scale, allowed)
-    if config.algorithm == "picky":
+    if isinstance(config.algorithm, Picky):
         wanted = config.max_merges(len(units.token_bytes))
-        return PickyEngine(units, config.threshold, wanted, floor, config.max_token_bytes, scale, allowed)
+        return PickyEngine(units, config.algorithm.threshold, wanted, floor, config.max_token_bytes, scale, allowed)
     return Engine(units, config.tie_break, floor, config.max_token_bytes, scale, allowed)
 
 
@@ -209,10 +209,10 @@ def _allows(config: TrainingConfig, start: Tokenizer | None, alphabet: Alphabet)
     would ever be produced, and files that name tokens by their text cannot hold both.
     """
     forbidden = Forbidden(config.forbidden)
-    most_words = config.max_words if config.algorithm == "superbpe" and start is not None else None
+    stages = config.algorithm if isinstance(config.algorithm, SuperBPE) and start is not None else None
     # What merges of stage 1 make is never the bytes of another of its tokens.
-    taken = frozenset[bytes]() if start is None or most_words is not None else finish(_taken_work(start))
-    if not forbidden and not taken and most_words is None:
+    taken = frozenset[bytes]() if start is None or stages is not None else finish(_taken_work(start))
+    if not forbidden and not taken and stages is None:
         return None
     spelled = dict(alphabet.tokens)
     if start is not None:
@@ -220,7 +220,7 @@ def _allows(config: TrainingConfig, start: Tokenizer | None, alphabet: Alphabet)
 
     def allowed(left: int, right: int, result: int) -> bool:
         made = spelled[left] + spelled[right]
-        if made in taken or made in forbidden or (most_words is not None and is_vetoed(made, most_words)):
+        if made in taken or made in forbidden or (stages is not None and stages.is_vetoed(made)):
             return False
         spelled[result] = made
         return True

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, entries
+from tokstudio.core.model.algorithms import ParityAware
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.text.languages import language_name
@@ -46,11 +47,12 @@ def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]
     Raises:
         ConfigError: There are fewer than two, only one has a parallel text, or a name is that of no language.
     """
-    if config.algorithm != "parity":
+    algorithm = config.algorithm
+    if not isinstance(algorithm, ParityAware):
         return ()
     names = entry_names(corpus)
-    parallel = _by_entry("a parallel text", cast("Pairs[str]", config.parallel), names)
-    ratios = _by_entry("a ratio", cast("Pairs[float]", config.ratios), names)
+    parallel = _by_entry("a parallel text", algorithm.parallel, names)
+    ratios = _by_entry("a ratio", algorithm.ratios, names)
     made = [
         Language(names[entry], entry, ratios.get(entry, 1.0), parallel.get(entry))
         for entry, multiplier in enumerate(corpus.multipliers)
@@ -68,7 +70,8 @@ def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]
 
 def silent_languages(corpus: Corpus, config: TrainingConfig) -> tuple[str, ...]:
     """The names of the languages that never choose, as they have no parallel text and others do."""
-    languages = languages_of(corpus, config) if config.parallel else ()
+    has_texts = isinstance(config.algorithm, ParityAware) and config.algorithm.parallel
+    languages = languages_of(corpus, config) if has_texts else ()
     return tuple(language.name for language in languages if language.parallel is None)
 
 

@@ -13,6 +13,7 @@ from tokstudio.core.kernels import parity
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.parity import LanguageChoice, count_by_language, language_to_choose, merge_by_language
 from tokstudio.core.kernels.tables import Tables
+from tokstudio.core.model.algorithms import ParityAware
 from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Units
 from tokstudio.core.training.sections import Languages
 
@@ -45,13 +46,15 @@ class ParityEngine(Engine):
         self, units: Units, languages: Languages, final_floor: int, scale: int = 1, allows: Allows | None = None
     ) -> None:
         config, amount = languages.config, len(languages)
-        base, window = len(units.token_bytes), config.window or 0
+        algorithm = config.algorithm
+        assert isinstance(algorithm, ParityAware)
+        base, window = len(units.token_bytes), algorithm.window or 0
         self._filled = False
         self._choose = languages.choose
         self._ends = base + languages.ends
         measures = languages.measures
         numbers = np.zeros(parity.NUMBERS_SIZE, np.int64)
-        numbers[parity.LANGUAGES], numbers[parity.TOGETHER] = amount, config.global_merges
+        numbers[parity.LANGUAGES], numbers[parity.TOGETHER] = amount, algorithm.global_merges
         numbers[parity.FINAL_FLOOR], numbers[parity.WINDOW] = final_floor, window
         self._choice = LanguageChoice(
             numbers=numbers,
@@ -66,7 +69,7 @@ class ParityEngine(Engine):
             exhausted=(~languages.choose).astype(np.int64),
             window=np.zeros(window, np.int64),
             recent=np.zeros(amount, np.int64),
-            share=np.array([config.alpha / amount]),
+            share=np.array([algorithm.alpha / amount]),
             chosen_by=np.zeros(0, np.int64),
         )
         super().__init__(units, config.tie_break, final_floor, config.max_token_bytes, scale, allows)

@@ -13,7 +13,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import picky_tables as k
 from tokstudio.core.kernels.intrinsics import count_tokens
 from tokstudio.core.kernels.picky import first_places, train_picky
-from tokstudio.core.kernels.picky_tables import Picky, index_pairs, index_tokens
+from tokstudio.core.kernels.picky_tables import PickyTables, index_pairs, index_tokens
 from tokstudio.core.kernels.tables import ASKS, NEED_ROOM, NUMBER_BITS, ROUND_OVER
 from tokstudio.core.training.engine import Allows, ChosenMerges, Pairs, Units, next_floor
 
@@ -58,7 +58,7 @@ class PickyEngine:
         tokens[:base, k.SPELT_AT] = tokens[:base, k.NEWEST] = ids
         tokens[:base, k.HASH], tokens[:base, k.FACTOR] = ids + 1, k.HASH_BASE
         tokens[:base, k.IS_PRESENT] = 1
-        self._tables = Picky(
+        self._tables = PickyTables(
             symbols=units.symbols,
             weights=units.weights,
             heavy=units.heavy,

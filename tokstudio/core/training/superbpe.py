@@ -16,10 +16,11 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 def check_corpus(corpus: Corpus, config: TrainingConfig) -> None:
     """Raises ConfigError where a training needs the text of a corpus, not word counts alone."""
     counted = next((source for source in corpus.sources if source.counts is not None), None)
-    if config.algorithm == "superbpe" and counted is not None:
-        raise ConfigError(f"{counted.name} has word counts, but SuperBPE splits text in two ways: open the text.")
-    if config.algorithm == "boundless" and counted is not None:
-        raise ConfigError(f"{counted.name} has word counts, but BoundlessBPE joins adjacent words: open the text.")
+    algorithm = config.algorithm
+    if algorithm.needs_text and counted is not None:
+        raise ConfigError(
+            f"{counted.name} has word counts, but {algorithm.title} {algorithm.needs_text}: open the text."
+        )
 
 
 def start_of_second_stage(merges: NDArray[np.int32], alphabet: Alphabet, base_size: int) -> Tokenizer:

@@ -14,6 +14,7 @@ from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes, read_only
 from tokstudio.core.base.errors import CorpusError, MissingCharacterError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
+from tokstudio.core.model.algorithms import WholeCharacters
 from tokstudio.core.model.alphabet import BYTES, CODE_POINTS, Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
@@ -147,7 +148,7 @@ class _Symbols:
                 values[self._first :] = BYTE_ORDER
             lengths = np.ones(base, np.int64)
         lacking = None
-        if config.algorithm == "whole-characters":
+        if isinstance(config.algorithm, WholeCharacters):
             lacking = np.zeros(base, np.int64)
             lacking[self._first :] = np.repeat(_LACKING, _AS_MANY)
         config.check_size(base)

@@ -18,6 +18,7 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import mixture_of
+from tokstudio.core.model.algorithms import Boundless, Picky
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import (
@@ -239,8 +240,8 @@ class Trainer:
             start=self.start,
             chosen=self._chosen(batches) if self._languages else None,
             second_counts=batches[-1].second_counts,
-            removals=_removals(batches) if self.config.algorithm == "picky" else None,
-            overtaken=np.concatenate(overtaken) if self.config.algorithm == "boundless" else None,
+            removals=_removals(batches) if isinstance(self.config.algorithm, Picky) else None,
+            overtaken=np.concatenate(overtaken) if isinstance(self.config.algorithm, Boundless) else None,
         )
 
     def tokenizer(self) -> Tokenizer:
@@ -307,7 +308,7 @@ class Trainer:
     @property
     def _limit(self) -> int | None:
         """The merges that the vocabulary size allows; with Picky BPE, the engine knows when it is reached."""
-        if self.config.algorithm == "picky":
+        if isinstance(self.config.algorithm, Picky):
             return None
         return max_merges(self.config, self._base_size, self.start)
 
@@ -338,7 +339,7 @@ class Trainer:
             floor = min(scale * self.config.min_frequency, _ALL) if self.config.min_frequency else 1
             start = self._second_start or self.start
             engine = self._engine = new_engine(units, self.config, floor, scale, prepared.alphabet, start)
-            if self.config.algorithm == "boundless":
+            if isinstance(self.config.algorithm, Boundless):
                 assert isinstance(engine, Engine)
                 self._engine = BoundlessEngine(self.corpus, self.config, prepared, engine, self._limit, floor)
                 return

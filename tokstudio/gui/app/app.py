@@ -247,7 +247,7 @@ class Studio(QObject):
         run, settings, training = view.run, session.training.settings, session.training
         sizes = "no run"
         if run is not None:
-            kind = run.config.algorithm if run.config is not None else "opened"
+            kind = run.config.algorithm.name if run.config is not None else "opened"
             sizes = f"run {run.key} ({kind}) of {len(run)} merges, {len(run.tokens)} tokens, playhead {view.playhead}"
         token = f"token {view.token}, chosen {view.chosen}, target {view.target}"
         corpus = f"{len(session.corpus.sources)} sources with weights {session.corpus.weights[:8]}"

@@ -13,6 +13,7 @@ from PySide6.QtGui import QAction
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
+from tokstudio.core.model.algorithms import Boundless, ParityAware, Picky, SuperBPE
 from tokstudio.core.model.picky import LEFT_GONE
 from tokstudio.core.model.run import ChosenBy
 from tokstudio.gui.session.measuring.token_facts import TokenIndexing
@@ -113,10 +114,10 @@ _OVERTAKEN = TokenColumn(
 )
 #: The columns that only one algorithm has.
 _OF_ALGORITHMS: Mapping[str, tuple[TokenColumn, ...]] = {
-    "parity": (_CHOSEN_BY,),
-    "superbpe": (_STAGE,),
-    "boundless": (_OVERTAKEN,),
-    "picky": (_REMOVED, _FELL),
+    ParityAware.name: (_CHOSEN_BY,),
+    SuperBPE.name: (_STAGE,),
+    Boundless.name: (_OVERTAKEN,),
+    Picky.name: (_REMOVED, _FELL),
 }
 _COPIED_BYTES = 4096
 _LATER = 250  # milliseconds: new merges are searched at most this often
@@ -167,7 +168,7 @@ class MergesModel(TokenTable):
         with self.changes():
             self.beginResetModel()
             self.hold(run)
-            algorithm = "" if run is None or run.config is None else run.config.algorithm
+            algorithm = "" if run is None or run.config is None else run.config.algorithm.name
             self.columns = (*self.plain_columns, *_OF_ALGORITHMS.get(algorithm, ()))
             self.playhead = playhead
             self._job.cancel()
@@ -439,7 +440,7 @@ _EMPTY = "Merges appear here as they are made, each with its two tokens and thei
 # For what another library trains.
 _AT_THE_END = "Merges appear here when the {} library has trained: it makes them all at once."
 _NONE = "{} has no merges: its tokens appear in Vocabulary when the {} library has trained."
-_HINTS = {"parity": CHOOSER_HINT, "picky": REMOVAL_HINT}  # by algorithm
+_HINTS = {ParityAware.name: CHOOSER_HINT, Picky.name: REMOVAL_HINT}  # by algorithm
 _MOST_DIGITS = 18  # of the number of a merge; Python refuses thousands
 _DERIVED = "Merges derived from the file's {}."
 
@@ -474,7 +475,7 @@ class MergesPane(TablePane):
             self.table.verticalScrollBar().setValue(0)
             self.table.refit()
             config = None if run is None else run.config
-            hint = "" if config is None else _HINTS.get(config.algorithm, "")
+            hint = "" if config is None else _HINTS.get(config.algorithm.name, "")
             self.filter.setToolTip(f"{FILTER_HINT} {hint}".rstrip())
             source = run.merges_derived_from if run is not None else ""
             self.derived.setText(_DERIVED.format(source))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -234,7 +234,7 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
     for source, kept in reopened.kept:
         session.corpus.kept.put(source, kept)
     if not session.corpus.sources:
-        settings = asdict(made.config) | {"documents": _documents(reopened.sources)}
+        settings = made.config.by_name() | {"documents": _documents(reopened.sources)}
         session.training.set_settings(Settings.from_plain(settings))
         session.corpus.set_sources(reopened.sources)
         session.corpus.set_weights(made.corpus.weights or (ONCE,) * len(reopened.sources))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokstudio.core.corpus.corpus import ONCE
+from tokstudio.core.model.algorithms import PlainBPE
 from tokstudio.core.tokenizer.library_tokenizer import why_fixed
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training.control import BY_LIBRARY
@@ -14,8 +15,6 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_plans import has_mixture
 
 Obstacle = Callable[[Session], str | None]
-
-_FIXED = ("boundless", "picky")  # algorithms whose tokenizers cannot be changed
 
 
 def always(session: Session) -> str | None:
@@ -240,7 +239,7 @@ def cannot_count_uses(session: Session) -> str | None:
 
 def _cannot_change(session: Session, *, whole_words: bool = False) -> str | None:
     run = session.runs.active
-    if run is None or (run.config is not None and run.config.algorithm not in _FIXED):
+    if run is None or (run.config is not None and run.config.algorithm.is_changeable):
         return run_in_the_making(session)
     if run.has_counts and (reason := run_in_the_making(session)):
         return reason
@@ -264,7 +263,7 @@ def cannot_extend(session: Session) -> str | None:
 
 
 def _not_plain(session: Session) -> str | None:
-    is_plain = session.training.settings.algorithm == "bpe"
+    is_plain = session.training.settings.algorithm == PlainBPE.name
     return None if is_plain else "Training goes on from a tokenizer by plain BPE only: choose it in Configure."
 
 

@@ -14,7 +14,8 @@ from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.library_training import config as libraries
 from tokstudio.core.library_training.config import LibraryAlgorithm
 from tokstudio.core.library_training.train import check_corpus
-from tokstudio.core.model.config import TITLES, Algorithm, TrainingConfig
+from tokstudio.core.model import algorithms
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.training.prepare_corpus import CountedText
 from tokstudio.core.training.trainer import Trainer
@@ -161,8 +162,8 @@ def count_settings(config: TrainingConfig) -> tuple[object, ...]:
 
 
 #: The algorithms to choose from, with their names.
-ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, str] = {
-    **TITLES,
+ALGORITHMS: Mapping[algorithms.AlgorithmName | LibraryAlgorithm, str] = {
+    **{each.name: each.title for each in algorithms.ALGORITHMS.values()},
     **libraries.TITLES,
 }
 

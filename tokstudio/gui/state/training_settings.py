@@ -21,30 +21,27 @@ from tokstudio.core.library_training.config import (
     LibraryAlgorithm,
     LibraryConfig,
 )
-from tokstudio.core.model.alphabet import Base
-from tokstudio.core.model.config import (
+from tokstudio.core.model.algorithms import (
     ALGORITHMS,
-    DEFAULT_TIES,
-    NAMED_RULES,
+    ALPHA,
+    MAX_WORDS,
+    THRESHOLD,
     Algorithm,
-    Forbidden,
-    SpecialPlacement,
+    AlgorithmName,
+    PlainBPE,
+    SuperBPE,
     TieBreak,
-    TrainingConfig,
-    token_rule,
+    algorithm_of,
 )
-from tokstudio.core.model.parity import ALPHA
-from tokstudio.core.model.picky import THRESHOLD
-from tokstudio.core.model.superbpe import MAX_WORDS
-from tokstudio.core.pretokenization.patterns import check_pattern
+from tokstudio.core.model.alphabet import Base
+from tokstudio.core.model.config import NAMED_RULES, Forbidden, SpecialPlacement, TrainingConfig, token_rule
 
 Documents = Literal["file", "line"]
 
 _LARGEST_NUMBER = 1 << 31  # the largest number of a field
 _ONE_LIMIT = 2  # a limit that is always valid, to check one of the other settings alone
 _FIRST_STAGE = 0.75  # of the vocabulary, for SuperBPE
-# Valid settings of SuperBPE, likewise.
-_ANY_STAGES: Mapping[str, Any] = {"algorithm": "superbpe", "transition": 300, "pattern": "gpt2"}
+_ANY_TRANSITION, _ANY_PATTERN = 300, "gpt2"  # valid ones, likewise
 
 _RULES = {
     "mixed-scripts": "With letters of several scripts",
@@ -82,7 +79,7 @@ class Settings:
     held_out: float = 0.0
     documents: Documents = "file"  # what one document is
     forbidden: tuple[str, ...] = ()  # rules for tokens that are not made
-    algorithm: Algorithm | LibraryAlgorithm = "bpe"
+    algorithm: AlgorithmName | LibraryAlgorithm = "bpe"
     # The settings of algorithms are kept, but unused, while another is chosen. They are the last fields.
     parallel: tuple[tuple[str, str], ...] = ()  # by the name of a language
     ratios: tuple[tuple[str, float], ...] = ()  # likewise; unused while there are parallel texts
@@ -109,8 +106,8 @@ class Settings:
         return self.algorithm in LIBRARY_ALGORITHMS
 
     def has(self, name: str) -> bool:
-        """Whether the algorithm has a setting; ours have all but those of others, and Picky BPE has no tie rule."""
-        if name == "tie_break" and self.algorithm == "picky":
+        """Whether the algorithm has a setting; ours have all but those of others, some no choice of ties."""
+        if name == "tie_break" and not self.by_library and len(ALGORITHMS[self.algorithm].ties) == 1:
             return False
         return not self.by_library or name in self._of_library()
 
@@ -132,19 +129,18 @@ class Settings:
         names = [field.name for field in fields(self)]
         return {name: fault for name in names if (fault := self._fault(name))}
 
-    def with_algorithm(self, algorithm: Algorithm | LibraryAlgorithm, defaults: Settings) -> Settings:
+    def with_algorithm(self, algorithm: AlgorithmName | LibraryAlgorithm, defaults: Settings) -> Settings:
         """The same for another algorithm, with its usual tie rule unless the user has chosen one."""
-        # Picky BPE has its own rule, and the setting waits for the next algorithm.
-        usual: dict[str, TieBreak] = {**DEFAULT_TIES, "bpe": defaults.tie_break, "picky": defaults.tie_break}
-        of_libraries = defaults.tie_break
-        is_usual = self.tie_break == usual.get(self.algorithm, of_libraries)
-        ties = usual.get(algorithm, of_libraries) if is_usual else self.tie_break
+        is_usual = self.tie_break == _usual_ties(self.algorithm, defaults)
+        ties = _usual_ties(algorithm, defaults) if is_usual else self.tie_break
         transition = self.transition
-        if algorithm == "superbpe" and transition is None and self.vocabulary_size is not None:
+        if algorithm == SuperBPE.name and transition is None and self.vocabulary_size is not None:
             transition = int(_FIRST_STAGE * self.vocabulary_size)
         return replace(self, algorithm=algorithm, tie_break=ties, transition=transition)
 
-    def with_usual(self, algorithm: Algorithm | LibraryAlgorithm, configured: Settings, defaults: Settings) -> Settings:
+    def with_usual(
+        self, algorithm: AlgorithmName | LibraryAlgorithm, configured: Settings, defaults: Settings
+    ) -> Settings:
         """The same for another algorithm, whose own settings are those of Configure if that has it chosen.
 
         Otherwise they are the usual ones. Parallel texts are always those of Configure.
@@ -157,7 +153,7 @@ class Settings:
     def with_size(self, size: int | None) -> Settings:
         """The same with another vocabulary size; the transition of SuperBPE keeps its share of it."""
         before, transition = self.vocabulary_size, self.transition
-        if size is not None and self.algorithm == "superbpe":
+        if size is not None and self.algorithm == SuperBPE.name:
             if transition is None:
                 transition = int(_FIRST_STAGE * size)
             elif before:
@@ -196,7 +192,7 @@ class Settings:
         try:
             if self.by_library:
                 return LibraryConfig(**self._of_library())
-            return TrainingConfig(**given, **self._tokens(), **self._of_algorithm())
+            return TrainingConfig(**given, **self._tokens(), algorithm=algorithm_of(self.algorithm, self._own()))
         except ConfigError as error:
             return str(error)
 
@@ -211,17 +207,18 @@ class Settings:
             "special_placement": self.special_placement,
         }
 
-    def _of_algorithm(self) -> dict[str, Any]:
-        """The algorithm with its own settings."""
-        if self.algorithm == "superbpe":
-            return {"algorithm": "superbpe", "transition": self.transition, "max_words": self.max_words}
-        if self.algorithm == "picky":
-            return {"algorithm": "picky", "threshold": self.threshold}
-        if self.algorithm != "parity":
-            return {"algorithm": self.algorithm}
-        measure = {"parallel": self.parallel} if self.parallel else {"ratios": self.ratios}
-        windowed = {} if self.window is None else {"window": self.window, "alpha": self.alpha}
-        return {"algorithm": "parity", "global_merges": self.global_merges or 0, **measure, **windowed}
+    def _own(self) -> dict[str, Any]:
+        """The settings that only the algorithm has; those that have no effect are omitted."""
+        unused = {"ratios"} if self.parallel else set[str]()
+        if self.window is None:
+            unused.add("alpha")
+        names = {field.name for field in fields(ALGORITHMS[self.algorithm])}
+        return {name: getattr(self, name) for name in _NAMES if name in names - unused}
+
+    @property
+    def _valid_algorithm(self) -> Algorithm:
+        """The algorithm with valid settings, to check the others beside it."""
+        return SuperBPE(transition=_ANY_TRANSITION) if self.algorithm == SuperBPE.name else algorithm_of(self.algorithm)
 
     def _of_library(self) -> dict[str, Any]:
         """The settings of another library's algorithm; those that it has not are ignored."""
@@ -264,28 +261,21 @@ class Settings:
             elif name == "max_token_bytes" and self.max_token_bytes is not None:
                 TrainingConfig(min_frequency=_ONE_LIMIT, max_token_bytes=self.max_token_bytes)
             elif name == "pattern":
-                check_pattern(self.pattern)
-                if self.algorithm == "superbpe":
-                    TrainingConfig(min_frequency=_ONE_LIMIT, **{**_ANY_STAGES, "pattern": self.pattern})
-                if self.algorithm == "boundless":
-                    TrainingConfig(min_frequency=_ONE_LIMIT, algorithm="boundless", pattern=self.pattern)
+                TrainingConfig(min_frequency=_ONE_LIMIT, pattern=self.pattern, algorithm=self._valid_algorithm)
             elif name == "algorithm":
-                if self.base != "bytes" and self.algorithm in ("superbpe", "whole-characters"):
-                    of_stages = _ANY_STAGES if self.algorithm == "superbpe" else {"algorithm": self.algorithm}
-                    TrainingConfig(min_frequency=_ONE_LIMIT, base=self.base, **of_stages)
-            elif name == "transition" and self.algorithm == "superbpe":
+                valid = self._valid_algorithm
+                TrainingConfig(min_frequency=_ONE_LIMIT, pattern=_ANY_PATTERN, base=self.base, algorithm=valid)
+            elif name == "transition" and self.algorithm == SuperBPE.name:
                 if self.base == "bytes":
-                    limits = self.vocabulary_size, self.min_frequency or _ONE_LIMIT
-                    stages = {**_ANY_STAGES, "transition": self.transition}
-                    TrainingConfig(vocabulary_size=limits[0], min_frequency=limits[1], **tokens, **stages)
-            elif name == "max_words" and self.algorithm == "superbpe":
-                TrainingConfig(min_frequency=_ONE_LIMIT, **{**_ANY_STAGES, "max_words": self.max_words})
+                    tokens |= {"vocabulary_size": self.vocabulary_size}
+                    staged = SuperBPE(transition=self.transition)
+                    lowest = self.min_frequency or _ONE_LIMIT
+                    TrainingConfig(min_frequency=lowest, **tokens, pattern=_ANY_PATTERN, algorithm=staged)
             elif name == "forbidden":
                 Forbidden(self.forbidden)
-            elif name in (own := self._of_algorithm()):
-                beside = {"window": 1} if name == "alpha" else {}
-                alone: dict[str, Any] = {"algorithm": self.algorithm, name: own[name]} | beside
-                TrainingConfig(min_frequency=_ONE_LIMIT, **alone)
+            elif name in (own := self._own()):
+                needed = {"alpha": {"window": 1}, "max_words": {"transition": _ANY_TRANSITION}}
+                algorithm_of(self.algorithm, {name: own[name]} | needed.get(name, {}))
             elif self._wrong_tokens and self._wrong_tokens[0] == name:
                 return self._wrong_tokens[1]
         except ConfigError as error:
@@ -304,6 +294,12 @@ class Settings:
             except ConfigError as error:
                 return name, str(error)
         return None
+
+
+def _usual_ties(algorithm: AlgorithmName | LibraryAlgorithm, defaults: Settings) -> TieBreak:
+    """The tie rule of an algorithm that has its own and others; of the rest, that of the defaults."""
+    kind = ALGORITHMS.get(algorithm, PlainBPE)
+    return defaults.tie_break if kind is PlainBPE or len(kind.ties) == 1 else kind.usual_ties
 
 
 _NAMES = [field.name for field in fields(Settings)]

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget, QWidget
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.hub.names import Name
-from tokstudio.core.model.config import TieBreak
+from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.gui.commands.actions import build_actions, build_menus, refresh_actions
 from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.commands.compare_commands import CompareCommands

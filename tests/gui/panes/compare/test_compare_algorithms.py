@@ -11,12 +11,12 @@ from pytestqt.qtbot import QtBot
 from tests.gui.languages import NAMES, TEXTS
 from tests.gui.person import PATIENCE, TEXT, Answers, at_the_window, quiet, trained
 from tokstudio.core.library_training import config as libraries
-from tokstudio.core.model import config
+from tokstudio.core.model import algorithms
 from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.state.training_plans import ALGORITHMS
 from tokstudio.gui.window.main_window import MainWindow
 
-TITLES = {name: config.TITLES[name] for name in config.ALGORITHMS}
+TITLES = {name: kind.title for name, kind in algorithms.ALGORITHMS.items()}
 LANGUAGES = list(zip(NAMES, TEXTS.values(), strict=True))
 
 

@@ -15,7 +15,7 @@ from tests.gui.person import PATIENCE, at_the_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
-from tokstudio.core.model.config import ALGORITHMS
+from tokstudio.core.model.algorithms import ALGORITHMS, ParityAware, Picky, SuperBPE
 from tokstudio.gui.panes.configure import parity_fields
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.session.training.training import Settings
@@ -109,7 +109,7 @@ def test_texts_that_are_named_like_the_corpus_are_trained_with(qtbot, languages,
     settled(qtbot, session)
     made = session.runs.active.run
     sources = tuple(Source.from_texts([text], f"{name}.txt") for name, text in TEXTS.items())
-    expected = train(Corpus(sources), TrainingConfig(vocabulary_size=290, algorithm="parity", parallel=PARALLEL)).run
+    expected = train(Corpus(sources), TrainingConfig(vocabulary_size=290, algorithm=ParityAware(parallel=PARALLEL))).run
     assert made.merges.tolist() == expected.merges.tolist()
     assert made.chosen.numbers.tolist() == expected.chosen.numbers.tolist()
 
@@ -194,7 +194,7 @@ def test_a_ratio_of_zero_is_refused_at_its_field(qtbot, languages, session):
     assert session.training.obstacle == field.note.text()
     box.selectAll()
     qtbot.keyClicks(box, "2.5")
-    assert session.training.settings.config().ratios == (("fi.txt", 2.5),)
+    assert session.training.settings.config().algorithm == ParityAware(ratios=(("fi.txt", 2.5),))
     assert field.note.property("role") == "muted"
     assert session.history.undo_text == "Ratios"
 
@@ -204,7 +204,7 @@ def test_hybrid_and_window_have_fields_with_their_errors(qtbot, languages, sessi
     for limit in (fields.together, fields.window_field):
         qtbot.mouseClick(limit.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
     config = session.training.settings.config()
-    assert (config.global_merges, config.window, config.alpha) == (500, 100, 2.0)
+    assert config.algorithm == ParityAware(global_merges=500, window=100, alpha=2.0)
     fields.window_field.number.setValue(0)
     assert fields.window_field.note.text() == "The window must be at least 1, not 0."
     fields.window_field.number.setValue(50)
@@ -323,7 +323,7 @@ def test_superbpe_has_a_transition_and_trains(qtbot, pane, session):
     session.training.start()
     settled(qtbot, session)
     run = session.runs.active
-    expected = TrainingConfig(vocabulary_size=280, pattern="gpt2", algorithm="superbpe", transition=270, max_words=2)
+    expected = TrainingConfig(vocabulary_size=280, pattern="gpt2", algorithm=SuperBPE(transition=270, max_words=2))
     assert run.config == expected
     assert run.run.merges.tolist() == train(session.corpus.current, expected).run.merges.tolist()
     assert Settings.from_text(settings.to_text()) == settings
@@ -372,7 +372,7 @@ def test_picky_has_a_threshold_and_no_tie_rule_to_choose(qtbot, pane, session):
     assert session.training.settings.threshold == 0.4
     assert session.history.undo_text == "Threshold"
     config = session.training.settings.config()
-    assert (config.algorithm, config.threshold, config.tie_break) == ("picky", 0.4, "smallest-bytes")
+    assert (config.algorithm, config.tie_break) == (Picky(threshold=0.4), "smallest-bytes")
     session.training.start()
     settled(qtbot, session)
     run = session.runs.active

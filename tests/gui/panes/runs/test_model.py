@@ -147,8 +147,8 @@ def test_the_tip_of_a_run_by_turns_says_how_languages_chose(make_run, session):
     for name in ("de", "en"):
         session.corpus.add_text(f"{name} das haus the house " * 20, name)
     told = settings_lines(make_run(vocabulary_size=280, algorithm="parity", ratios=(("de", 1.5),), window=100))
-    assert "Algorithm: parity-aware BPE, bytes per token, ratio 1.5 of de, window 100 with alpha 2" in told
+    assert "Algorithm: Parity-aware BPE, bytes per token, ratio 1.5 of de, window 100 with alpha 2" in told
     parallel = (("de", "haus"), ("en", "house"))
     told = settings_lines(make_run(vocabulary_size=280, algorithm="parity", parallel=parallel, global_merges=5))
-    assert "Algorithm: parity-aware BPE, parallel texts, 5 global merges" in told
+    assert "Algorithm: Parity-aware BPE, parallel texts, 5 global merges" in told
     assert not any(line.startswith("Algorithm") for line in settings_lines(make_run(vocabulary_size=280)))

@@ -17,7 +17,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import read_source
-from tokstudio.core.model.config import TieBreak
+from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.teaching.check import Checker, CheckSettings
 from tokstudio.core.teaching.exercise import OWN_SETTINGS, TEXT, Outcome, causes_text, outcome_work, paths_of

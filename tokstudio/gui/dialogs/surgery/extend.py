@@ -16,7 +16,8 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import Forbidden, TieBreak, TrainingConfig
+from tokstudio.core.model.algorithms import TieBreak
+from tokstudio.core.model.config import Forbidden, TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
 from tokstudio.core.surgery.specials import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

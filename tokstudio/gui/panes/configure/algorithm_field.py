@@ -15,7 +15,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.library_training import train
 from tokstudio.core.library_training.config import LibraryAlgorithm
-from tokstudio.core.model.config import Algorithm
+from tokstudio.core.model.algorithms import AlgorithmName
 from tokstudio.core.training.superbpe import check_corpus
 from tokstudio.gui.panes.configure.own_fields import OwnFields, PickyFields, SentencePieceFields, SuperBpeFields
 from tokstudio.gui.panes.configure.parity_fields import ParityFields
@@ -29,7 +29,7 @@ from tokstudio.gui.widgets.layouts import column, set_tab_order
 _Fields = TypeVar("_Fields", bound=OwnFields)
 
 #: What each algorithm is for, and whose it is.
-ALGORITHMS: Mapping[Algorithm | LibraryAlgorithm, Choice] = {
+ALGORITHMS: Mapping[AlgorithmName | LibraryAlgorithm, Choice] = {
     "bpe": Choice("bpe", "Plain BPE", "The most frequent pair first (Sennrich et al., 2016)."),
     "parity": Choice(
         "parity",
@@ -124,7 +124,7 @@ class AlgorithmField(QWidget):
 
     def taken_over(self, settings: Settings) -> Settings:
         """Returns the settings with the values of these fields."""
-        chosen = cast("Algorithm | LibraryAlgorithm", self.choice.value)
+        chosen = cast("AlgorithmName | LibraryAlgorithm", self.choice.value)
         if chosen != settings.algorithm:
             return settings.with_algorithm(chosen, self._session.training.defaults)
         return self._group.taken_over(settings) if self._group else settings

@@ -19,8 +19,9 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import in_use, refuse_counts
+from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.model.alphabet import Base
-from tokstudio.core.model.config import SpecialPlacement, TieBreak
+from tokstudio.core.model.config import SpecialPlacement
 from tokstudio.gui.state.training_settings import RULES, RULES_HELP, TIE_RULES, Documents, Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown

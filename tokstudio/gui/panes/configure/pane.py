@@ -18,7 +18,8 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several, size_of_memory, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import DEFAULT_TIES, TrainingConfig
+from tokstudio.core.model.algorithms import Picky, PlainBPE
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.forecast import Forecast, forecast_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.configure.algorithm_field import AlgorithmField
@@ -133,7 +134,7 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
     specials = len(config.special_tokens)
     also = f" and {_special_tokens(specials)}" if specials else ""
     merges = f"{about}{several(max(0, count), 'merge')}"
-    if settings.algorithm == "picky":
+    if isinstance(config.algorithm, Picky):
         merges = f"{about}{several(max(0, count), 'token made by merges', 'tokens made by merges')}"
     earlier = f"; ends earlier when no pair occurs {frequency:,} times" if frequency is not None else ""
     return f"At most {merges} on top of {first}{also}{earlier}."
@@ -154,7 +155,7 @@ def unusual_words(settings: Settings) -> str:
     if specials:
         place = " first" if settings.special_placement != usual.special_placement else ""
         told.append(f"{_special_tokens(specials)}{place}")
-    if settings.has("tie_break") and settings.tie_break != DEFAULT_TIES[settings.config().algorithm]:
+    if settings.has("tie_break") and settings.tie_break != settings.config().algorithm.usual_ties:
         told.append(_TIES[settings.tie_break])
     if settings.max_token_bytes is not None:
         told.append(f"tokens of at most {settings.max_token_bytes:,} bytes")
@@ -287,7 +288,7 @@ class ConfigurePane(Pane):
         """Leaves help to the tool tips where the button More would not fit below it."""
         width = self._fields.viewport().width()
         # What an algorithm is for is always said, but for plain BPE.
-        of_algorithm = [self.algorithm.choice] if self._training.settings.algorithm == "bpe" else []
+        of_algorithm = [self.algorithm.choice] if self._training.settings.algorithm == PlainBPE.name else []
         explained = [self.frequency_field, self.pattern.choice, *of_algorithm, self.size_field]
         shown = (self.size_field, self.frequency_field, self.pattern, self.algorithm.choice, self.more_button)
         least = sum(_height(widget, width) + _SPACING for widget in shown) - _SPACING
@@ -371,7 +372,7 @@ class ConfigurePane(Pane):
         self.algorithm.show_settings(settings)
         self.pattern.setVisible(not settings.by_library)
         self.frequency_field.setVisible(not settings.by_library or settings.algorithm == "wordpiece")
-        if settings.algorithm != "bpe":
+        if settings.algorithm != PlainBPE.name:
             self.algorithm.choice.set_brief(False)
         self.more.show_faults(faults)
         self._show_sources()

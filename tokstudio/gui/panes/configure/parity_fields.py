@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.parity import WINDOW
+from tokstudio.core.model.algorithms import WINDOW
 from tokstudio.core.training.languages import (
     by_language,
     languages_in,

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import in_units, percent_text, several, size_text, whole_text
+from tokstudio.core.base.wording import in_units, percent_text, size_text, whole_text
 from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.guide.glossary import explained
-from tokstudio.core.model.config import TITLES, TrainingConfig
+from tokstudio.core.model.algorithms import PlainBPE
 from tokstudio.gui.session.measuring.measurers import TextMeasurer
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import TIE_RULES
@@ -233,9 +232,10 @@ def settings_lines(run: StudioRun) -> list[str]:
     if config is None:
         return []
     longest = f"{config.max_token_bytes:,} bytes" if config.max_token_bytes is not None else ""
+    algorithm = "" if isinstance(config.algorithm, PlainBPE) else config.algorithm.described()
     values = (
         ("Bytes of the corpus", whole_text(run.corpus_bytes, run.weight_scale)),
-        ("Algorithm", _algorithm(config)),
+        ("Algorithm", algorithm),
         ("Unknown token", config.unknown_token or ""),
         ("Longest token", longest),
         ("Held-out share", percent_text(config.held_out) if config.held_out else ""),
@@ -243,27 +243,6 @@ def settings_lines(run: StudioRun) -> list[str]:
         ("Not UTF-8, became U+FFFD", f"{run.replaced:,}" if run.replaced else ""),
     )
     return [f"{name}: {value}" for name, value in values if value]
-
-
-def _algorithm(config: TrainingConfig) -> str:
-    if config.algorithm == "bpe":
-        return ""
-    if config.algorithm == "superbpe":
-        words = several(config.max_words, "word")
-        return f"SuperBPE, second stage from {config.transition:,} tokens on, at most {words}"
-    if config.algorithm == "whole-characters":
-        return "BPE of whole characters"
-    if config.algorithm == "boundless":
-        return "BoundlessBPE, in two phases"
-    if config.algorithm == "picky":
-        return f"Picky BPE with threshold {config.threshold:g}"
-    told = ["parity-aware BPE", "parallel texts" if config.parallel else "bytes per token"]
-    told += [f"ratio {ratio:g} of {name}" for name, ratio in cast("Sequence[tuple[str, float]]", config.ratios)]
-    if config.global_merges:
-        told.append(several(config.global_merges, "global merge"))
-    if config.window is not None:
-        told.append(f"window {config.window:,} with alpha {config.alpha:g}")
-    return ", ".join(told)
 
 
 def _origin_lines(run: StudioRun) -> list[str]:
@@ -284,7 +263,7 @@ def _corpus_name(run: StudioRun) -> str:
 
 def _algorithm_name(run: StudioRun) -> str:
     if run.config is not None:
-        return TITLES[run.config.algorithm]
+        return run.config.algorithm.title
     return f"{'SentencePiece ' if run.tokenizer.library == 'sentencepiece' else ''}{run.tokenizer.model}"
 
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.guide.glossary import explained
-from tokstudio.core.model.config import TieBreak
+from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.model.run import Run
 from tokstudio.gui.panes.why.answer import BusyLine, MergeLine, RuleChoice, RuleGrid, RunnersModel
 from tokstudio.gui.session.common.jobs import LatestJob

@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.algorithms import Boundless
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, Run
 from tokstudio.core.training.languages import why_no_languages
@@ -62,7 +63,7 @@ class LiveTraining(QObject):
             return "The weights apply at the next Train. With a pattern, the run would follow them."
         if self._training.obstacle is not None:
             return "The weights apply at the next Train."
-        if self._training.settings.algorithm == "boundless":
+        if self._training.settings.algorithm == Boundless.name:
             return "The weights apply at the next Train: BoundlessBPE reads the text again for its supermerges."
         if why_no_languages(self._corpus.current, self._training.settings.config()):
             return "The weights apply at the next Train."

@@ -24,6 +24,7 @@ from tokstudio.core.comparison.identity import held_out_marks
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.train import TrainedByLibrary, train_by_library_work
+from tokstudio.core.model.algorithms import PlainBPE
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.project import ProjectRun, ProjectSource, ProjectTokenizer, Recorder, TokenizerFile
@@ -138,7 +139,7 @@ class Training(QObject):
         config, corpus = self.run.config, self.run.corpus
         assert config is not None
         assert corpus is not None
-        for beginning in (prepare_work(every=config.algorithm != "bpe"), corpus.sha256_work()):
+        for beginning in (prepare_work(every=not isinstance(config.algorithm, PlainBPE)), corpus.sha256_work()):
             yield from self._until_stopped(beginning)
         earlier, counting = self._earlier, 0.0
         if earlier is None:
