@@ -71,14 +71,7 @@ def save_work(
         raise FormatError(f"{name}: {fitting.problem}")
     if fitting.losses and not accept_loss:
         raise FormatError(f"{name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(fitting.losses)}")
-    token_bytes = bytes_of_tokens(tokenizer)
-    size = writer.size(tokenizer, token_bytes)
-    if size > chosen.largest:
-        limit = chosen.largest // GIGABYTE
-        raise FormatError(
-            f"{name}: the file would take about {size / GIGABYTE:,.1f} GB, and the limit is {limit} GB: the "
-            f"{len(tokenizer):,} tokens hold {token_bytes:,} bytes. Export fewer merges, or limit the longest token."
-        )
+    size = _checked_size(writer, chosen, tokenizer, name)
     files: list[WrittenFile] = []
     with StagedFiles() as staged:
         if Path(path) in (target.parent for target in targets.values()):
@@ -150,6 +143,19 @@ def fit_work(
     targets = _targets(chosen, Path(path))
     targets = {**targets, **writer.further_targets(tokenizer, targets)}
     return replace(fitting, losses=fitting.losses + writer.lost_at(tokenizer, targets))
+
+
+def _checked_size(writer: Format, chosen: Format, tokenizer: Tokenizer, name: str) -> int:
+    """About how many bytes the files will take; raises FormatError above the limit of the format."""
+    token_bytes = bytes_of_tokens(tokenizer)
+    size = writer.size(tokenizer, token_bytes)
+    if size > chosen.largest:
+        limit = chosen.largest // GIGABYTE
+        raise FormatError(
+            f"{name}: the file would take about {size / GIGABYTE:,.1f} GB, and the limit is {limit} GB: the "
+            f"{len(tokenizer):,} tokens hold {token_bytes:,} bytes. Export fewer merges, or limit the longest token."
+        )
+    return size
 
 
 def _writable(name: str) -> Format:
