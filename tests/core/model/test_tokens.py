@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tokstudio.core.base.arrays import read_only
 from tokstudio.core.model.tokens import NEAR, TokenParts
 
 
@@ -22,7 +23,7 @@ def test_the_beginning_of_a_token_that_grew_by_a_byte_at_a_time_is_found_in_few_
     n = 3000
     merges = np.array([(97, 98), *((256 + at, 97 + at % 26) for at in range(n - 1)), (99, 256 + n - 1)], np.int32)
     results = np.arange(256, 256 + len(merges), dtype=np.int32)
-    parts = TokenParts({byte: bytes([byte]) for byte in range(256)}, merges, results)
+    parts = TokenParts({byte: bytes([byte]) for byte in range(256)}, read_only(merges), read_only(results))
     for token in (256, 700, 256 + n - 1, 256 + n):
         whole = parts[token]
         for limit in (1, 68, NEAR):

@@ -162,10 +162,14 @@ def test_a_divided_data_set_trains_as_the_recount_of_its_rows(tmp_path_factory, 
         special_tokens=order.choice([[], [SPECIAL]]),
         **order.choice([{"vocabulary_size": 275}, {"min_frequency": 2}]),
     )
-    if route == "cluster":
-        corpus = counted_on_cluster(rows, config, order, tmp_path_factory.mktemp("cluster"))
-    elif route == "counts":
-        corpus = counted(read(rows), config, order, tmp_path_factory.mktemp("counts"))
+    if route in ("counts", "cluster"):
+        folder = tmp_path_factory.mktemp(route)
+        count_rows = counted_on_cluster if route == "cluster" else lambda rows, *rest: counted(read(rows), *rest)
+        if config.special_tokens and all(set(text.split(SPECIAL)) == {""} for _, text in rows):
+            with pytest.raises(CorpusError, match="no word counts"):
+                count_rows(rows, config, order, folder)
+            return
+        corpus = count_rows(rows, config, order, folder)
     else:
         corpus = read(rows, None if route == "undivided" else "lang")
     run = trained(weighted(corpus, weights), config, order, route)
