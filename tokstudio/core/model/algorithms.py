@@ -91,6 +91,9 @@ class Algorithm:
     Attributes:
         name: Its name in projects, on the command line and in JSON.
         title: Its name at the beginning of a sentence.
+        label: Its name in a list of algorithms.
+        purpose: What it is for, and whose it is, in one sentence.
+        option: What the help of the command line says after its name.
         ties: The tie rules that it can follow.
         usual_ties: The one that it follows unless another is chosen.
         needs_text: What it does with text, where word counts alone are not enough.
@@ -99,10 +102,17 @@ class Algorithm:
 
     name: ClassVar[AlgorithmName]
     title: ClassVar[str]
+    label: ClassVar[str]
+    purpose: ClassVar[str]
+    option: ClassVar[str] = ""
     ties: ClassVar[tuple[TieBreak, ...]] = TIE_BREAKS
     usual_ties: ClassVar[TieBreak] = "first"
     needs_text: ClassVar[str] = ""
     is_changeable: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        if "label" not in vars(cls):
+            cls.label = cls.title
 
     def check(self, config: _Others, least: int | None) -> None:
         """Raises ConfigError where it cannot work with the rest of a configuration.
@@ -125,6 +135,7 @@ class PlainBPE(Algorithm):
 
     name = "bpe"
     title = "Plain BPE"
+    purpose = "The most frequent pair first (Sennrich et al., 2016)."
 
 
 # Parity-aware BPE
@@ -232,6 +243,11 @@ class ParityAware(Algorithm):
 
     name = "parity"
     title = "Parity-aware BPE"
+    purpose = "Languages choose by turns, to cost about the same (Foroutan et al., 2025)."
+    option = (
+        " for parity-aware BPE: each text is a language, and at every merge the language that is longest in tokens "
+        "chooses"
+    )
     usual_ties = "mapped-strings"
 
     parallel: Converted[ByName[ParallelText], tuple[tuple[str, str], ...]] = Converted(parallel_texts, ())
@@ -306,6 +322,8 @@ class SuperBPE(Algorithm):
 
     name = "superbpe"
     title = "SuperBPE"
+    purpose = "Words first, then tokens across words (Liu et al., 2025)."
+    option = " for SuperBPE: BPE with --pattern to --transition, then across words"
     needs_text = "splits text in two ways"
 
     transition: Converted[int | None, int] = Converted(_transition, None)
@@ -350,6 +368,9 @@ class WholeCharacters(Algorithm):
 
     name = "whole-characters"
     title = "BPE of whole characters"
+    label = "Whole characters"
+    purpose = "A token is whole characters, or a part of one (Land and Arnett, 2025)."
+    option = ": no token has a part of a character beside anything else"
 
     def check(self, config: _Others, least: int | None) -> None:
         """Raises ConfigError where base tokens are characters."""
@@ -368,6 +389,8 @@ class Boundless(Algorithm):
 
     name = "boundless"
     title = "BoundlessBPE"
+    purpose = "Words, and frequent words together (Schmidt et al., 2025)."
+    option = " for BoundlessBPE: BPE with --pattern, and supermerges of adjacent words where these are more frequent"
     needs_text = "joins adjacent words"
     is_changeable = False
 
@@ -410,6 +433,8 @@ class Picky(Algorithm):
 
     name = "picky"
     title = "Picky BPE"
+    purpose = "Removes tokens that only led to longer ones (Chizhov et al., 2024)."
+    option = " for Picky BPE: it removes tokens that are hardly used apart from a merge"
     is_changeable = False
     ties = ("smallest-bytes",)
     usual_ties = "smallest-bytes"
