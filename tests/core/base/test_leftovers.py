@@ -153,25 +153,33 @@ def rewrite(folder, change):
     journal.write_text(json.dumps(change(json.loads(journal.read_text()))))
 
 
-def test_files_of_a_living_process_are_left_alone(half):
-    rename_writer(half, os.getppid())
+NEW = ["new a one", "new b two", "new c three"]
+
+
+@pytest.mark.parametrize("why", ["a living process", "another user", "a folder that cannot be written to"])
+def test_leftovers_that_are_not_ours_to_finish_are_only_reported(half, monkeypatch, why):
+    def refuse(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    user = os.geteuid()
+    match why:
+        case "a living process":
+            rename_writer(half, os.getppid())
+        case "another user":
+            monkeypatch.setattr(leftovers.os, "geteuid", lambda: user + 1)
+        case _:
+            for function in ("replace", "unlink"):
+                monkeypatch.setattr(leftovers.os, function, refuse)
     before = names(half)
     assert recover(half) == frozenset(TARGETS)
     assert (names(half), contents(half)) == (before, HALF)
-    finish(write_files({half / "zero": [b"other"]}))
-    assert (names(half), contents(half)) == (sorted([*before, "zero"]), HALF)
-
-
-def test_leftovers_of_another_user_are_only_reported(half, monkeypatch):
-    before, user = names(half), os.geteuid()
-    monkeypatch.setattr(leftovers.os, "geteuid", lambda: user + 1)
-    assert recover(half) == frozenset(TARGETS)
-    assert (names(half), contents(half)) == (before, HALF)
-    finish(write_files({half / "zero": [b"other"]}))
-    assert (names(half), contents(half)) == (sorted([*before, "zero"]), HALF)
+    if "folder" not in why:
+        finish(write_files({half / "zero": [b"other"]}))
+        assert (names(half), contents(half)) == (sorted([*before, "zero"]), HALF)
     monkeypatch.undo()
-    assert recover(half) == frozenset()
-    assert contents(half) == ["new a one", "new b two", "new c three"]
+    if why != "a living process":
+        assert recover(half) == frozenset()
+        assert contents(half) == NEW
 
 
 def test_a_reader_removes_no_temporary_files_of_others(half, monkeypatch):
@@ -183,17 +191,6 @@ def test_a_reader_removes_no_temporary_files_of_others(half, monkeypatch):
         assert names(half) == before
     recover(half, strangers=True)
     assert names(half) == sorted(TARGETS)
-
-
-def test_a_folder_that_cannot_be_written_to_is_left_alone(half, monkeypatch):
-    def refuse(*_):
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    before = names(half)
-    for function in ("replace", "unlink"):
-        monkeypatch.setattr(leftovers.os, function, refuse)
-    assert recover(half) == frozenset(TARGETS)
-    assert (names(half), contents(half)) == (before, HALF)
 
 
 @pytest.mark.parametrize("changed", ["a one", "b two"])
@@ -221,18 +218,41 @@ CUT = [b"", b"[", b"[]", b"{}", b"null", b"[[]]", b"[" * 100_000, b"\xff", b'[["
 def test_a_malformed_journal_moves_nothing(half, content):
     journal_of(half).write_bytes(content)
     assert recover(half) == frozenset()
-    assert contents(half) == HALF
-    assert names(half) == sorted(TARGETS)
+    assert (contents(half), names(half)) == (HALF, sorted(TARGETS))
 
 
-def test_a_journal_that_is_cut_anywhere_moves_nothing(half):
-    journal = journal_of(half)
-    text = journal.read_bytes()
+def test_a_journal_that_is_cut_anywhere_moves_nothing(half, tmp_path):
+    text = journal_of(half).read_bytes()
     for size in range(len(text)):
-        journal.write_bytes(text[:size])
-        with os.scandir(half) as entries:
-            found = [left for left in map(leftovers._left, entries) if left and left.is_journal]
-        assert list(map(leftovers._read, found)) == [()]
+        there = shutil.copytree(half, tmp_path / str(size))
+        journal_of(there).write_bytes(text[:size])
+        recover(there)
+        assert (contents(there), names(there)) == (HALF, sorted(TARGETS)), size
+
+
+def test_a_journal_of_another_machine_moves_nothing(tmp_path):
+    temporary = tmp_path / ".00112233445566aa.deadbeef-1.tokstudio"
+    temporary.write_text("a stranger's")
+    journal = tmp_path / ".ffeeddccbbaa9988.deadbeef-1.journal.tokstudio"
+    status = temporary.stat()
+    journal.write_text(json.dumps([[temporary.name, "new.sh", None, [status.st_size, status.st_mtime_ns]]]))
+    os.utime(temporary, (0, status.st_mtime))
+    os.utime(journal, (0, 0))
+    recover(tmp_path)
+    assert not (tmp_path / "new.sh").exists()
+
+
+def test_where_a_new_file_is_taken_away_the_old_ones_stay(tmp_path):
+    made(tmp_path / "there", "old", TARGETS)
+    for several in (TARGETS, TARGETS[:1]):
+        with StagedFiles() as staged:
+            for name in several:
+                finish(staged.write(tmp_path / "there" / name, [b"new"]))
+            staged[tmp_path / "there" / several[-1]].unlink()
+            with pytest.raises(FormatError):
+                staged.commit()
+        assert contents(tmp_path / "there") == ["old a one", "old b two", "old c three"]
+        assert names(tmp_path / "there") == sorted(TARGETS)
 
 
 @pytest.mark.parametrize("place", ["../outside", "/outside", "..", ".", "", "sub/outside", "a\0b", "\ud800", 7, None])
@@ -298,8 +318,7 @@ def test_an_interruption_between_two_moves_puts_the_old_files_back(tmp_path, mon
 
 
 def test_a_failed_undo_can_be_finished_later(tmp_path, monkeypatch):
-    for name in TARGETS:
-        (tmp_path / name).write_text(f"old {name}")
+    folder = made(tmp_path / "there", "old", TARGETS)
     replace = os.replace
 
     def refuse_from_two_on(source, target):
@@ -310,26 +329,12 @@ def test_a_failed_undo_can_be_finished_later(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(files.os, "replace", refuse_from_two_on)
         with pytest.raises(FormatError, match=r"^b two: "):
-            finish(write_files({tmp_path / name: [f"new {name}".encode()] for name in TARGETS}))
-    assert contents(tmp_path) == HALF
-    rename_writer(tmp_path, 999_999_999)
-    recover(tmp_path)
-    assert contents(tmp_path) == ["new a one", "new b two", "new c three"]
-    assert names(tmp_path) == sorted(TARGETS)
-
-
-def test_where_a_new_file_is_taken_away_the_old_ones_stay(tmp_path):
-    for name in TARGETS:
-        (tmp_path / name).write_text(f"old {name}")
-    for several in (TARGETS, TARGETS[:1]):
-        with StagedFiles() as staged:
-            for name in several:
-                finish(staged.write(tmp_path / name, [b"new"]))
-            staged[tmp_path / several[-1]].unlink()
-            with pytest.raises(FormatError):
-                staged.commit()
-        assert contents(tmp_path) == ["old a one", "old b two", "old c three"]
-        assert names(tmp_path) == sorted(TARGETS)
+            finish(write_files({folder / name: [f"new {name}".encode()] for name in TARGETS}))
+    assert contents(folder) == HALF
+    rename_writer(folder, 999_999_999)
+    recover(folder)
+    assert contents(folder) == NEW
+    assert names(folder) == sorted(TARGETS)
 
 
 PATTERN = {"gpt2": "gpt2", "classic": "none", "minbpe": "gpt2", "tiktoken": "gpt2", "huggingface": "gpt2"}
@@ -417,15 +422,3 @@ def test_a_pair_that_cannot_be_finished_is_not_loaded(tmp_path, monkeypatch, hal
         (tmp_path / "merges.txt").symlink_to(half / "merges.txt")
     assert load(path, "gpt2").merges.tolist() == new.merges.tolist()
     assert names(half) == ["merges.txt", "vocab.json"]
-
-
-def test_a_journal_of_another_machine_moves_nothing(tmp_path):
-    temporary = tmp_path / ".00112233445566aa.deadbeef-1.tokstudio"
-    temporary.write_text("a stranger's")
-    journal = tmp_path / ".ffeeddccbbaa9988.deadbeef-1.journal.tokstudio"
-    status = temporary.stat()
-    journal.write_text(json.dumps([[temporary.name, "new.sh", None, [status.st_size, status.st_mtime_ns]]]))
-    for path in (temporary, journal):
-        os.utime(path, (0, status.st_mtime) if path == temporary else (0, 0))
-    finish(recover_work(tmp_path, "reading", strangers=False))
-    assert not (tmp_path / "new.sh").exists()

@@ -1,4 +1,4 @@
-"""The free memory on simulated systems and in containers."""
+"""The free memory on simulated systems and in containers, and the wording of numbers."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,6 +12,9 @@ import pytest
 
 from tokstudio.core.base import machine
 from tokstudio.core.base.machine import free_memory
+from tokstudio.core.base.wording import count_text, in_units, percent_text, several, several_whole, whole_text
+
+# --- The free memory on simulated systems and in containers -----------------------------------------------------------
 
 # Large arrays come and go in many threads, and a small one stays behind each; prints what is held at the end.
 THREADS = """
@@ -41,7 +44,7 @@ print(own_memory() - before)
 """
 
 
-def group(top, path, limit, used, statistics, names=("memory.max", "memory.current")):
+def control_group(top, path, limit, used, statistics, names=("memory.max", "memory.current")):
     folder = top / path
     folder.mkdir(parents=True, exist_ok=True)
     (folder / names[0]).write_text(f"{limit}\n")
@@ -60,30 +63,29 @@ def left(root, groups):
     return list(machine._left_in_groups(root))
 
 
+OLD = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+
+
 def test_free_memory_of_a_container_includes_reclaimable_cache(root):
-    group(root / "sys/fs/cgroup", ".", 1_000, 700, "anon 600\ninactive_file 90\nactive_file 10\n")
+    control_group(root / "sys/fs/cgroup", ".", 1_000, 700, "anon 600\ninactive_file 90\nactive_file 10\n")
     assert left(root, "0::/\n") == [390]
+    # The limits of the former control groups hold too. Their path is that of the machine; in the container there is
+    # the topmost only.
+    control_group(root / "sys/fs/cgroup/memory", ".", 900, 300, "inactive_file 1\ntotal_inactive_file 50\n", OLD)
+    assert sorted(left(root, "5:cpu,cpuacct:/\n4:memory:/docker/0123\n0::/docker/0123\n")) == [390, 650]
 
 
 def test_every_group_above_limits_as_well_and_one_without_a_limit_does_not(root):
     top = root / "sys/fs/cgroup"
-    group(top, "user/app/inner", "max", 100, "inactive_file 0\n")
-    group(top, "user/app", 500, 100, "inactive_file 0\n")
-    group(top, "user", 300, 400, "inactive_file 10\n")
+    control_group(top, "user/app/inner", "max", 100, "inactive_file 0\n")
+    control_group(top, "user/app", 500, 100, "inactive_file 0\n")
+    control_group(top, "user", 300, 400, "inactive_file 10\n")
     assert left(root, "0::/user/app/inner\n") == [400, 0]
-
-
-def test_the_limits_of_the_former_control_groups_hold_too(root):
-    names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
-    group(root / "sys/fs/cgroup/memory", ".", 900, 300, "inactive_file 1\ntotal_inactive_file 50\n", names)
-    # Its path is that of the machine; in the container there is the topmost only.
-    assert left(root, "5:cpu,cpuacct:/\n4:memory:/docker/0123\n0::/docker/0123\n") == [650]
 
 
 @pytest.mark.parametrize("groups", ["", "0::/nowhere\n", "4:memory:/nowhere\n", "4:memory:/\n"])
 def test_without_limits_the_groups_give_nothing(root, groups):
-    names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
-    group(root / "sys/fs/cgroup/memory", ".", 9223372036854771712, 300, "total_inactive_file 50\n", names)
+    control_group(root / "sys/fs/cgroup/memory", ".", 9223372036854771712, 300, "total_inactive_file 50\n", OLD)
     assert left(root, groups) == []
     assert list(machine._left_in_groups(root / "elsewhere")) == []
 
@@ -155,3 +157,57 @@ def test_memory_freed_by_threads_is_returned():
     done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, check=True)
     # Without it 180 MB and more.
     assert int(done.stdout) < 30_000_000
+
+
+# --- How messages word numbers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "scale", "text"),
+    [
+        (0, 1, "0"),
+        (1_234_567, 1, "1,234,567"),
+        (1_234_000, 1_000, "1,234"),
+        (1_234_500, 1_000, "1,234.5"),
+        (1_020, 1_000, "1.02"),
+        (7, 1_000, "0.007"),
+        (0, 1_000, "0"),
+        (9_007_199_254_740_993, 1, "9,007,199,254,740,993"),
+        (1_000_000_000_000_001, 1_000, "1,000,000,000,000.001"),
+    ],
+)
+def test_a_count_has_separators_and_no_more_decimals_than_it_needs(count, scale, text):
+    assert count_text(count, scale) == text
+
+
+def test_a_whole_count_stays_whole():
+    assert [repr(in_units(*pair)) for pair in ((5, 1), (5_000, 1_000), (2_500, 1_000))] == ["5", "5", "2.5"]
+    assert several(in_units(1_000, 1_000), "token") == "1 token"
+    assert several(in_units(1_500, 1_000), "token") == "1.5 tokens"
+
+
+@pytest.mark.parametrize(
+    ("count", "scale", "text"),
+    [
+        (0, 1_000, "0"),
+        (1, 1_000, "<1"),
+        (499, 1_000, "<1"),
+        (500, 1_000, "1"),
+        (1_234_500, 1_000, "1,235"),
+        (1_234_499, 1_000, "1,234"),
+        (9_007_199_254_740_993, 1, "9,007,199,254,740,993"),
+    ],
+)
+def test_a_rounded_count_is_whole_and_0_only_where_there_is_nothing(count, scale, text):
+    assert whole_text(count, scale) == text
+
+
+def test_a_rounded_count_has_its_noun():
+    counts = (200, 1_000, 1_500)
+    assert [several_whole(count, 1_000, "token") for count in counts] == ["<1 token", "1 token", "2 tokens"]
+    assert several_whole(2, 1, "place is", "places are") == "2 places are"
+
+
+def test_percent_has_a_space_that_does_not_break():
+    shares = ((0.349, 0), (0.3494, 1), (12.5, 0), (0, 2))
+    assert [percent_text(*each) for each in shares] == ["35\u00a0%", "34.9\u00a0%", "1,250\u00a0%", "0.00\u00a0%"]

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import regex
@@ -22,47 +21,10 @@ from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, resource, sam
 SCRIPTS = ("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Han", "Hangul")
 ICONS = sorted(resource("icons").glob("*.svg"))
 NAMES = [
-    "add",
-    "check",
-    "close",
-    "copy",
-    "cross",
-    "delete",
-    "enlarge",
-    "export",
-    "filter",
-    "find",
-    "first",
-    "folder",
-    "help",
-    "ids",
-    "info",
-    "last",
-    "next",
-    "open",
-    "paste",
-    "pause",
-    "previous",
-    "redo",
-    "reload",
-    "remove",
-    "rename",
-    "save",
-    "step",
-    "stop",
-    "text",
-    "tokenizer",
-    "tokstudio",
-    "train",
-    "undo",
-    "warning",
-    "welcome",
-    "whitespace",
-]
-
-
-def by_name(path: Path) -> str:
-    return path.stem
+    "add", "check", "close", "copy", "cross", "delete", "enlarge", "export", "filter", "find", "first", "folder",
+    "help", "ids", "info", "last", "next", "open", "paste", "pause", "previous", "redo", "reload", "remove", "rename",
+    "save", "step", "stop", "text", "tokenizer", "tokstudio", "train", "undo", "warning", "welcome", "whitespace",
+]  # fmt: skip
 
 
 def merge(text: bytes, merges: int) -> list[bytes]:
@@ -93,13 +55,11 @@ def test_a_sample_is_plain_utf8_with_unix_line_ends(sample):
     assert sample.description.endswith(".")
 
 
-@pytest.mark.parametrize(("key", "least", "most"), [("article", 28, 34), ("scripts", 6, 12), ("python", 3, 5)])
-def test_a_sample_has_the_size_it_promises(key, least, most):
-    assert least * 1000 <= len(sample_text(key).encode()) <= most * 1000
-
-
-def test_sample_keys_are_different():
-    assert len({sample.key for sample in SAMPLES}) == len(SAMPLES) == 3
+def test_a_sample_has_the_size_it_promises():
+    sizes = {"article": (28, 34), "scripts": (6, 12), "python": (3, 5)}
+    assert [sample.key for sample in SAMPLES] == list(sizes)
+    for key, (least, most) in sizes.items():
+        assert least * 1000 <= len(sample_text(key).encode()) <= most * 1000
 
 
 def test_the_parts_of_a_sample_are_its_text():
@@ -111,22 +71,18 @@ def test_the_parts_of_a_sample_are_its_text():
     assert sample_parts("article") == ()
 
 
-def test_the_eight_scripts_are_exactly_eight():
+def test_the_eight_scripts_are_exactly_eight_and_tell_the_same_story():
     text = sample_text("scripts")
+    stories = text.strip().split("\n\n\n")
+    assert len(stories) == 8
+    assert {story.count("\n\n") for story in stories} == {5}  # a name, a title and four paragraphs
+    for story, script in zip(stories, SCRIPTS, strict=True):
+        assert all(regex.match(rf"\p{{Script={script}}}", one) for one in regex.findall(r"\p{Letter}", story)), script
     letters = len(regex.findall(r"\p{Letter}", text))
     found = {script: len(regex.findall(rf"\p{{Script={script}}}", text)) for script in SCRIPTS}
     assert min(found.values()) > 200
     # Hindi and Arabic marks are not letters, so the sum of the scripts may exceed the letters, never miss one.
     assert sum(len(regex.findall(rf"[\p{{Letter}}&&\p{{Script={s}}}]", text, regex.V1)) for s in SCRIPTS) == letters
-
-
-def test_each_script_tells_the_same_story():
-    stories = sample_text("scripts").strip().split("\n\n\n")
-    assert len(stories) == 8
-    assert {story.count("\n\n") for story in stories} == {5}  # a name, a title and four paragraphs
-    for story, script in zip(stories, SCRIPTS, strict=True):
-        letters = regex.findall(r"\p{Letter}", story)
-        assert all(regex.match(rf"\p{{Script={script}}}", letter) for letter in letters), script
 
 
 def test_the_python_sample_runs_and_counts(tmp_path):
@@ -149,22 +105,12 @@ def test_the_worked_example_of_the_article_is_right():
         assert b"|".join(pieces).decode() in article.splitlines()
     assert max(Counter(pairwise(pieces)).values()) == 1
     assert f"{len(example) / len(pieces):.2f} bytes" in article
-
-
-def test_the_article_counts_its_own_first_merge_right():
-    article = sample_text("article")
-    data = article.encode()
-    pair, count = Counter(pairwise(data)).most_common(1)[0]
+    pair, count = Counter(pairwise(article.encode())).most_common(1)[0]
     assert bytes(pair) == b"e "
     assert f"the letter e with a space after it, {count} times over" in article
-
-
-def test_the_article_measures_the_story_right():
-    stories = {
-        story.split("\n\n")[0]: story.split("\n\n", 1)[1] for story in sample_text("scripts").strip().split("\n\n\n")
-    }
+    stories = dict(story.split("\n\n", 1) for story in sample_text("scripts").strip().split("\n\n\n"))
     assert (len(stories["English"].encode()), len(stories["हिन्दी"].encode())) == (956, 2325)
-    assert "is 956 bytes long and the Hindi one 2,325" in sample_text("article")
+    assert "is 956 bytes long and the Hindi one 2,325" in article
 
 
 def test_demo_sentences_show_several_scripts_and_a_joined_emoji():
@@ -178,39 +124,29 @@ def test_demo_sentences_show_several_scripts_and_a_joined_emoji():
     assert all(text == text.strip() and 20 < len(text) < 120 for text in texts)
 
 
-def test_every_icon_is_there():
+def test_every_icon_is_there_draws_something_and_has_no_colour_of_its_own(qapp):
     assert sorted(NAMES) == [icon.stem for icon in ICONS]
+    for icon in ICONS:
+        renderer = QSvgRenderer(QByteArray(icon.read_bytes().replace(b"currentColor", b"#FF0000")))
+        assert renderer.isValid(), icon
+        assert renderer.viewBox().width() == renderer.viewBox().height(), icon
+        image = QImage(16, 16, QImage.Format.Format_ARGB32_Premultiplied)
+        image.fill(QColor(0, 0, 0, 0))
+        painter = QPainter(image)
+        renderer.render(painter)
+        painter.end()
+        assert any(image.pixelColor(x, y).alpha() > 0 for x in range(16) for y in range(16)), icon
+        if icon.stem != "tokstudio":
+            text = icon.read_text(encoding="utf-8")
+            paints = set(re.findall(r'(?:fill|stroke|color)="([^"]*)"', text))
+            assert "currentColor" in paints, icon
+            assert paints <= {"currentColor", "none"}, icon
+            assert not {"style", "#"} & {part for part in ("style", "#") if part in text}, icon
 
 
-@pytest.mark.parametrize("icon", ICONS, ids=by_name)
-def test_an_icon_draws_something(icon, qapp):
-    renderer = QSvgRenderer(QByteArray(icon.read_bytes().replace(b"currentColor", b"#FF0000")))
-    assert renderer.isValid()
-    assert renderer.viewBox().width() == renderer.viewBox().height()
-    image = QImage(16, 16, QImage.Format.Format_ARGB32_Premultiplied)
-    image.fill(QColor(0, 0, 0, 0))
-    painter = QPainter(image)
-    renderer.render(painter)
-    painter.end()
-    assert any(image.pixelColor(x, y).alpha() > 0 for x in range(16) for y in range(16))
-
-
-@pytest.mark.parametrize("icon", [icon for icon in ICONS if icon.stem != "tokstudio"], ids=by_name)
-def test_an_icon_has_no_colour_of_its_own(icon):
-    text = icon.read_text(encoding="utf-8")
-    paints = set(re.findall(r'(?:fill|stroke|color)="([^"]*)"', text))
-    assert "currentColor" in paints
-    assert paints <= {"currentColor", "none"}
-    assert "style" not in text
-    assert "#" not in text
-
-
-def test_a_missing_resource_says_which_and_what_to_do():
+def test_a_bundle_is_asked_first_and_a_missing_resource_says_what_to_do(tmp_path, monkeypatch):
     with pytest.raises(TokStudioError, match=r"icons/unicorn\.svg: .* Install TokStudio again\."):
         resource("icons/unicorn.svg")
-
-
-def test_a_bundle_is_asked_first(tmp_path, monkeypatch):
     bundled = tmp_path / "tokstudio" / "resources" / "icons" / "open.svg"
     bundled.parent.mkdir(parents=True)
     bundled.write_text("<svg/>", encoding="utf-8")
@@ -219,7 +155,5 @@ def test_a_bundle_is_asked_first(tmp_path, monkeypatch):
 
 
 def test_resources_need_no_qt():
-    code = (
-        "import sys, tokstudio.core.base.resources; sys.exit(any(name.startswith('PySide6') for name in sys.modules))"
-    )
+    code = "import sys, tokstudio.core.base.resources; sys.exit(any(name[:7] == 'PySide6' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
