@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from tokstudio.core.base.wording import printable
 
 
@@ -21,7 +24,41 @@ class TokStudioError(Exception):
 
 
 class ConfigError(TokStudioError, ValueError):
-    """A setting or an argument is invalid."""
+    """A setting or an argument is invalid.
+
+    Args:
+        field: The name of the setting; "" for none, or several together.
+
+    Attributes:
+        faults: The errors of settings, each by the name of its setting; also of others that are wrong beside it.
+    """
+
+    def __init__(self, message: str, of_a_part: str | None = None, *, field: str = "") -> None:
+        super().__init__(message, of_a_part)
+        self.faults = {field: str(self)} if field else {}
+
+
+class Faults:
+    """Collects the errors of settings that are checked together, to raise the first one with all of them."""
+
+    def __init__(self) -> None:
+        self._first: ConfigError | None = None
+        self._faults: dict[str, str] = {}
+
+    @contextmanager
+    def of(self, field: str) -> Generator[None]:
+        """Collects an error inside the block, of this setting unless it names its own."""
+        try:
+            yield
+        except ConfigError as error:
+            self._first = self._first or error
+            self._faults = ({field: str(error)} if field and not error.faults else error.faults) | self._faults
+
+    def refuse(self) -> None:
+        """Raises the first error, if there is any."""
+        if self._first is not None:
+            self._first.faults = self._faults
+            raise self._first
 
 
 class CorpusError(TokStudioError):

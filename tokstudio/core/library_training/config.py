@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast, get_args
 
-from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.errors import ConfigError, Faults
 from tokstudio.core.base.wording import shown
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.text.utf8 import to_utf8
@@ -75,24 +75,32 @@ class LibraryConfig:
             raise ConfigError(
                 f"Algorithm {shown(str(self.algorithm))} is unknown. Choose one of: {', '.join(LIBRARY_ALGORITHMS)}."
             )
-        # The same checks as of plain BPE, and plain types.
-        plain = self.as_plain
-        if plain.vocabulary_size is None or not 1 <= plain.vocabulary_size <= LARGEST_VOCABULARY:
-            raise ConfigError(f"Vocabulary size must be from 1 to {LARGEST_VOCABULARY:,}.")
-        for name in ("vocabulary_size", "special_tokens", "min_frequency", "held_out"):
-            object.__setattr__(self, name, getattr(plain, name))
-        self._check_settings()
-        self._check_text("unknown token", self.unknown_token)
-        self._check_text("continuing prefix", self.continuing_prefix)
-        if self.unknown_token == "":
-            raise ConfigError("The unknown token must not be an empty string.")
+        faults = Faults()
+        with faults.of("vocabulary_size"):
+            # The same checks as of plain BPE, and plain types.
+            plain = self.as_plain
+            for name in ("vocabulary_size", "special_tokens", "min_frequency", "held_out"):
+                object.__setattr__(self, name, getattr(plain, name))
+            if plain.vocabulary_size is None or not 1 <= plain.vocabulary_size <= LARGEST_VOCABULARY:
+                raise ConfigError(f"Vocabulary size must be from 1 to {LARGEST_VOCABULARY:,}.")
+        for name, check in (
+            ("algorithm", self._check_settings),
+            ("character_coverage", self._check_coverage),
+            ("unknown_token", self._check_unknown),
+            ("continuing_prefix", lambda: _check_text("continuing prefix", self.continuing_prefix)),
+        ):
+            with faults.of(name):
+                check()
+        faults.refuse()
         least = len({*self.special_tokens, self.unknown, *self._controls})
         if self.vocabulary_size <= least:
-            raise ConfigError(f"Vocabulary size must be greater than {least:,}: so many tokens are special ones.")
+            message = f"Vocabulary size must be greater than {least:,}: so many tokens are special ones."
+            raise ConfigError(message, field="vocabulary_size")
         if self.library == "sentencepiece":
             for token in (*self.special_tokens, self.unknown):
                 if "\0" in token:
-                    raise ConfigError(f"{shown(token)}: SentencePiece allows no token with the character U+0000.")
+                    message = f"{shown(token)}: SentencePiece allows no token with the character U+0000."
+                    raise ConfigError(message, field="special_tokens")
 
     @property
     def title(self) -> str:
@@ -156,7 +164,7 @@ class LibraryConfig:
         return made
 
     def _check_settings(self) -> None:
-        """Refuses the settings of other algorithms, and values that SentencePiece does not take."""
+        """Refuses the settings of other algorithms."""
         fallback = cast("object", self.byte_fallback)
         if not isinstance(fallback, bool):
             raise ConfigError(f"The byte fallback must be true or false, not {reprlib.repr(fallback)}.")
@@ -169,14 +177,20 @@ class LibraryConfig:
         for what, (is_set, algorithms) in given.items():
             if is_set and self.algorithm not in algorithms:
                 raise ConfigError(f"{what} can only be set for the algorithm {' or '.join(algorithms)}.")
+
+    def _check_coverage(self) -> None:
         coverage: object = self.character_coverage
         is_number = isinstance(coverage, (int, float)) and not isinstance(coverage, bool)
         if coverage is not None and not (is_number and 0.98 <= cast("float", coverage) <= 1):
             wrong = reprlib.repr(coverage)
             raise ConfigError(f"The character coverage must be from 0.98 to 1 (98 % to 100 %), not {wrong}.")
 
-    def _check_text(self, name: str, value: object) -> None:
-        if value is None:
-            return
-        if not isinstance(value, str) or to_utf8(value).decode() != value:
-            raise ConfigError(f"The {name} must be a string of valid text, not {reprlib.repr(value)}.")
+    def _check_unknown(self) -> None:
+        _check_text("unknown token", self.unknown_token)
+        if self.unknown_token == "":
+            raise ConfigError("The unknown token must not be an empty string.")
+
+
+def _check_text(name: str, value: object) -> None:
+    if value is not None and (not isinstance(value, str) or to_utf8(value).decode() != value):
+        raise ConfigError(f"The {name} must be a string of valid text, not {reprlib.repr(value)}.")

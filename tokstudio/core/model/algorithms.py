@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import isfinite
 from numbers import Integral, Real
@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.errors import ConfigError, CorpusError, Faults
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import several, shown, value_text
 from tokstudio.core.pretokenization.patterns import covering
@@ -55,7 +55,10 @@ class Converted(Generic[Given, Kept]):
         return cast("Kept", self._default) if instance is None else vars(instance)[self._name]
 
     def __set__(self, instance: object, value: Given) -> None:
-        vars(instance)[self._name] = self._convert(value)
+        faults = Faults()
+        with faults.of(self._name):
+            vars(instance)[self._name] = self._convert(value)
+        faults.refuse()
 
 
 def whole_number(name: str, value: object, largest: int = _LARGEST_NUMBER) -> int | None:
@@ -114,11 +117,12 @@ class Algorithm:
         if "label" not in vars(cls):
             cls.label = cls.title
 
-    def check(self, config: _Others, least: int | None) -> None:
-        """Raises ConfigError where it cannot work with the rest of a configuration.
+    def problems(self, config: _Others, least: int | None) -> Iterator[ConfigError]:
+        """Why it cannot work with the rest of a configuration.
 
         `least` is the number of tokens without a merge; None where it depends on the corpus.
         """
+        yield from ()
 
     def own(self) -> dict[str, object]:
         """Its own settings by name."""
@@ -330,22 +334,27 @@ class SuperBPE(Algorithm):
     second_pattern: Converted[str, str] = Converted(_second_pattern, "")
     max_words: Converted[int | None, int] = Converted(_max_words, MAX_WORDS)
 
-    def check(self, config: _Others, least: int | None) -> None:
-        """Raises ConfigError unless there are bytes, a pattern, and room for both stages."""
-        if config.base != "bytes" or least is None:
-            raise ConfigError("SuperBPE needs bytes as base tokens.")
+    def problems(self, config: _Others, least: int | None) -> Iterator[ConfigError]:
+        """Why it cannot work: it needs bytes, a pattern, and room for both stages."""
+        if config.base != "bytes":
+            yield ConfigError("SuperBPE needs bytes as base tokens.", field="algorithm")
         if config.pattern == "none":
-            raise ConfigError("SuperBPE needs a pattern for its first stage: choose one, such as gpt2.")
-        if self.transition < least:
-            raise ConfigError(
-                f"The transition must be at least {least:,}, not {self.transition:,}: there are that many tokens "
-                "before the first merge."
-            )
+            message = "SuperBPE needs a pattern for its first stage: choose one, such as gpt2."
+            yield ConfigError(message, field="pattern")
+        if config.base != "bytes" or least is None:
+            return
         size = config.vocabulary_size
-        if size is not None and self.transition >= size:
-            raise ConfigError(
+        if self.transition < least:
+            yield ConfigError(
+                f"The transition must be at least {least:,}, not {self.transition:,}: there are that many tokens "
+                "before the first merge.",
+                field="transition",
+            )
+        elif size is not None and self.transition >= size:
+            yield ConfigError(
                 f"The transition must be below the vocabulary size, {size:,}, not {self.transition:,}: the second "
-                "stage makes the tokens above it."
+                "stage makes the tokens above it.",
+                field="transition",
             )
 
     def described(self) -> str:
@@ -372,10 +381,10 @@ class WholeCharacters(Algorithm):
     purpose = "A token is whole characters, or a part of one (Land and Arnett, 2025)."
     option = ": no token has a part of a character beside anything else"
 
-    def check(self, config: _Others, least: int | None) -> None:
-        """Raises ConfigError where base tokens are characters."""
+    def problems(self, config: _Others, least: int | None) -> Iterator[ConfigError]:
+        """Why it cannot work: with characters as base tokens."""
         if config.base != "bytes":
-            raise ConfigError("Characters as base tokens are whole already: choose plain BPE.")
+            yield ConfigError("Characters as base tokens are whole already: choose plain BPE.", field="algorithm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,12 +403,11 @@ class Boundless(Algorithm):
     needs_text = "joins adjacent words"
     is_changeable = False
 
-    def check(self, config: _Others, least: int | None) -> None:
-        """Raises ConfigError where no pattern makes words."""
+    def problems(self, config: _Others, least: int | None) -> Iterator[ConfigError]:
+        """Why it cannot work: without a pattern that makes words."""
         if config.pattern == "none":
-            raise ConfigError(
-                "BoundlessBPE needs a pattern, because its supermerges join words: choose one, such as gpt2."
-            )
+            message = "BoundlessBPE needs a pattern, because its supermerges join words: choose one, such as gpt2."
+            yield ConfigError(message, field="pattern")
 
     def described(self) -> str:
         """Its title, and that it has phases."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
 from typing import Literal, cast, get_args
 from unicodedata import category
 
-from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.errors import ConfigError, Faults
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.model.algorithms import (
     ALGORITHMS,
@@ -174,41 +174,40 @@ class TrainingConfig:
     algorithm: Converted[Algorithm | AlgorithmName, Algorithm] = Converted(_algorithm, PlainBPE())
 
     def __post_init__(self) -> None:
-        size = whole_number("Vocabulary size", self.vocabulary_size, LARGEST_VOCABULARY)
-        frequency = whole_number("Minimum frequency", self.min_frequency)
-        longest = whole_number("Longest token", self.max_token_bytes)
+        faults = Faults()
         # Converts numbers and sequences of any type to plain ones.
-        plain: dict[str, object] = {
-            "vocabulary_size": size,
-            "min_frequency": frequency,
-            "max_token_bytes": longest,
-            "held_out": _share(self.held_out),
-            "special_tokens": _texts("Special tokens", self.special_tokens),
-            "forbidden": _texts("Forbidden tokens", self.forbidden),
-        }
-        if self.base_vocabulary is not None:
-            plain["base_vocabulary"] = _texts("The base vocabulary", self.base_vocabulary)
+        for name, plain in _PLAIN.items():
+            with faults.of(name):
+                object.__setattr__(self, name, plain(getattr(self, name)))
+        faults.refuse()
         if self.tie_break == _DEFAULT:
-            plain["tie_break"] = self.algorithm.usual_ties
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
-        if size is None and frequency is None:
-            raise ConfigError("Set a vocabulary size, a minimum frequency, or both.")
-        if frequency is not None and frequency < 2:
-            raise ConfigError("Minimum frequency must be at least 2.")
-        if longest is not None and longest < 2:
-            raise ConfigError("Longest token must be at least 2 bytes.")
-        _require_one_of("Base", self.base, BASES)
-        _check_tie_rule(self.algorithm, self.tie_break)
-        _require_one_of("Special token placement", self.special_placement, PLACEMENTS)
-        self._check_tokens()
-        if self.base_size is not None:
-            self.check_size(self.base_size)
-        if not isinstance(self.pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigError(f"Pattern must be a string, not {reprlib.repr(self.pattern)}.")
-        check_pattern(self.pattern)
-        self.algorithm.check(self, None if self.base_size is None else self.base_size + len(self.trailing_specials))
-        Forbidden(self.forbidden)
+            object.__setattr__(self, "tie_break", self.algorithm.usual_ties)
+        with faults.of(""):
+            if self.vocabulary_size is None and self.min_frequency is None:
+                raise ConfigError("Set a vocabulary size, a minimum frequency, or both.")
+        with faults.of("min_frequency"):
+            _require_two("Minimum frequency must be at least 2.", self.min_frequency)
+        with faults.of("max_token_bytes"):
+            _require_two("Longest token must be at least 2 bytes.", self.max_token_bytes)
+        with faults.of("base"):
+            _require_one_of("Base", self.base, BASES)
+        with faults.of("tie_break"):
+            _check_tie_rule(self.algorithm, self.tie_break)
+        with faults.of("special_placement"):
+            _require_one_of("Special token placement", self.special_placement, PLACEMENTS)
+        with faults.of("vocabulary_size"):
+            self._check_tokens()
+            if self.base_size is not None:
+                self.check_size(self.base_size)
+        with faults.of("pattern"):
+            check_pattern(self.pattern)
+        least = None if self.base_size is None else self.base_size + len(self.trailing_specials)
+        for problem in self.algorithm.problems(self, least):
+            with faults.of("algorithm"):
+                raise problem
+        with faults.of("forbidden"):
+            Forbidden(self.forbidden)
+        faults.refuse()
 
     def by_name(self) -> dict[str, object]:
         """All settings by name, as in files of every version: those of other algorithms have their defaults."""
@@ -303,19 +302,23 @@ class TrainingConfig:
         if self.base == "bytes":
             for name, value in (("A base vocabulary", self.base_vocabulary), ("An unknown token", self.unknown_token)):
                 if value is not None:
-                    raise ConfigError(f"{name} needs base characters: base bytes can encode any text.")
+                    raise ConfigError(f"{name} needs base characters: base bytes can encode any text.", field="base")
         if self.base_vocabulary is not None:
-            _refuse_repeats("The base vocabulary", self.base_vocabulary)
+            _refuse_repeats("base_vocabulary", "The base vocabulary", self.base_vocabulary)
             if not any(len(entry) == 1 for entry in self.base_vocabulary):
-                raise ConfigError("The base vocabulary has no characters.")
-        _refuse_repeats("Special tokens", self.special_tokens)
+                raise ConfigError("The base vocabulary has no characters.", field="base_vocabulary")
+        _refuse_repeats("special_tokens", "Special tokens", self.special_tokens)
         for token in self.special_tokens:
+            problem = ""
             if len(token.encode() if self.base == "bytes" else token) == 1:
-                raise ConfigError(f"Special token {shown(token)} is already a base token: choose another text.")
-            if token in self.base_specials:
-                raise ConfigError(f"Special token {shown(token)} is already in the base vocabulary.")
+                problem = "a base token: choose another text"
+            elif token in self.base_specials:
+                problem = "in the base vocabulary"
+            if problem:
+                raise ConfigError(f"Special token {shown(token)} is already {problem}.", field="special_tokens")
         if self.unknown_token is not None and self.unknown_token not in self.all_specials:
-            raise ConfigError(f"The unknown token {shown(self.unknown_token)} must be one of the special tokens.")
+            message = f"The unknown token {shown(self.unknown_token)} must be one of the special tokens."
+            raise ConfigError(message, field="unknown_token")
 
 
 def _share(value: object) -> float:
@@ -341,13 +344,13 @@ def _texts(name: str, given: object) -> tuple[str, ...]:
     return tuple(texts) if to_utf8(together).decode() == together else tuple(to_utf8(text).decode() for text in texts)
 
 
-def _refuse_repeats(name: str, texts: Sequence[str]) -> None:
+def _refuse_repeats(field: str, name: str, texts: Sequence[str]) -> None:
     if len(set(texts)) == len(texts):
         return
     seen: set[str] = set()
     for text in texts:
         if text in seen:
-            raise ConfigError(f"{name} must not contain {shown(text)} twice.")
+            raise ConfigError(f"{name} must not contain {shown(text)} twice.", field=field)
         seen.add(text)
 
 
@@ -360,6 +363,33 @@ def _check_tie_rule(algorithm: Algorithm, rule: TieBreak) -> None:
         if rule in other.ties:
             raise ConfigError(f'The tie rule "{rule}" is only for {other.title}: choose another.')
     _require_one_of("Tie rule", rule, algorithm.ties)
+
+
+def _pattern(value: object) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"Pattern must be a string, not {reprlib.repr(value)}.")
+    return value
+
+
+def _base_vocabulary(value: object) -> tuple[str, ...] | None:
+    return None if value is None else _texts("The base vocabulary", value)
+
+
+_PLAIN: Mapping[str, Callable[[object], object]] = {
+    "vocabulary_size": partial(whole_number, "Vocabulary size", largest=LARGEST_VOCABULARY),
+    "min_frequency": partial(whole_number, "Minimum frequency"),
+    "max_token_bytes": partial(whole_number, "Longest token"),
+    "held_out": _share,
+    "special_tokens": partial(_texts, "Special tokens"),
+    "forbidden": partial(_texts, "Forbidden tokens"),
+    "base_vocabulary": _base_vocabulary,
+    "pattern": _pattern,
+}
+
+
+def _require_two(message: str, value: int | None) -> None:
+    if value is not None and value < 2:
+        raise ConfigError(message)
 
 
 def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:

@@ -16,7 +16,6 @@ from typing import Any, Literal, cast, get_args
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.library_training.config import (
     COVERAGE,
-    LARGEST_VOCABULARY,
     LIBRARY_ALGORITHMS,
     LibraryAlgorithm,
     LibraryConfig,
@@ -26,7 +25,6 @@ from tokstudio.core.model.algorithms import (
     ALPHA,
     MAX_WORDS,
     THRESHOLD,
-    Algorithm,
     AlgorithmName,
     PlainBPE,
     SuperBPE,
@@ -34,14 +32,12 @@ from tokstudio.core.model.algorithms import (
     algorithm_of,
 )
 from tokstudio.core.model.alphabet import Base
-from tokstudio.core.model.config import NAMED_RULES, Forbidden, SpecialPlacement, TrainingConfig, token_rule
+from tokstudio.core.model.config import NAMED_RULES, SpecialPlacement, TrainingConfig, token_rule
 
 Documents = Literal["file", "line"]
 
 _LARGEST_NUMBER = 1 << 31  # the largest number of a field
-_ONE_LIMIT = 2  # a limit that is always valid, to check one of the other settings alone
 _FIRST_STAGE = 0.75  # of the vocabulary, for SuperBPE
-_ANY_TRANSITION, _ANY_PATTERN = 300, "gpt2"  # valid ones, likewise
 
 _RULES = {
     "mixed-scripts": "With letters of several scripts",
@@ -94,11 +90,11 @@ class Settings:
 
     def config(self) -> TrainingConfig:
         """The configuration; raises ConfigError if they are invalid, or another library trains with them."""
-        if isinstance(self._made, LibraryConfig):
-            raise ConfigError(f"{self._made.title} is trained by the {self._made.library} library.")
-        if isinstance(self._made, str):
-            raise ConfigError(self._made)
-        return self._made
+        if isinstance(self._built, LibraryConfig):
+            raise ConfigError(f"{self._built.title} is trained by the {self._built.library} library.")
+        if isinstance(self._built, ConfigError):
+            raise ConfigError(str(self._built))
+        return self._built
 
     @property
     def by_library(self) -> bool:
@@ -114,20 +110,17 @@ class Settings:
     @property
     def library_config(self) -> LibraryConfig | None:
         """The configuration for the library that trains with them; None if there is none, or they are invalid."""
-        return self._made if isinstance(self._made, LibraryConfig) else None
+        return self._built if isinstance(self._built, LibraryConfig) else None
 
     @property
     def problem(self) -> str | None:
         """Why they are invalid, in the core's words; None if they are valid."""
-        return self._made if isinstance(self._made, str) else None
+        return str(self._built) if isinstance(self._built, ConfigError) else None
 
-    @cached_property
+    @property
     def faults(self) -> Mapping[str, str]:
         """The errors of single fields, in the core's words, by name."""
-        if self.problem is None:
-            return {}
-        names = [field.name for field in fields(self)]
-        return {name: fault for name in names if (fault := self._fault(name))}
+        return self._built.faults if isinstance(self._built, ConfigError) else {}
 
     def with_algorithm(self, algorithm: AlgorithmName | LibraryAlgorithm, defaults: Settings) -> Settings:
         """The same for another algorithm, with its usual tie rule unless the user has chosen one."""
@@ -186,7 +179,7 @@ class Settings:
             return cls()
 
     @cached_property
-    def _made(self) -> TrainingConfig | LibraryConfig | str:
+    def _built(self) -> TrainingConfig | LibraryConfig | ConfigError:
         names = ("vocabulary_size", "min_frequency", "pattern", "max_token_bytes", "tie_break", "forbidden", "held_out")
         given: dict[str, Any] = {name: getattr(self, name) for name in names if self.has(name)}
         try:
@@ -194,7 +187,7 @@ class Settings:
                 return LibraryConfig(**self._of_library())
             return TrainingConfig(**given, **self._tokens(), algorithm=algorithm_of(self.algorithm, self._own()))
         except ConfigError as error:
-            return str(error)
+            return error.with_traceback(None)
 
     def _tokens(self) -> dict[str, Any]:
         """The base and special tokens; a list for characters is omitted where there are none."""
@@ -215,11 +208,6 @@ class Settings:
         names = {field.name for field in fields(ALGORITHMS[self.algorithm])}
         return {name: getattr(self, name) for name in _NAMES if name in names - unused}
 
-    @property
-    def _valid_algorithm(self) -> Algorithm:
-        """The algorithm with valid settings, to check the others beside it."""
-        return SuperBPE(transition=_ANY_TRANSITION) if self.algorithm == SuperBPE.name else algorithm_of(self.algorithm)
-
     def _of_library(self) -> dict[str, Any]:
         """The settings of another library's algorithm; those that it has not are ignored."""
         made: dict[str, Any] = {
@@ -233,67 +221,6 @@ class Settings:
         if self.algorithm == "unigram":
             return made
         return made | {"character_coverage": self.character_coverage, "byte_fallback": self.byte_fallback}
-
-    def _library_fault(self, name: str) -> str | None:
-        """The error of a field alone, for another library's algorithm."""
-        given = self._of_library()
-        if name not in given:
-            return None
-        enough = {"algorithm": self.algorithm, "vocabulary_size": LARGEST_VOCABULARY}
-        beside = {"special_tokens": given["special_tokens"]} if name == "vocabulary_size" else {}
-        try:
-            LibraryConfig(**enough | beside | {name: given[name]})
-        except ConfigError as error:
-            return str(error)
-        return None
-
-    def _fault(self, name: str) -> str | None:
-        """The error of a field; of fields that depend on others, the error of the field alone."""
-        if self.by_library:
-            return self._library_fault(name)
-        tokens = self._tokens()
-        try:
-            if name == "vocabulary_size" and self.vocabulary_size is not None:
-                if not self._wrong_tokens:
-                    TrainingConfig(vocabulary_size=self.vocabulary_size, **tokens)
-            elif name == "min_frequency" and self.min_frequency is not None:
-                TrainingConfig(min_frequency=self.min_frequency)
-            elif name == "max_token_bytes" and self.max_token_bytes is not None:
-                TrainingConfig(min_frequency=_ONE_LIMIT, max_token_bytes=self.max_token_bytes)
-            elif name == "pattern":
-                TrainingConfig(min_frequency=_ONE_LIMIT, pattern=self.pattern, algorithm=self._valid_algorithm)
-            elif name == "algorithm":
-                valid = self._valid_algorithm
-                TrainingConfig(min_frequency=_ONE_LIMIT, pattern=_ANY_PATTERN, base=self.base, algorithm=valid)
-            elif name == "transition" and self.algorithm == SuperBPE.name:
-                if self.base == "bytes":
-                    tokens |= {"vocabulary_size": self.vocabulary_size}
-                    staged = SuperBPE(transition=self.transition)
-                    lowest = self.min_frequency or _ONE_LIMIT
-                    TrainingConfig(min_frequency=lowest, **tokens, pattern=_ANY_PATTERN, algorithm=staged)
-            elif name == "forbidden":
-                Forbidden(self.forbidden)
-            elif name in (own := self._own()):
-                needed = {"alpha": {"window": 1}, "max_words": {"transition": _ANY_TRANSITION}}
-                algorithm_of(self.algorithm, {name: own[name]} | needed.get(name, {}))
-            elif self._wrong_tokens and self._wrong_tokens[0] == name:
-                return self._wrong_tokens[1]
-        except ConfigError as error:
-            return str(error)
-        return None
-
-    @cached_property
-    def _wrong_tokens(self) -> tuple[str, str] | None:
-        """The first invalid token field, given that those before are valid, and its error."""
-        tokens = self._tokens()
-        without: dict[str, Any] = {"special_tokens": (), "unknown_token": None}
-        for name in ("base_vocabulary", "special_tokens", "unknown_token"):
-            without.pop(name, None)
-            try:
-                TrainingConfig(min_frequency=_ONE_LIMIT, **(tokens | without))
-            except ConfigError as error:
-                return name, str(error)
-        return None
 
 
 def _usual_ties(algorithm: AlgorithmName | LibraryAlgorithm, defaults: Settings) -> TieBreak:
