@@ -8,18 +8,27 @@ import hashlib
 import re
 import subprocess
 import sys
+import unicodedata
+from collections import Counter
 from itertools import pairwise
+from math import floor
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.texts import patient
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, document_ends
+from tokstudio.core.corpus.statistics import main_script_work, preview, statistics_work
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.text.utf8 import to_utf8
+from tokstudio.core.training.forecast import forecast_work
+from tokstudio.core.training.trainer import Trainer, train
 
 
 def documents_of(corpus):
@@ -44,13 +53,20 @@ def test_texts_come_back_as_documents(texts):
     assert (corpus.bytes, corpus.documents) == (sum(map(len, texts)), len(texts))
 
 
-def test_a_str_is_kept_as_utf8_and_bytes_as_they_are():
-    assert documents_of(Corpus.from_texts(["é\r\n", b"\xff\0"])) == ["é\r\n".encode(), b"\xff\0"]
-
-
-def test_a_corpus_may_be_one_empty_document():
-    corpus = Corpus.from_text("")
-    assert (corpus.bytes, corpus.documents, documents_of(corpus)) == (0, 1, [b""])
+@pytest.mark.parametrize(
+    ("texts", "documents"),
+    [
+        (["é\r\n", b"\xff\0"], ["é\r\n".encode(), b"\xff\0"]),
+        ([""], [b""]),
+        ("one text", [b"one text"]),
+        (b"one text", [b"one text"]),
+        (["\ud83d\ude00!\ud83d!"], ["😀!\ufffd!".encode()]),
+    ],
+)
+def test_a_str_is_kept_as_utf8_and_bytes_as_they_are(texts, documents):
+    corpus = Corpus.from_texts(texts)
+    assert (documents_of(corpus), corpus.bytes) == (documents, sum(map(len, documents)))
+    assert corpus.documents == len(documents)
 
 
 def test_files_without_text_beside_others_are_kept_only_where_that_is_asked(tmp_path):
@@ -66,11 +82,6 @@ def test_files_without_text_beside_others_are_kept_only_where_that_is_asked(tmp_
                 finish(Corpus.from_files_work(chosen, keep_empty=keep_empty))
 
 
-@pytest.mark.parametrize("text", ["one text", b"one text"])
-def test_a_single_text_is_not_taken_for_a_list_of_characters(text):
-    assert Corpus.from_texts(text).documents == 1
-
-
 @given(st.text(st.characters(exclude_categories=())))
 def test_surrogates_become_their_character_or_the_replacement_character(text):
     expected = "".join(
@@ -78,10 +89,6 @@ def test_surrogates_become_their_character_or_the_replacement_character(text):
         for character in text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     )
     assert to_utf8(text).decode() == expected
-
-
-def test_the_pair_of_an_emoji_is_one_character_and_half_of_it_none():
-    assert to_utf8("\ud83d\ude00!\ud83d!") == "😀!\ufffd!".encode()
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\xc3\xa9"])).map(b"".join))
@@ -105,11 +112,6 @@ def test_a_source_is_split_again_without_reading_it():
     assert lines.data is source.data
 
 
-def test_an_unknown_way_to_divide_into_documents_is_refused():
-    with pytest.raises(ConfigError, match='Documents must be "file" or "line", not "word"'):
-        finish(document_ends(as_array(b"a"), "word"))
-
-
 def test_a_corpus_is_read_only():
     corpus = Corpus.from_text(b"abc")
     with pytest.raises(ValueError, match="read-only"):
@@ -131,10 +133,6 @@ def test_the_hash_of_long_and_of_many_short_documents_is_the_same_definition():
     assert Corpus.from_texts(texts).sha256 == hash_of(texts)
 
 
-def test_the_hash_depends_on_document_borders():
-    assert Corpus.from_texts(["ab", "c"]).sha256 != Corpus.from_texts(["a", "bc"]).sha256
-
-
 def test_files_and_folders_come_in_the_order_given(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -147,22 +145,15 @@ def test_files_and_folders_come_in_the_order_given(tmp_path):
     assert Corpus.from_files(tmp_path / "z.txt", documents="line").documents == 2
 
 
-def test_a_corpus_of_no_files_is_refused():
-    with pytest.raises(CorpusError, match="No files given"):
-        Corpus.from_files([])
-
-
-def test_a_bad_file_among_good_ones_is_named(tmp_path):
-    (tmp_path / "good.txt").write_bytes(b"good")
-    with pytest.raises(CorpusError, match=r"^bad\.txt: no such file"):
-        Corpus.from_files([tmp_path / "good.txt", tmp_path / "bad.txt"])
-
-
 def test_unknown_documents_and_encodings_are_refused(tmp_path):
     file = tmp_path / "a.txt"
     file.write_bytes(b"a")
-    with pytest.raises(ConfigError, match="Documents must be"):
+    with pytest.raises(ConfigError, match='Documents must be "file" or "line", not "paragraph"'):
         Corpus.from_files([file], documents="paragraph")
+    with pytest.raises(CorpusError, match="No files given"):
+        Corpus.from_files([])
+    with pytest.raises(CorpusError, match=r"^bad\.txt: no such file"):
+        Corpus.from_files([file, tmp_path / "bad.txt"])
     with pytest.raises(ConfigError, match="Unknown encoding 'klingon'"):
         Corpus.from_files([file], encoding="klingon")
     with pytest.raises(ConfigError, match="Unknown encoding 'base64'"):
@@ -199,3 +190,201 @@ def test_a_known_hash_is_kept_with_other_weights(monkeypatch):
     assert corpus.weighted([2000]).sha256 == expected
     assert corpus.weighted([2000]).weights == (2000,)
     assert corpus.weighted([2000]).weighted([1000]).weights is None
+
+
+# --- The statistics of a corpus, compared with a count by hand --------------------------------------------------------
+
+
+def statistics_of(*texts):
+    return finish(statistics_work(Corpus.from_texts(texts)))
+
+
+@given(st.lists(st.one_of(st.text(), st.binary(), st.text(st.sampled_from("aé\n\r😀")))))
+def test_counts_equal_those_of_counting_document_by_document(texts):
+    documents = [text if isinstance(text, bytes) else text.encode() for text in texts]
+    decoded = [document.decode("utf-8", "surrogateescape") for document in documents]
+    characters = [character for text in decoded for character in text if not "\udc80" <= character <= "\udcff"]
+    lines = [line for document in documents for line in document.removesuffix(b"\n").split(b"\n") if document]
+    found = statistics_of(*texts)
+    assert found.bytes == sum(map(len, documents))
+    assert found.documents == len(documents)
+    assert found.characters == len(characters)
+    assert found.distinct_characters == len(set(characters))
+    assert found.invalid_bytes == sum(map(len, decoded)) - len(characters)
+    assert found.lines == len(lines)
+    assert found.longest_line_bytes == max(map(len, lines), default=0)
+
+
+def test_characters_and_lines_reach_across_pieces_but_not_across_documents():
+    found = statistics_of(b"x" + "é".encode() * 200_000 + b"\n" + "日本\n".encode() * 100_000)
+    assert (found.characters, found.invalid_bytes) == (500_002, 0)
+    assert (found.lines, found.longest_line_bytes) == (100_001, 400_001)
+    halves = statistics_of(b"\xc3", b"\xa9", b"\xa9")
+    assert (halves.characters, halves.invalid_bytes) == (0, 3)
+    corpus = Corpus((Source.from_texts(["one\ntwo"]), Source.from_texts(["", "three\n", "four"])))
+    found = finish(statistics_work(corpus))
+    assert (found.lines, found.documents) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("texts", "scripts"),
+    [
+        (["abc d — 123, да! 日"], (("Latin", 4 / 7), ("Cyrillic", 2 / 7), ("Han", 1 / 7))),
+        (["नमस्ते"], (("Devanagari", 1.0),)),
+        (["a\U00010330b\U00012000"], (("Latin", 0.5), ("Gothic", 0.25), ("Other", 0.25))),
+        (["1 + 2 = 3 😀\n", b"\xff"], ()),
+        ([""], ()),
+        ({"ab": 3, "я": 2}, (("Latin", 0.75), ("Cyrillic", 0.25))),
+    ],
+)
+def test_scripts_come_by_their_share_of_the_letters(texts, scripts):
+    corpus = Corpus.from_counts(texts) if isinstance(texts, dict) else Corpus.from_texts(texts)
+    assert finish(statistics_work(corpus)).scripts == scripts
+
+
+@given(st.text())
+def test_shares_sum_to_one_where_there_are_letters(text):
+    shares = [share for _, share in statistics_of(text).scripts]
+    assert sum(shares) == pytest.approx(1.0 if shares else 0)
+    assert shares == sorted(shares, reverse=True)
+    if any(unicodedata.name(character, "").startswith("LATIN SMALL LETTER") for character in text):
+        assert shares
+
+
+def test_a_preview_gives_the_first_lines():
+    source = Source.from_texts(["one\ntwo\nthree\n"])
+    assert preview(source, 2) == "one\ntwo"
+    assert preview(source) == "one\ntwo\nthree\n"
+    assert preview(Source.from_texts([b"a\xffb"])) == "a\ufffdb"
+    assert preview(Source.from_texts([""])) == ""
+    # That of a long line is bounded, and ends between characters.
+    assert preview(Source.from_texts(["x" + "é" * 1_000_000])) == "x" + "é" * 32_767
+
+
+@given(st.dictionaries(st.text(min_size=1), st.integers(1, 10**6), min_size=1))
+def test_of_given_counts_every_word_counts_as_often_as_it_occurs(counts):
+    found = finish(statistics_work(Corpus.from_counts(counts)))
+    characters = Counter()
+    for text, count in counts.items():
+        for character in text:
+            characters[character] += count
+    assert found.bytes == sum(len(text.encode()) * count for text, count in counts.items())
+    assert found.words == len(counts)
+    assert (found.documents, found.lines, found.longest_line_bytes) == (0, 0, 0)
+    assert found.characters == characters.total()
+    assert found.distinct_characters == len(characters)
+    assert found.invalid_bytes == 0
+
+
+def test_text_and_given_counts_are_counted_together():
+    corpus = Corpus((*Corpus.from_text("aa\nb").sources, *Corpus.from_counts({"a": 5}).sources))
+    found = finish(statistics_work(corpus))
+    assert (found.characters, found.lines, found.documents, found.words, found.bytes) == (9, 2, 1, 1, 9)
+
+
+def test_the_main_script_has_most_letters_in_all_sources_together():
+    latin, cyrillic = Source.from_texts(["abc" * 10]), Source.from_texts(["жук" * 11])
+    assert finish(main_script_work([latin])) == "Latin"
+    assert finish(main_script_work([latin, cyrillic])) == "Cyrillic"
+    assert finish(main_script_work([latin, latin, cyrillic])) == "Latin"
+    # That of a long text is not that of its beginning.
+    assert finish(main_script_work([Source.from_texts(["a" * 300_000 + "ж" * 2_000_000])])) == "Cyrillic"
+    assert finish(main_script_work([Source.from_texts(["1 + 2"])])) == ""
+
+
+# --- Holding a share of the corpus out of training --------------------------------------------------------------------
+
+
+def texts_of(source: Source) -> list[bytes]:
+    starts = [0, *source.ends.tolist()]
+    return [source.data[start:end].tobytes() for start, end in zip(starts, source.ends.tolist(), strict=False)]
+
+
+def held(texts, share):
+    parts = finish(hold_out_work([Source.from_texts(texts)], share))
+    return [[text for source in part for text in texts_of(source)] for part in parts]
+
+
+@given(st.lists(st.text("ab\n", min_size=1, max_size=9), min_size=25, max_size=60), st.floats(0, 0.99))
+def test_small_documents_are_the_blocks(texts, share):
+    trained_on, held_out = held(texts, share)
+    blocks = [text.encode() for text in texts]
+    chosen = [floor((i + 1) * share) > floor(i * share) for i in range(len(blocks))]
+    assert held_out == [block for block, out in zip(blocks, chosen, strict=True) if out]
+    assert trained_on == [block for block, out in zip(blocks, chosen, strict=True) if not out]
+
+
+@patient
+@given(st.lists(st.integers(0, 40), min_size=20, max_size=80), st.sampled_from([0.1, 0.25, 0.5]))
+def test_a_document_is_cut_at_lines_and_nothing_is_lost(lengths, share):
+    lines = [bytes([97 + i % 26]) * length + b"\n" for i, length in enumerate(lengths)]
+    trained_on, held_out = held([b"".join(lines)], share)
+    assert all(block.endswith(b"\n") for block in trained_on + held_out)
+    assert sorted(b"".join(trained_on + held_out).split(b"\n")) == sorted(b"".join(lines).split(b"\n"))
+    blocks = len(trained_on) + len(held_out)
+    assert blocks >= 20
+    assert len(held_out) == floor(blocks * share)
+
+
+def test_blocks_are_of_64_kib_at_most():
+    trained_on, held_out = held([b"some words of a line\n" * 200_000], 0.1)
+    assert max(map(len, trained_on + held_out)) <= 1 << 16
+    assert min(map(len, (trained_on + held_out)[:-1])) > 0
+
+
+def test_fewer_than_twenty_lines_and_counts_are_refused():
+    config = TrainingConfig(vocabulary_size=300, held_out=0.1)
+    with pytest.raises(CorpusError, match="The corpus has 2 lines, and holding out a share needs at least 20"):
+        train(Corpus.from_text("one\ntwo"), config)
+    with pytest.raises(ConfigError, match="Word counts have no lines"):
+        train(Corpus.from_counts({"a": 2}), config)
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_training_sees_nothing_of_what_is_held_out(pattern):
+    lines = [f"line {n} of {n * 7 % 5}\n" for n in range(40)]
+    corpus = Corpus.from_text("".join(lines))
+    trainer = Trainer(corpus, TrainingConfig(vocabulary_size=300, held_out=0.25, pattern=pattern))
+    for _ in trainer:
+        pass
+    trained_on, held_out = finish(hold_out_work(corpus.sources, 0.25))
+    by_hand = train(Corpus(trained_on), TrainingConfig(vocabulary_size=300, pattern=pattern)).run
+    assert trainer.run.merges.tolist() == by_hand.merges.tolist()
+    assert trainer.run.tokens_after.tolist() == by_hand.tokens_after.tolist()
+    assert trainer.run.corpus.bytes == by_hand.corpus.bytes
+    assert trainer.run.corpus.sha256 == corpus.sha256
+    assert [texts_of(source) for source in trainer.prepared.held_out] == [texts_of(source) for source in held_out]
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+@pytest.mark.parametrize("unused", [Source.from_texts(["x y\n" * 33]), *Corpus.from_counts({"x": 2, "y": 1}).sources])
+def test_a_source_of_weight_0_is_left_out(pattern, unused):
+    texts = [Source.from_texts(["".join(f"{word} {n * 7 % 5}\n" for n in range(30))]) for word in ("line", "row")]
+    config = TrainingConfig(vocabulary_size=300, held_out=0.25, pattern=pattern)
+    found = []
+    for corpus in (Corpus((texts[0], unused, texts[1]), (1000, 0, 1000)), Corpus(tuple(texts))):
+        trainer = Trainer(corpus, config)
+        for _ in trainer:
+            pass
+        held_out = [texts_of(source) for source in trainer.prepared.held_out if source.documents]
+        found.append((trainer.run.merges.tolist(), trainer.run.tokens_after.tolist(), held_out))
+        assert forecast_problem(corpus, config) == ""
+    assert found[0] == found[1]
+
+
+def forecast_problem(corpus, config):
+    return finish(forecast_work(corpus, config)).problem
+
+
+def test_a_long_line_before_many_short_ones_is_cut_in_bounded_pieces():
+    source = Source.from_texts([b"x" * 2_000_000 + b"\n" * 50_000])
+    steps = []
+    work = hold_out_work([source], 0.1)
+    try:
+        while True:
+            steps.append(next(work))
+    except StopIteration as end:
+        trained_on, held_out = end.value
+    splitting = [step.done for step in steps if step.phase == "splitting" and 2_000_000 < step.done < 2_050_000]
+    assert max(b - a for a, b in pairwise([2_000_000, *splitting])) < 10_000
+    assert trained_on[0].documents + held_out[0].documents == 50_000

@@ -79,41 +79,34 @@ def test_a_text_on_the_disk_may_have_no_place_to_divide_it(small_chunks, tmp_pat
 def test_a_table_that_grows_forgets_nothing():
     table = WordTable(1)
     words = [f"{n:x}".encode() * (1 + n % 11) for n in range(3_000)]
-    data = np.frombuffer(b"".join(words) + bytes(8), np.uint8)
-    ends = np.cumsum([len(word) for word in words])
-    numbers = table.look_up(data, 0, ends).tolist()
     first = {word: number for number, word in enumerate(dict.fromkeys(words))}
-    assert numbers == [first[word] for word in words]
-    assert table.look_up(data, 0, ends).tolist() == numbers
+    for _ in range(2):
+        assert looked_up(table, words) == [first[word] for word in words]
     offsets = table.offsets
-    held = [table.words[offsets[n] : offsets[n + 1]].tobytes() for n in range(len(table))]
-    assert held == list(first)
+    assert [table.words[offsets[n] : offsets[n + 1]].tobytes() for n in range(len(table))] == list(first)
+
+
+def looked_up(table, words, filler=0x7F):
+    """The numbers of words that follow one another; what follows the last is no part of it."""
+    data = np.frombuffer(b"".join(words) + bytes([filler]) * 8, np.uint8)
+    return table.look_up(data, 0, np.cumsum(list(map(len, words)))).tolist()
 
 
 def test_words_that_differ_in_one_byte_or_in_length_are_told_apart():
     words = [bytes(length) for length in range(1, 34)]
     for word in words.copy():
         words += [word[:at] + bytes([byte]) + word[at + 1 :] for at in range(len(word)) for byte in (1, 255)]
-    table, ends = WordTable(2), np.cumsum(list(map(len, words)))
-    # What follows a word is no part of it.
+    table = WordTable(2)
     for filler in (0, 255):
-        data = np.frombuffer(b"".join(words) + bytes([filler]) * 8, np.uint8)
-        assert table.look_up(data, 0, ends).tolist() == list(range(len(words)))
-    again = [word + bytes([filler]) for word in words for filler in (0, 255)]
-    data = np.frombuffer(b"".join(again) + bytes(8), np.uint8)
-    ends = np.cumsum(list(map(len, again)))
-    starts = np.concatenate([[0], ends[:-1]])
-    numbers = [table.look_up(data, start, np.array([end - 1]))[0] for start, end in zip(starts, ends, strict=True)]
-    assert numbers == [number for number in range(len(words)) for _ in range(2)]
+        assert looked_up(table, words, filler) == list(range(len(words)))
+    for filler in (0, 255):  # each word alone
+        assert [looked_up(table, [word], filler) for word in words] == [[number] for number in range(len(words))]
 
 
 @given(st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=50))
 def test_words_of_any_bytes_and_lengths_are_told_apart(words):
-    table = WordTable(2)
-    data = np.frombuffer(b"".join(words) + b"\x7f" * 8, np.uint8)
-    numbers = table.look_up(data, 0, np.cumsum([len(word) for word in words]))
     first = {word: number for number, word in enumerate(dict.fromkeys(words))}
-    assert numbers.tolist() == [first[word] for word in words]
+    assert looked_up(WordTable(2), words) == [first[word] for word in words]
 
 
 @given(st.lists(st.sets(st.binary(min_size=1, max_size=12), max_size=30), min_size=2, max_size=5))
@@ -129,8 +122,7 @@ def test_joined_tables_number_their_words_as_one_table(tables):
     offsets = joined.offsets
     assert [joined.words[offsets[n] : offsets[n + 1]].tobytes() for n in range(len(joined))] == list(known)
     more = [*known, b"one word more"]
-    data = np.frombuffer(b"".join(more) + bytes(8), np.uint8)
-    assert joined.look_up(data, 0, np.cumsum([*map(len, more)])).tolist() == list(range(len(more)))
+    assert looked_up(joined, more) == list(range(len(more)))
 
 
 @given(st.lists(st.tuples(st.sampled_from(["de", "en"]), st.integers(0, 9)), max_size=40), st.integers(2, 5))
@@ -173,14 +165,6 @@ def test_training_on_counted_words_equals_the_slow_reference(texts, tie_break, p
     assert run.ended == slow.ended
 
 
-def test_uses_with_a_pattern_are_what_encoding_gives():
-    text = "the cat isn't the hat, and 12345 hats aren't the cats' hats\n" * 3
-    made = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=290, pattern="cl100k"))
-    ids = made.encode_array(text)
-    assert np.array_equal(made.run.uses(), np.bincount(ids, minlength=len(made)))
-    assert made.run.tokens_after[-1] == len(ids)
-
-
 def test_given_counts_train_as_the_text_they_were_counted_in():
     text = b"the cat and the hat, and the other cat and a hat"
     words = expected([text])
@@ -193,6 +177,8 @@ def test_given_counts_train_as_the_text_they_were_counted_in():
         assert by_counts.counts.tolist() == by_text.counts.tolist()
         assert by_counts.tokens_after.tolist() == by_text.tokens_after.tolist()
         assert by_counts.bytes_per_token() == by_text.bytes_per_token()
+    other = Corpus.from_counts({word: count + 1 for word, count in words.items()})
+    assert len({corpus.sha256, other.sha256, Corpus.from_texts(list(words)).sha256}) == 3
 
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])
@@ -289,6 +275,10 @@ def test_a_file_of_counts_is_read_and_laid_out_in_bounded_pieces(tmp_path):
     (source,) = Corpus.from_counts(file).sources
     assert source.counts.tolist() == list(range(1, 100_001))
     assert source.data[source.ends[-2] :].tobytes() == b"word99999"
+    words = {f"word{n * 7919 % 50_021}": n + 1 for n in range(50_000)}
+    (source,) = Corpus.from_counts(words).sources
+    assert [bytes(word).decode() for word in Corpus((source,)).iter_documents()] == list(words)
+    assert source.counts.tolist() == list(words.values())
 
 
 @pytest.mark.parametrize(
@@ -312,13 +302,6 @@ def test_wrong_counts_at_hand_are_refused(counts, fault):
         Corpus.from_counts(counts)
 
 
-def test_many_counts_keep_their_order():
-    words = {f"word{n * 7919 % 50_021}": n + 1 for n in range(50_000)}
-    (source,) = Corpus.from_counts(words).sources
-    assert [bytes(word).decode() for word in Corpus((source,)).iter_documents()] == list(words)
-    assert source.counts.tolist() == list(words.values())
-
-
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])
 def test_counts_that_overflow_together_are_refused(pattern):
     corpus = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 9)
@@ -326,25 +309,6 @@ def test_counts_that_overflow_together_are_refused(pattern):
         train(corpus, TrainingConfig(min_frequency=2, pattern=pattern))
     fitting = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 2)
     assert train(fitting, TrainingConfig(min_frequency=2, pattern=pattern)).run.counts.tolist() == [2**61]
-
-
-def test_counts_are_part_of_what_a_corpus_is():
-    one, other = Corpus.from_counts({"a": 1, "b": 2}), Corpus.from_counts({"a": 2, "b": 1})
-    assert one.sha256 != other.sha256
-    assert one.sha256 != Corpus.from_texts(["a", "b"]).sha256
-
-
-def test_a_custom_expression_gives_the_same_counts(small_chunks):
-    texts = [b"one two one", b"two one two one", b""]
-    assert counted([Source.from_texts(texts)], r"\w+|\W") == Counter(
-        word for text in texts for word in pre_tokens(text, r"\w+|\W")
-    )
-
-
-def test_closing_the_work_ends_the_threads(small_chunks):
-    work = count_work(cut([Source.from_texts([b"some words " * 2_000])]), CountedWith("gpt2"), 2)
-    next(work)
-    work.close()
 
 
 def test_a_custom_expression_counts_short_documents_together(monkeypatch):
@@ -378,3 +342,7 @@ def test_splitting_a_long_document_by_a_custom_expression_reports_progress(monke
     monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 0)
     source = Source.from_texts([b"some words " * 100_000])
     assert len(list(count_work(cut([source]), CountedWith(r"\w+|\W"), 1))) > 20
+    # Closing it ends the threads.
+    work = count_work(cut([source]), CountedWith("gpt2"), 2)
+    next(work)
+    work.close()

@@ -58,17 +58,6 @@ def same(one: Corpus, other: Corpus, config: TrainingConfig) -> bool:
 TEXTS = ("the cat and the hat", "a hat, a cat and a dog", "und der Hund and the dog")
 
 
-def test_a_table_has_a_row_for_each_word_and_source_in_the_order_of_places():
-    file = 1 << 40
-    assert rows_of(count(corpus_of("a b a", " b c"), "gpt2")) == [
-        (b"a", 0, 1, 0),
-        (b" b", 0, 1, 1),
-        (b" a", 0, 1, 3),
-        (b" b", 1, 1, file),
-        (b" c", 1, 1, file + 2),
-    ]
-
-
 @patient
 @given(st.lists(documents, min_size=1, max_size=4), st.randoms(use_true_random=False))
 def test_shards_counted_in_any_order_give_the_table_of_one_pass(parts, order):
@@ -84,14 +73,12 @@ def test_shards_counted_in_any_order_give_the_table_of_one_pass(parts, order):
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W"])
-def test_counts_that_do_not_fit_into_memory_give_the_same_table(tmp_path, monkeypatch, threads, pattern):
+def test_counts_that_do_not_fit_into_memory_give_the_same_table(request, monkeypatch, threads, pattern):
     lines = random.Random(4).choices([f"word{n} the " for n in range(150)], k=600)
     given = Corpus.from_counts({f" word{n}": n + 1 for n in range(700)})
     corpus = Corpus((*corpus_of("".join(lines), "".join(reversed(lines))).sources, *given.sources))
     whole = count(corpus, pattern, threads=1)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(count_words, "_CHUNK", 1_500)
-    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    place = request.getfixturevalue("spills")
     written, folders = [], []
     add, folder = Spill.add, word_table.TemporaryFolder
 
@@ -105,11 +92,20 @@ def test_counts_that_do_not_fit_into_memory_give_the_same_table(tmp_path, monkey
     assert rows_of(count(corpus, pattern, threads=threads)) == rows_of(whole)
     assert len(written) > 3
     assert len(folders) == 1
-    assert left_in(tmp_path) == []
+    assert left_in(place) == []
 
 
 def left_in(folder):
     return [path for path in folder.glob("*/*/*") if path.parent.name == "work"]
+
+
+@pytest.fixture
+def spills(tmp_path, monkeypatch):
+    """Lets counts fit into no memory; the folder into which they are written."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(count_words, "_CHUNK", 500)
+    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    return tmp_path
 
 
 def test_the_counts_of_a_killed_process_are_removed_by_the_next(tmp_path, monkeypatch):
@@ -131,64 +127,58 @@ def test_the_counts_of_a_killed_process_are_removed_by_the_next(tmp_path, monkey
     assert left_in(tmp_path) == []
 
 
-def test_counts_that_fit_neither_into_memory_nor_on_the_disk_are_refused(tmp_path, monkeypatch):
+def test_counts_that_fit_neither_into_memory_nor_on_the_disk_are_refused(spills, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
     monkeypatch.setattr(np, "save", full)
     with pytest.raises(CorpusError, match="do not fit into memory, and there is no space left on the disk"):
         count(corpus_of("a b", "b c"), "gpt2")
-    assert left_in(tmp_path) == []
+    assert left_in(spills) == []
 
 
-def test_closing_the_work_removes_counts_from_the_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(count_words, "_CHUNK", 500)
-    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+def test_closing_the_work_removes_counts_from_the_disk(spills):
     work = _count_corpus_work(corpus_of("some words " * 2_000), CountedWith("gpt2"), 2)
-    while not left_in(tmp_path):
+    while not left_in(spills):
         next(work)
     work.close()
-    assert left_in(tmp_path) == []
+    assert left_in(spills) == []
 
 
-def test_tables_of_the_same_place_are_not_joined():
-    one, other = (count_shard(source, "gpt2") for source in corpus_of("a b", "b c").sources)
-    with pytest.raises(CorpusError, match="give each its own number of source and file"):
-        WordCounts.merge([one, other])
-
-
-def test_tables_with_other_settings_are_not_joined():
-    one, other = (count(corpus_of("a b"), pattern) for pattern in ("gpt2", "cl100k"))
-    with pytest.raises(CorpusError, match="different settings: count the texts again"):
-        WordCounts.merge([one, other])
-    with pytest.raises(CorpusError, match="No word counts"):
-        WordCounts.merge([])
-
-
-def test_text_without_a_pattern_is_not_counted():
+def test_what_cannot_be_counted_or_joined_is_refused():
     with pytest.raises(ConfigError, match="choose a pattern, such as gpt2"):
         count(corpus_of("a b"), "none")
+    one, other = (count_shard(source, "gpt2") for source in corpus_of("a b", "b c").sources)
+    for tables, words in (
+        ([one, other], "give each its own number of source and file"),
+        ([one, count(corpus_of("a b"), "cl100k")], "different settings: count the texts again"),
+        ([], "No word counts"),
+    ):
+        with pytest.raises(CorpusError, match=words):
+            WordCounts.merge(tables)
 
 
-def test_the_files_of_a_folder_are_one_source_of_the_table():
+def test_a_table_has_a_row_for_each_word_and_source_in_the_order_of_places():
+    """The files of a folder are one source; large folders of one name are different ones."""
     folder = Corpus(tuple(replace(source, group="folder") for source in corpus_of("a b", "b c").sources))
-    counts = count(Corpus((*corpus_of("a").sources, *folder.sources)), "gpt2")
+    counts = count(Corpus((*corpus_of("a b a").sources, *folder.sources)), "gpt2")
     file = 1 << 40
     assert rows_of(counts) == [
         (b"a", 0, 1, 0),
+        (b" b", 0, 1, 1),
+        (b" a", 0, 1, 3),
         (b"a", 1, 1, file),
         (b" b", 1, 1, file + 1),
         (b"b", 1, 1, 2 * file),
         (b" c", 1, 1, 2 * file + 1),
     ]
     assert [(total.name, total.bytes, total.documents) for total in counts.totals] == [
-        ("0.txt", 1, 1),
+        ("0.txt", 5, 1),
         ("folder", 6, 2),
     ]
     assert counts.files == 3
+    folders = [replace(source, group=f"d{number}/sh") for number, source in enumerate(corpus_of(*TEXTS).sources)]
+    assert [total.name for total in count(Corpus(tuple(folders)), "gpt2").totals] == ["sh", "sh", "sh"]
 
 
 # ---- the file
@@ -261,6 +251,9 @@ def test_counts_joined_with_texts_keep_the_order_of_both(tmp_path):
     assert same(mixed, corpus_of(*TEXTS), TrainingConfig(min_frequency=2, pattern="gpt2"))
 
 
+METADATA = "these word counts are damaged: its metadata cannot be read"
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
@@ -270,36 +263,19 @@ def test_counts_joined_with_texts_keep_the_order_of_both(tmp_path):
         (lambda table: table.set_column(2, "count", pa.array([0] * len(table))), "no positive number"),
         (lambda table: table.set_column(1, "source", pa.array([9] * len(table), pa.int32())), "does not exist"),
         (lambda table: table.drop_columns("first"), "columns are not"),
+        (b"{}", METADATA),
+        (b"[" * 100_000, METADATA),
+        (b"\xff", METADATA),
+        (b"[1]", METADATA),
+        (b'{"kind": "word counts", "version": 1}', METADATA),
     ],
 )
 def test_a_damaged_table_of_counts_is_refused_in_one_sentence(tmp_path, change, fault):
     file = count(corpus_of(*TEXTS), "gpt2").save(tmp_path / "counts.parquet")
-    write(change(pq.read_table(file)), pq.read_metadata(file).metadata[b"tokstudio"], file)
-    with pytest.raises(CorpusError, match=fault) as error:
+    table, metadata = pq.read_table(file), pq.read_metadata(file).metadata[b"tokstudio"]
+    write(*((table, change) if isinstance(change, bytes) else (change(table), metadata)), file)
+    with pytest.raises(CorpusError, match=rf"counts\.parquet.*{fault}"):
         Corpus.from_counts(file)
-    assert "counts.parquet" in str(error.value)
-
-
-@pytest.mark.parametrize("metadata", [b"{}", b"[" * 100_000, b"\xff", b"[1]", b'{"kind": "word counts", "version": 1}'])
-def test_damaged_metadata_of_counts_is_refused_in_one_sentence(tmp_path, metadata):
-    file = count(corpus_of(*TEXTS), "gpt2").save(tmp_path / "counts.parquet")
-    write(pq.read_table(file), metadata, file)
-    with pytest.raises(
-        CorpusError, match=r"counts\.parquet: these word counts are damaged: its metadata cannot be read"
-    ):
-        Corpus.from_counts(file)
-
-
-def test_another_parquet_file_is_not_taken_for_counts(tmp_path):
-    pq.write_table(pa.table({"text": ["a"]}), tmp_path / "texts.parquet")
-    with pytest.raises(CorpusError, match="no word counts: open it as a text"):
-        Corpus.from_counts(tmp_path / "texts.parquet")
-
-
-def test_counts_that_are_opened_as_a_text_are_recognised(tmp_path):
-    file = count(corpus_of(*TEXTS), "gpt2").save(tmp_path / "counts.parquet")
-    with pytest.raises(CorpusError, match=r"counts\.parquet: this is a table of word counts: open it as word counts"):
-        Corpus.from_files(file)
 
 
 def write(table: pa.Table, metadata: bytes, file: Path) -> None:
@@ -313,20 +289,20 @@ def write(table: pa.Table, metadata: bytes, file: Path) -> None:
 def test_counts_with_a_damaged_name_or_shared_words_are_refused(tmp_path):
     file = count(corpus_of(*TEXTS), "gpt2").save(tmp_path / "counts.parquet")
     table, metadata = pq.read_table(file), pq.read_metadata(file).metadata[b"tokstudio"]
-    file.write_bytes(file.read_bytes().replace(b"first", b"fi\xf2st"))
-    with pytest.raises(CorpusError, match=r"counts\.parquet: it is not a complete Parquet file"):
+    whole = file.read_bytes()
+    with pytest.raises(CorpusError, match=r"counts\.parquet: this is a table of word counts: open it as word counts"):
+        Corpus.from_files(file)
+    for damaged in (whole.replace(b"first", b"fi\xf2st"), whole[:-20]):
+        file.write_bytes(damaged)
+        with pytest.raises(CorpusError, match=r"counts\.parquet: it is not a complete Parquet file"):
+            Corpus.from_counts(file)
+    pq.write_table(pa.table({"text": ["a"]}), file)
+    with pytest.raises(CorpusError, match="no word counts: open it as a text"):
         Corpus.from_counts(file)
     with pq.ParquetWriter(file, table.schema, store_schema=False) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata({b"tokstudio": metadata})
     with pytest.raises(CorpusError, match="another program wrote its rows"):
-        Corpus.from_counts(file)
-
-
-def test_a_file_of_counts_that_was_cut_off_is_refused(tmp_path):
-    file = count(corpus_of(*TEXTS), "gpt2").save(tmp_path / "counts.parquet")
-    file.write_bytes(file.read_bytes()[:-20])
-    with pytest.raises(CorpusError, match="not a complete Parquet file"):
         Corpus.from_counts(file)
 
 
@@ -339,16 +315,6 @@ def test_a_weight_of_two_equals_the_source_given_twice(pattern, base):
     one, two, three = TEXTS
     config = TrainingConfig(vocabulary_size=275 if base == "bytes" else 30, pattern=pattern, base=base)
     assert same(corpus_of(*TEXTS).with_weights({"1.txt": 2}), corpus_of(one, two, two, three), config)
-
-
-def test_weights_that_are_all_zero_are_refused():
-    with pytest.raises(CorpusError, match="nothing to train on"):
-        train(corpus_of(*TEXTS).with_weights({0: 0, 1: 0, 2: 0}), GPT2)
-
-
-def test_large_folders_of_one_name_are_different_sources():
-    folders = [replace(source, group=f"d{number}/sh") for number, source in enumerate(corpus_of(*TEXTS).sources)]
-    assert [total.name for total in count(Corpus(tuple(folders)), "gpt2").totals] == ["sh", "sh", "sh"]
 
 
 def test_sources_are_counted_together_where_no_weight_needs_them_apart():
@@ -370,6 +336,8 @@ def test_a_weight_of_zero_equals_the_source_left_out(pattern):
 
 @pytest.mark.parametrize("pattern", ["gpt2", "none"])
 def test_weights_with_fractions_count_in_thousandths(pattern):
+    plain, alike = corpus_of(*TEXTS), corpus_of(*TEXTS).with_weights({0: 3, 1: 3, 2: 3})
+    assert train(alike, GPT2).run.merges.tolist() == train(plain, GPT2).run.merges.tolist()
     halves = train(corpus_of(*TEXTS).with_weights({0: 0.5, 1: 1.5, 2: 1}), replace(GPT2, pattern=pattern)).run
     whole = train(corpus_of(*TEXTS).with_weights({0: 1, 1: 3, 2: 2}), replace(GPT2, pattern=pattern)).run
     assert halves.weight_scale == 1_000
@@ -386,12 +354,6 @@ def test_the_minimum_frequency_is_compared_with_weighted_counts(pattern):
     assert run.counts.min() >= 2_000
     assert run.ended == "no pair occurs 2 times"
     assert ord("a") not in run.merges
-
-
-def test_all_weights_alike_change_no_merge():
-    assert train(corpus_of(*TEXTS).with_weights({0: 3, 1: 3, 2: 3}), GPT2).run.merges.tolist() == (
-        train(corpus_of(*TEXTS), GPT2).run.merges.tolist()
-    )
 
 
 def test_other_weights_need_no_other_count():
@@ -437,12 +399,10 @@ def test_sources_are_weighted_by_name_group_or_index():
 def test_a_weight_that_is_no_number_from_0_to_1000_is_refused(weight):
     with pytest.raises(ConfigError, match=r"must be a number from 0 to 1,000|at least 0\.001"):
         corpus_of(*TEXTS).with_weights({0: weight})
-
-
-def test_weights_that_make_the_corpus_too_large_to_count_are_refused():
-    corpus = Corpus.from_counts({"ab": 1 << 57}).with_weights({0: 1_000})
+    with pytest.raises(CorpusError, match="nothing to train on"):
+        train(corpus_of(*TEXTS).with_weights({0: 0, 1: 0, 2: 0}), GPT2)
     with pytest.raises(CorpusError, match="lower the weights"):
-        train(corpus, GPT2)
+        train(Corpus.from_counts({"ab": 1 << 57}).with_weights({0: 1_000}), GPT2)
 
 
 def test_a_run_is_resumed_with_its_weights_alone():

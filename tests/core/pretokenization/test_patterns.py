@@ -65,19 +65,10 @@ def test_the_classes_stay_in_memory_while_a_loop_reads_them(monkeypatch):
 def test_the_expressions_are_those_of_their_owners():
     assert dict(REGEX) == {name: entry["regex"] for name, entry in GOLDEN.items()}
     assert set(NAMES) == {"none", *REGEX}
-
-
-def test_a_name_gets_its_scanner():
     for name in NAMES:
-        assert splitter(name).kind == getattr(scan, name.upper())
-        assert splitter(name).pattern == name
-
-
-@pytest.mark.parametrize("name", REGEX)
-def test_an_expression_that_is_a_named_ones_gets_its_scanner(name):
-    chosen = splitter(REGEX[name])
-    assert chosen.kind == splitter(name).kind
-    assert chosen.pattern == REGEX[name]
+        assert (splitter(name).kind, splitter(name).pattern) == (getattr(scan, name.upper()), name)
+    for name, expression in REGEX.items():
+        assert (splitter(expression).kind, splitter(expression).pattern) == (splitter(name).kind, expression)
 
 
 @pytest.mark.parametrize("spelling", [each for each in patterns._SPELLINGS if each not in REGEX.values()])
@@ -95,36 +86,39 @@ def test_another_spelling_splits_every_text_alike(spelling):
     alike()
 
 
-def test_splitting_a_sentence():
-    assert splitter("gpt2").split("I'll pay 1234$") == [b"I", b"'ll", b" pay", b" 1234", b"$"]
-    assert splitter("cl100k").split("I'll pay 1234$") == [b"I", b"'ll", b" pay", b" ", b"123", b"4", b"$"]
-    assert splitter("qwen2").split("12") == [b"1", b"2"]
-    assert splitter("whitespace").split(" a\tb ") == [b" a", b"\tb", b" "]
-    assert splitter("o200k").split("helloWorld don't") == [b"hello", b"World", b" don't"]
-    assert splitter("none").split("a b") == [b"a b"]
-
-
-def test_cl100k_and_llama3_differ_in_white_space_at_the_end():
-    assert splitter("cl100k").split("x\n ") == [b"x", b"\n "]
-    assert splitter("llama3").split("x\n ") == [b"x", b"\n", b" "]
-
-
-@pytest.mark.parametrize("pattern", [*NAMES, ALL])
-def test_no_text_has_no_pre_tokens(pattern):
-    assert splitter(pattern).split("") == []
-    assert joined_ends(pattern, b"abc", 2, 2) == []
-
-
-@pytest.mark.parametrize("pattern", [*NAMES, ALL])
-def test_lone_surrogates_become_replacement_characters(pattern):
-    assert b"".join(splitter(pattern).split("a\ud800 \ud83d\ude00")) == "a\ufffd 😀".encode()
+@pytest.mark.parametrize(
+    ("pattern", "text", "words"),
+    [
+        ("gpt2", "I'll pay 1234$", [b"I", b"'ll", b" pay", b" 1234", b"$"]),
+        ("cl100k", "I'll pay 1234$", [b"I", b"'ll", b" pay", b" ", b"123", b"4", b"$"]),
+        ("qwen2", "12", [b"1", b"2"]),
+        ("whitespace", " a\tb ", [b" a", b"\tb", b" "]),
+        ("o200k", "helloWorld don't", [b"hello", b"World", b" don't"]),
+        ("none", "a b", [b"a b"]),
+        # They differ in white space at the end.
+        ("cl100k", "x\n ", [b"x", b"\n "]),
+        ("llama3", "x\n ", [b"x", b"\n", b" "]),
+        # U+088F is a letter since Unicode 17.0; U+0295 was a small letter until then.
+        (r"\p{L}+|\P{L}", "a\u088fb", [b"a", "\u088f".encode(), b"b"]),
+        (r"\p{Cn}|\w+", "a\u088fb", [b"a", "\u088f".encode(), b"b"]),
+        (r"\p{Ll}+|.", "a\u0295", ["a\u0295".encode()]),
+        # A character that the expression names is that character.
+        ("\u088f+|[a-z]+", "a\u088f\u088f", [b"a", "\u088f\u088f".encode()]),
+        # Bytes that are not UTF-8 are characters of their own.
+        (r"\w+|[^\w]", b"a\xe2\x82b\xff", [b"a", b"\xe2", b"\x82", b"b", b"\xff"]),
+    ],
+)
+def test_splitting_a_sentence(pattern, text, words):
+    assert splitter(pattern).split(text) == words
 
 
 @pytest.mark.parametrize("pattern", [*NAMES, ALL])
 def test_a_part_of_a_text_is_split_as_if_it_were_all(pattern):
     data = SAMPLE.encode()
-    part = data[3:40]
-    assert joined_ends(pattern, data, 3, 40) == [3 + end for end in joined_ends(pattern, part)]
+    assert joined_ends(pattern, data, 3, 40) == [3 + end for end in joined_ends(pattern, data[3:40])]
+    assert joined_ends(pattern, b"abc", 2, 2) == splitter(pattern).split("") == []
+    # Lone surrogates become replacement characters.
+    assert b"".join(splitter(pattern).split("a\ud800 \ud83d\ude00")) == "a\ufffd 😀".encode()
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", ALL])
@@ -159,14 +153,6 @@ def test_a_custom_expression_uses_the_unicode_of_the_scanners(name, data):
     assert joined_ends(f"(?:{REGEX[name]})", data) == joined_ends(name, data)
 
 
-def test_characters_of_a_newer_unicode_are_no_letters():
-    # U+088F is a letter since Unicode 17.0.
-    assert splitter(r"\p{L}+|\P{L}").split("a\u088fb") == [b"a", "\u088f".encode(), b"b"]
-    assert splitter(r"\p{Cn}|\w+").split("a\u088fb") == [b"a", "\u088f".encode(), b"b"]
-    # U+0295 was a small letter until then.
-    assert splitter(r"\p{Ll}+|.").split("a\u0295") == ["a\u0295".encode()]
-
-
 def test_regex_differs_in_no_other_letter():
     known = np.flatnonzero(~classes() & UNASSIGNED)
     codes = known[(known < 0xD800) | (known >= 0xE000)]
@@ -185,31 +171,6 @@ def test_regex_differs_in_no_other_letter():
     assert np.flatnonzero((theirs ^ classes()) & both).tolist() == list(expressions.CHANGED)
 
 
-def test_a_character_that_the_expression_names_is_that_character():
-    assert splitter("\u088f+|[a-z]+").split("a\u088f\u088f") == [b"a", "\u088f\u088f".encode()]
-
-
-def test_bytes_that_are_not_utf8_are_characters_of_their_own():
-    assert splitter(r"\w+|[^\w]").split(b"a\xe2\x82b\xff") == [b"a", b"\xe2", b"\x82", b"b", b"\xff"]
-
-
-def refusal(pattern):
-    with pytest.raises(ConfigError) as caught:
-        check_pattern(pattern)
-    return str(caught.value)
-
-
-def test_a_pattern_that_does_not_compile_says_where():
-    assert refusal("(abc") == "The pattern does not compile at character 5: missing )."
-    assert refusal("a|[b") == "The pattern does not compile at character 5: unterminated character set."
-    assert refusal("(" * 9000).startswith("The pattern does not compile")
-
-
-def test_a_pattern_that_can_match_nothing_is_refused():
-    for pattern in ("a*", r"\w*", "(?=a)", r"\b|\w+|\W+", "^", "x|"):
-        assert refusal(pattern) == "The pattern matches empty text: each match must take at least one character."
-
-
 def test_a_pattern_that_matches_nothing_only_now_and_then_is_refused_then():
     pattern = r"(?=ü)|(?s:.)"
     check_pattern(pattern)
@@ -217,34 +178,34 @@ def test_a_pattern_that_matches_nothing_only_now_and_then_is_refused_then():
         splitter(pattern).split("abü")
 
 
-def test_no_pattern_at_all():
-    assert refusal("") == 'The pattern is empty. Use "none" to leave text whole.'
-
-
-def test_a_name_that_is_not_known():
-    assert refusal("gpt-4").startswith('Pattern "gpt-4" is unknown. Choose one of: none, whitespace, gpt2,')
-
-
-def test_a_pattern_that_searches_backwards():
-    assert refusal(r"(?r)\w+|\W+") == "The pattern searches backwards: remove (?r)."
-
-
-def test_a_pattern_without_end():
-    assert refusal("(a)" * 5000) == "The pattern is too long: 15,000 characters, at most 10,000."
+COMPILES = "The pattern does not compile"
+EMPTY = "The pattern matches empty text: each match must take at least one character."
+REPEATS = "The pattern repeats too much: use smaller numbers in braces."
 
 
 @pytest.mark.parametrize(
-    "pattern",
+    ("pattern", "words"),
     [
-        "(((a{1000}){1000}){1000}){1000}|.",
-        "a{100000000}|.",
-        "a{" + "9" * 5000 + "}",
-        "(?x)a{ 9999 # all\n 9999 }|.",
-        "(?i)[" + "".join(map(chr, range(0xDF, 0x200))) + "]{40000}|.",
+        ("(abc", f"{COMPILES} at character 5: missing )."),
+        ("a|[b", f"{COMPILES} at character 5: unterminated character set."),
+        ("(" * 9000, COMPILES),
+        *((pattern, EMPTY) for pattern in ("a*", r"\w*", "(?=a)", r"\b|\w+|\W+", "^", "x|")),
+        ("", 'The pattern is empty. Use "none" to leave text whole.'),
+        ("gpt-4", 'Pattern "gpt-4" is unknown. Choose one of: none, whitespace, gpt2,'),
+        (r"(?r)\w+|\W+", "The pattern searches backwards: remove (?r)."),
+        ("(a)" * 5000, "The pattern is too long: 15,000 characters, at most 10,000."),
+        # These would take for ever to compile.
+        ("(((a{1000}){1000}){1000}){1000}|.", REPEATS),
+        ("a{100000000}|.", REPEATS),
+        ("a{" + "9" * 5000 + "}", REPEATS),
+        ("(?x)a{ 9999 # all\n 9999 }|.", REPEATS),
+        ("(?i)[" + "".join(map(chr, range(0xDF, 0x200))) + "]{40000}|.", REPEATS),
     ],
 )
-def test_a_pattern_that_would_take_for_ever_to_compile(pattern):
-    assert refusal(pattern) == "The pattern repeats too much: use smaller numbers in braces."
+def test_a_pattern_that_cannot_work_is_refused(pattern, words):
+    with pytest.raises(ConfigError) as caught:
+        check_pattern(pattern)
+    assert str(caught.value).startswith(words)
 
 
 def test_ordinary_repeats():
@@ -267,9 +228,6 @@ def test_a_pattern_that_drops_text_says_what():
     assert dropped(r"[a-z]", "é" * 50) == message.format("é" * 40 + "…", 1)
     assert dropped(r"\w+| ", b"one \xff") == message.format("\\xff", 5)
     assert dropped(r"\w+|\s+", "日本 \u088f") == message.format("\\u088f", 4)
-
-
-def test_the_place_of_dropped_text_far_into_a_document():
     assert "(first at character 140,001)" in dropped(r"\w", "é" * 140_000 + "!" + "é" * 10)
 
 

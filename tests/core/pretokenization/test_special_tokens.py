@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 import regex
@@ -42,6 +40,15 @@ def pieces_of(text: str, specials: list[str]) -> list[tuple[str, str]]:
     return list(zip(found[::2], [*found[1::2], ""], strict=True))
 
 
+def encoded_in_pieces(made, text, allowed):
+    """Its ids, by encoding each piece of text alone."""
+    expected = []
+    for piece, special in pieces_of(text, allowed):
+        expected += made.encode(piece)
+        expected += [made.special_tokens[special]] if special else []
+    return expected
+
+
 @patient
 @given(st.lists(texts, max_size=4), several, st.integers(1, 3), st.integers(0, 9))
 def test_special_tokens_are_found_leftmost_then_longest(documents, specials, room, budget):
@@ -63,11 +70,7 @@ def test_special_tokens_are_found_leftmost_then_longest(documents, specials, roo
 @given(texts, several, st.sampled_from(["none", "gpt2"]))
 def test_allowed_special_tokens_become_ids_and_others_stay_text(text, allowed, pattern):
     made = trained(special_tokens=OVERLAPPING, pattern=pattern, vocabulary_size=280)
-    expected = []
-    for piece, special in pieces_of(text, allowed):
-        expected += made.encode(piece)
-        expected += [made.special_tokens[special]] if special else []
-    assert made.encode(text, allowed) == expected
+    assert made.encode(text, allowed) == encoded_in_pieces(made, text, allowed)
     assert made.decode(made.encode(text, allowed)) == text
     assert made.decode(made.encode(text)) == text
     assert not set(made.encode(text)) & set(made.special_tokens.values())
@@ -81,16 +84,9 @@ def test_specials_are_cut_out_before_counting():
     assert made.run.tokens_before == apart.run.tokens_before == len("the catthe hatthe cats")
     assert made.run.bytes_per_token() == apart.run.bytes_per_token()
     assert all(b"<" not in token for token in made.tokens[256:264])
-
-
-def test_special_tokens_placed_last_have_the_last_ids():
-    made = trained(special_tokens=["<end>", "<s>"], vocabulary_size=262)
-    assert made.special_tokens == {"<end>": 260, "<s>": 261}
-    assert made.merge_results.tolist() == [256, 257, 258, 259]
-    assert len(made) == 262
-    assert made.run.ended == "reached vocabulary size"
-    assert made.tokens[260] == b"<end>"
-    assert made.run.vocabulary_size == 262
+    # Documents at the end may be empty.
+    config = TrainingConfig(vocabulary_size=270, special_tokens=["<end>"])
+    assert train(Corpus.from_texts(["a<end>", "", "", ""]), config).run.tokens_before == 1
 
 
 def test_every_token_is_of_one_kind():
@@ -107,9 +103,13 @@ def test_every_token_is_of_one_kind():
         made.at(2).kind(258)
 
 
-def test_special_tokens_placed_first_shift_all_ids():
+def test_special_tokens_placed_last_have_the_last_ids_and_placed_first_shift_all_ids():
     made = trained(special_tokens=["<end>", "<s>"], special_placement="first", vocabulary_size=262)
     last = trained(special_tokens=["<end>", "<s>"], vocabulary_size=262)
+    assert last.special_tokens == {"<end>": 260, "<s>": 261}
+    assert last.merge_results.tolist() == [256, 257, 258, 259]
+    assert (len(last), last.run.vocabulary_size, last.tokens[260]) == (262, 262, b"<end>")
+    assert last.run.ended == "reached vocabulary size"
     assert made.special_tokens == {"<end>": 0, "<s>": 1}
     assert (made.merges - 2).tolist() == last.merges.tolist()
     assert made.merge_results.tolist() == [258, 259, 260, 261]
@@ -141,13 +141,6 @@ def test_specials_stay_where_they_are_under_the_playhead():
     assert again.encode(TEXT, "all") == compact.encode(TEXT, "all")
 
 
-def test_a_pickled_tokenizer_keeps_its_specials_and_its_pattern():
-    made = trained(special_tokens=["<end>"], pattern="gpt2")
-    back = pickle.loads(pickle.dumps(made))
-    assert back.encode(TEXT, "all") == made.encode(TEXT, "all")
-    assert (back.pattern, back.special_tokens) == ("gpt2", made.special_tokens)
-
-
 def test_an_unknown_special_is_named():
     made = trained(special_tokens=["<end>"])
     with pytest.raises(ConfigError, match='There is no special token "<no>"'):
@@ -156,24 +149,14 @@ def test_an_unknown_special_is_named():
         made.encode("a", "<end>")
 
 
-def test_a_batch_is_padded_with_the_padding_token():
-    made = trained(special_tokens=["<pad>"])
-    batch = made.encode_batch(["the", ""], padding=True)
-    assert batch.ids[1] == [made.special_tokens["<pad>"]] * len(batch.ids[0])
-    assert batch.attention_mask == [[1] * len(batch.ids[0]), [0] * len(batch.ids[0])]
-
-
-def test_empty_documents_at_the_end():
-    texts = ["a<end>", "", "", ""]
-    made = train(Corpus.from_texts(texts), TrainingConfig(vocabulary_size=270, special_tokens=["<end>"]))
-    assert made.run.tokens_before == 1
-
-
 def test_a_text_of_nothing_but_specials():
     made = trained("<end><end>", special_tokens=["<end>"], pattern="cl100k")
     assert (len(made.merges), made.run.ended, made.run.tokens_before) == (0, "nothing left to merge", 0)
     assert made.encode("<end>" * 3, "all") == [256] * 3
     assert made.encode("", "all") == []
+    # A special token need not be of known characters.
+    made = trained("abab", base="characters", special_tokens=["<é>"], vocabulary_size=4, pattern="gpt2")
+    assert made.encode("ab<é>ab<é>", "all") == [2, 3, 2, 3]
 
 
 def reports(finder, text):
@@ -193,10 +176,7 @@ def test_many_specials_with_one_beginning_are_searched_in_bounded_pieces(monkeyp
     seen, pieces = reports(finder, b"<" * 2_000 + b"A")
     # Some 200 bytes are compared at each place.
     assert (seen > 300, pieces) == (True, 2)
-
-
-def test_specials_that_cannot_stand_somewhere_cost_little(monkeypatch):
-    monkeypatch.setattr(module, "_BUDGET", 1_000)
+    # Those that cannot stand somewhere cost little.
     finder = SpecialFinder(f"<extra_id_{n}>".encode() for n in range(5_000))
     text = b"<b>x</b> " * 400 + b"<extra_id_77>"
     seen, pieces = reports(finder, text)
@@ -207,10 +187,7 @@ def test_specials_that_cannot_stand_somewhere_cost_little(monkeypatch):
 @given(texts, several, st.sampled_from(["none", "gpt2", r"\w+|\W"]), st.integers(0, 9), st.integers(2, 4))
 def test_pieces_are_encoded_alike_however_they_are_grouped(text, allowed, pattern, size, words):
     made = trained(special_tokens=OVERLAPPING, pattern=pattern, vocabulary_size=280)
-    expected = []
-    for piece, special in pieces_of(text, allowed):
-        expected += made.encode(piece)
-        expected += [made.special_tokens[special]] if special else []
+    expected = encoded_in_pieces(made, text, allowed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tokstudio.core.tokenizer.encoder._GROUP", size)
         patch.setattr("tokstudio.core.pretokenization.count_words.MOST_WORDS", words)
@@ -226,11 +203,6 @@ def test_many_short_pieces_are_encoded_together_and_reported(pattern, monkeypatc
     assert 5 <= len(seen) <= 20
     assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
     assert made.encode("hi<s>" * 20_000, "all") == [256, 257] * 20_000
-
-
-def test_a_special_token_need_not_be_of_known_characters():
-    made = trained("abab", base="characters", special_tokens=["<é>"], vocabulary_size=4, pattern="gpt2")
-    assert made.encode("ab<é>ab<é>", "all") == [2, 3, 2, 3]
 
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])

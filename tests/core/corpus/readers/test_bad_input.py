@@ -27,31 +27,17 @@ from tests.core.corpus.readers.written import (
     of_arrow,
     of_parquet,
     tarred,
+    texts_of,
     zipped,
 )
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
-from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, files
+from tokstudio.core.corpus.readers import collect, columnar, csv_rows, files
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Writes a file and returns its path."""
-
-    def write(name, data):
-        (tmp_path / name).write_bytes(data)
-        return tmp_path / name
-
-    return write
-
-
-def texts_of(source):
-    return [bytes(document).decode() for document in Corpus((source,)).iter_documents()]
 
 
 def refused(path, **options):
@@ -72,12 +58,63 @@ def test_broken_lines_are_named_and_the_rest_is_read(write):
     assert source.note == "2 broken rows dropped (line 5, 31)"
 
 
-def test_rows_without_the_column_or_with_another_type_are_counted(write):
-    made = [{"text": "one"}, {"id": 1}, {"text": None}, {"text": 5}, {"text": ["two", "three"]}, {"text": {"a": 1}}]
-    lines = "".join(json.dumps(row) + "\n" for row in made).encode() + b'"text"\n[1]\nnull\n'
-    source = Corpus.from_files(write("a.jsonl", lines), field="text").sources[0]
-    assert texts_of(source) == ["one", "two\nthree"]
-    assert source.note == "5 rows without the column dropped; 2 rows with no text in the column dropped"
+ROWS = [{"text": "one"}, {"id": 1}, {"text": None}, {"text": 5}, {"text": ["two", "three"]}, {"text": {"a": 1}}]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "texts", "note"),
+    [
+        (
+            "a.jsonl",
+            "".join(json.dumps(row) + "\n" for row in ROWS) + '"text"\n[1]\nnull\n',
+            ["one", "two\nthree"],
+            "5 rows without the column dropped; 2 rows with no text in the column dropped",
+        ),
+        (
+            "a.csv",
+            "id,text\n1,one\n2\n3,two\n4,x,y\n5,three\n6,a\n7,b\n8,c\n9,d\n",
+            ["one", "two", "three", *"abcd"],
+            "2 broken rows dropped (row 3, 5)",
+        ),
+        # A quote within a value is no quotation.
+        ("b.csv", 'id,text\n1,"two\nlines"\n2,one\n3,a 5" disk\n', ["two\nlines", "one", 'a 5" disk'], ""),
+        ("a.tsv", 'id\ttext\n1\t"Hi," he said.\n2\t"Open\n3\tplain', ['"Hi," he said.', '"Open', "plain"], ""),
+    ],
+)
+def test_what_is_no_text_of_the_column_is_dropped_and_counted(write, name, data, texts, note):
+    source = Corpus.from_files(write(name, data.encode()), field="text").sources[0]
+    assert (texts_of(source), source.note) == (texts, note)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        (
+            "a.csv",
+            'id,text\n1,"two\nlines"\n2,one\n3,"never closed\n4,five\n5,six\n',
+            "a quote in the row at line 5 is never closed; close it, or read the file as plain text (--as-text).",
+        ),
+        ("a.json", '[{"text": "a"},\n{"text": "b"},\n{"text": c}]', "the JSON is broken at line 3;"),
+        ("a.json", '[{"text": "a"},\n{"text": "b"}', "the JSON ends too early;"),
+    ],
+)
+def test_what_breaks_the_rest_is_named_with_its_line(write, name, data, words):
+    assert refused(write(name, data.encode())).startswith(f"{name}: {words}")
+
+
+def test_values_over_several_blocks_are_read_or_named(write, monkeypatch):
+    monkeypatch.setattr(collect, "_MOST_VALUES", 20)
+    message = refused(write("a.csv", FORMATS["a.csv"](DOCUMENTS)), split_by="id")
+    assert message == 'a.csv: the column "id" has more than 20 values; divide by a column with fewer.'
+    monkeypatch.setattr(csv_rows, "_BLOCKS", (1_000, 1_000_000))
+    rows = "".join(f"{number},some words\n" for number in range(2_000))
+    assert "at line 2 is never closed" in refused(write("a.csv", f'id,text\n0,"open\n{rows}'.encode()))
+    long = f'id,text\n0,"{"long " * 1_000}"\n{rows}'
+    assert Corpus.from_files(write("b.csv", long.encode())).documents == 2_001
+    monkeypatch.setattr(csv_rows, "_BLOCKS", (100, 1_000))
+    rows = "".join(f"{n},x\n" if n not in (3, 60, 61, 90) else f"{n}\n" for n in range(2, 99))
+    source = Corpus.from_files(write("a.csv", f"id,text\n{rows}".encode())).sources[0]
+    assert source.note == "4 broken rows dropped (row 3, 60, 61 and others)"
 
 
 def test_escapes_are_decoded_and_halves_of_characters_counted(write):
@@ -109,51 +146,6 @@ def test_a_wrong_column_is_refused_with_those_that_there_are(write, name):
     assert 'there is no column "language"' in refused(path, split_by="language")
     if "csv" not in name:
         assert refused(path, field="id").startswith(f'{name}: the column "id" holds no text (')
-
-
-def test_a_column_with_too_many_values_does_not_divide(write, monkeypatch):
-    monkeypatch.setattr(collect, "_MOST_VALUES", 20)
-    message = refused(write("a.csv", FORMATS["a.csv"](DOCUMENTS)), split_by="id")
-    assert message == 'a.csv: the column "id" has more than 20 values; divide by a column with fewer.'
-
-
-def test_an_unclosed_quote_is_named_with_its_line(write):
-    good = 'id,text\n1,"two\nlines"\n2,one\n'
-    message = refused(write("a.csv", f'{good}3,"never closed\n4,five\n5,six\n'.encode()))
-    assert message == (
-        "a.csv: a quote in the row at line 5 is never closed; close it, or read the file as plain text (--as-text)."
-    )
-    # A quote within a value is no quotation.
-    source = Corpus.from_files(write("b.csv", f'{good}3,a 5" disk\n'.encode())).sources[0]
-    assert texts_of(source) == ["two\nlines", "one", 'a 5" disk']
-
-
-def test_an_unclosed_quote_over_more_than_a_block_is_named(write, monkeypatch):
-    monkeypatch.setattr(csv_rows, "_BLOCKS", (1_000, 1_000_000))
-    rows = "".join(f"{number},some words\n" for number in range(2_000))
-    assert "at line 2 is never closed" in refused(write("a.csv", f'id,text\n0,"open\n{rows}'.encode()))
-    long = f'id,text\n0,"{"long " * 1_000}"\n{rows}'
-    assert Corpus.from_files(write("b.csv", long.encode())).documents == 2_001
-
-
-def test_quotes_that_are_part_of_the_text_of_tsv_stay(write):
-    lines = ["id\ttext", '1\t"Hi," he said.', '2\t"Open', "3\tplain"]
-    source = Corpus.from_files(write("a.tsv", "\n".join(lines).encode()), field="text").sources[0]
-    assert texts_of(source) == ['"Hi," he said.', '"Open', "plain"]
-
-
-def test_rows_of_another_width_are_dropped_and_counted(write):
-    source = Corpus.from_files(
-        write("a.csv", b"id,text\n1,one\n2\n3,two\n4,x,y\n5,three\n6,a\n7,b\n8,c\n9,d\n")
-    ).sources[0]
-    assert (source.documents, source.note) == (7, "2 broken rows dropped (row 3, 5)")
-
-
-def test_dropped_rows_of_a_table_are_numbered_over_its_blocks(write, monkeypatch):
-    monkeypatch.setattr(csv_rows, "_BLOCKS", (100, 1_000))
-    rows = "".join(f"{n},x\n" if n not in (3, 60, 61, 90) else f"{n}\n" for n in range(2, 99))
-    source = Corpus.from_files(write("a.csv", f"id,text\n{rows}".encode())).sources[0]
-    assert source.note == "4 broken rows dropped (row 3, 60, 61 and others)"
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
@@ -219,8 +211,7 @@ def test_invalid_tables_are_named(write, cut):
     assert "archive is damaged" in refused(write("a.zip", archive[:-cut]))
 
 
-def test_bombs_are_refused(write, monkeypatch):
-    monkeypatch.setattr(compression, "_PLAUSIBLE", 1_000_000)
+def test_bombs_are_refused(write, small_bombs):
     zeros = b"a" * 20_000_000
     for data in (zstandard.ZstdCompressor().compress(zeros), bz2.compress(zeros), gzip.compress(zeros)):
         if len(zeros) / len(data) > 1_000:
@@ -265,8 +256,7 @@ def of_one_text(kind, compression):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "dictionary.parquet", "arrow", "stream.arrow", "dictionary.arrow"])
-def test_bombs_of_tables_are_refused_before_they_are_unpacked(write, monkeypatch, kind):
-    monkeypatch.setattr(compression, "_PLAUSIBLE", 1_000_000)
+def test_bombs_of_tables_are_refused_before_they_are_unpacked(write, monkeypatch, small_bombs, kind):
     data = of_one_text(kind, "zstd")
     collected = []
     monkeypatch.setattr(collect.Collector, "add_columns", lambda self, texts, keys: collected.append(len(texts[0])))
@@ -294,8 +284,7 @@ def test_rows_that_share_a_large_text_are_read_few_at_a_time(write, monkeypatch)
     assert max(collected) < 7 * len(BOMB)
 
 
-def test_bombs_in_archives_are_refused(write, monkeypatch):
-    monkeypatch.setattr(compression, "_PLAUSIBLE", 1_000_000)
+def test_bombs_in_archives_are_refused(write, small_bombs):
     text = b"hello world text \n" * 1_000
     assert "as only a bomb does" in refused(write("a.tar", of_sparse(text, 100_000_000, f"0,{len(text)}")))
     assert "as only a bomb does" in refused(
@@ -401,13 +390,6 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(write, monkeypatch, tmp_
     message = refused(write("a.jsonl", json_lines(DOCUMENTS)))
     assert "does not fit into the free memory, and the disk with" in message
     assert list((tmp_path / "cache" / "texts").iterdir()) == []
-
-
-def test_broken_json_is_named_with_its_line(write):
-    assert refused(write("a.json", b'[{"text": "a"},\n{"text": "b"},\n{"text": c}]')).startswith(
-        "a.json: the JSON is broken at line 3;"
-    )
-    assert refused(write("a.json", b'[{"text": "a"},\n{"text": "b"}')).startswith("a.json: the JSON ends too early;")
 
 
 WITHOUT_TEXT = {

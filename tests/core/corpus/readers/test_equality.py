@@ -23,6 +23,7 @@ from tests.core.corpus.readers.written import (
     of_parquet,
     rows,
     tarred,
+    texts_of,
     zipped,
 )
 from tokstudio.core.base.progress import finish
@@ -36,22 +37,6 @@ from tokstudio.core.corpus.source import Source
 WANTED = Corpus.from_texts(DOCUMENTS)
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Writes a file and returns its path."""
-
-    def write(name, data):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(data)
-        return tmp_path / name
-
-    return write
-
-
-def texts_of(source):
-    return [bytes(document).decode() for document in Corpus((source,)).iter_documents()]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -132,11 +117,17 @@ def test_a_nested_column_is_read_and_the_texts_of_a_list_are_joined(write):
         assert "1 row without the column dropped" in source.note
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet", "stream.arrow", "a.json"])
-def test_a_column_divides_a_data_set_without_changing_places(write, name):
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        *((name, "lang") for name in ("a.jsonl", "a.csv", "a.parquet", "stream.arrow", "a.json")),
+        ("a.jsonl", "meta.lang"),
+    ],
+)
+def test_a_column_divides_a_data_set_without_changing_places(write, name, column):
     path = write(name, FORMATS[name](DOCUMENTS))
     [whole] = Corpus.from_files(path).sources
-    sources = Corpus.from_files(path, split_by="lang").sources
+    sources = Corpus.from_files(path, split_by=column).sources
     assert [(source.name, source.value) for source in sources] == [(f"{name}: {one}", one) for one in LANGUAGES]
     starts = np.concatenate(([0], whole.ends[:-1]))
     for number, source in enumerate(sources):
@@ -145,11 +136,6 @@ def test_a_column_divides_a_data_set_without_changing_places(write, name):
         again = finish(read_again_work(path, "file", None, source.reading, "", source.value))
         assert (texts_of(again), again.places.tolist()) == (texts_of(source), source.places.tolist())
     assert Source.from_texts(["a"]).places is None
-
-
-def test_a_nested_column_divides_as_well(write):
-    sources = Corpus.from_files(write("a.jsonl", json_lines(DOCUMENTS)), split_by="meta.lang").sources
-    assert [source.value for source in sources] == list(LANGUAGES)
 
 
 def test_shards_in_a_folder_are_one_data_set(write, tmp_path):
@@ -180,13 +166,6 @@ def test_a_saved_data_set_of_hugging_face_is_read_in_its_order(write, tmp_path):
     write("set/dataset_dict.json", b'{"splits": ["train"]}')
     [source] = Corpus.from_files(tmp_path / "set").sources
     assert texts_of(source) == [*DOCUMENTS[100:], *DOCUMENTS[:100]]
-
-
-def test_texts_of_a_folder_are_sources(write, tmp_path):
-    write("texts/a.txt", b"one")
-    write("texts/b.jsonl", json_lines(["two", "three"]))
-    sources = Corpus.from_files(tmp_path / "texts").sources
-    assert [(source.name, source.group) for source in sources] == [("a.txt", ""), ("b.jsonl", "")]
 
 
 def test_many_texts_of_a_folder_or_an_archive_are_one_entry(write, tmp_path):

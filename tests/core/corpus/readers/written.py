@@ -18,6 +18,8 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as parquet
 import zstandard
 
+from tokstudio.core.corpus.corpus import Corpus
+
 DOCUMENTS = (
     *('He said "no", and\nleft;\r\n', "あいう 😀", "", "a\tb | c", "it's", "naïve, \\ and / and \u2028"),
     *(f"The number {number} is the successor of {number - 1}, and {number % 7} is left over." for number in range(400)),
@@ -101,3 +103,8 @@ def tarred(mode="w", **members):
             entry.size = len(data)
             archive.addfile(entry, io.BytesIO(data))
     return made.getvalue()
+
+
+def texts_of(source):
+    """The documents of a source."""
+    return [bytes(document).decode() for document in Corpus((source,)).iter_documents()]

@@ -1,0 +1,26 @@
+"""Files for the readers of corpora."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+
+from tokstudio.core.corpus.readers import compression
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a file and returns its path."""
+
+    def write(name, data):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def small_bombs(monkeypatch):
+    """Takes what unpacks to more than a megabyte for a bomb."""
+    monkeypatch.setattr(compression, "_PLAUSIBLE", 1_000_000)
