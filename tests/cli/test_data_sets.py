@@ -10,7 +10,7 @@ import pytest
 from tests.core.corpus.readers.written import COMPRESSIONS, DOCUMENTS, FORMATS, json_lines
 from tokstudio import Corpus, TrainingConfig, cli, save, train
 from tokstudio.cli.arguments.parse import parse
-from tokstudio.cli.reading import reading_of
+from tokstudio.cli.reading import texts_of
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.corpus.readers.contents import Reading
 
@@ -104,9 +104,9 @@ def test_the_options_make_a_reading():
     options = ["--field", "a.b", "--split-by", "lang", "--delimiter", r"\t", "--min-document-chars", "2"]
     options += ["--max-document-chars", "9", "--max-bytes", "99", "--deduplicate", "--keep-truncated", "--join-values"]
     chosen = Reading("a.b", "lang", "\t", 2, 9, 99, True, False, True, True)
-    assert reading_of(parse(["train", "x", *options])) == chosen
-    assert reading_of(parse(["train", "x"])) == Reading()
-    assert reading_of(parse(["train", "x", "--as-text"])).as_text
+    assert texts_of(parse(["train", "x", *options]), ["x"]).reading == chosen
+    assert texts_of(parse(["train", "x"]), ["x"]).reading == Reading()
+    assert texts_of(parse(["train", "x", "--as-text"]), ["x"]).reading.as_text
 
 
 def test_the_help_spells_a_tab_as_it_is_typed(capsys):

@@ -14,7 +14,7 @@ import pytest
 from fifty import FIFTY, FIFTY_LINES
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
-from tokstudio.cli import exporting, training
+from tokstudio.cli import exporting, reading
 
 HANGUP = [(signal.SIGHUP, 129)] if hasattr(signal, "SIGHUP") else []
 
@@ -90,18 +90,18 @@ def test_an_interruption_during_preparation_exports_nothing(text, monkeypatch, c
 
 
 def test_an_interruption_while_reading_ends_at_once(text, monkeypatch, capsys):
-    def reading(*_):
+    def interrupted(*_):
         signal.raise_signal(signal.SIGINT)
         yield
         pytest.fail("went on")
 
-    monkeypatch.setattr(training, "read_corpus_work", reading)
+    monkeypatch.setattr(reading, "read_corpus_work", interrupted)
     assert cli.main(["train", text, "--vocab-size", "306"]) == 130
     assert capsys.readouterr().err == "tokstudio: Interrupted.\n"
 
 
 def test_an_interruption_while_exporting_leaves_the_old_file(text, tmp_path, monkeypatch, capsys):
-    save_work = exporting.save_work
+    save_work = exporting.save_proved_work
 
     def interrupted(*arguments, **options):
         work = save_work(*arguments, **options)
@@ -109,7 +109,7 @@ def test_an_interruption_while_exporting_leaves_the_old_file(text, tmp_path, mon
         signal.raise_signal(signal.SIGINT)
         return (yield from work)
 
-    monkeypatch.setattr(exporting, "save_work", interrupted)
+    monkeypatch.setattr(exporting, "save_proved_work", interrupted)
     out = tmp_path / "old.json"
     out.write_text("old")
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={out}", "--force"]) == 130
@@ -168,7 +168,7 @@ def test_a_closed_terminal_exports_the_merges_so_far(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
 def test_a_terminal_that_is_closed_during_the_export_does_not_end_it(text, tmp_path, monkeypatch, capsys):
-    save_work = exporting.save_work
+    save_work = exporting.save_proved_work
 
     def hung_up(*arguments, **options):
         work = save_work(*arguments, **options)
@@ -176,7 +176,7 @@ def test_a_terminal_that_is_closed_during_the_export_does_not_end_it(text, tmp_p
         signal.raise_signal(signal.SIGHUP)
         return (yield from work)
 
-    monkeypatch.setattr(exporting, "save_work", hung_up)
+    monkeypatch.setattr(exporting, "save_proved_work", hung_up)
     out = tmp_path / "made.json"
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={out}"]) == 129
     assert len(json.loads(out.read_bytes())["model"]["merges"]) == 50

@@ -27,14 +27,14 @@ def failing_export(monkeypatch):
         raise FormatError("made.json: there is no space left on the disk; nothing was changed.")
 
     def arrange(fault=commit):
-        save_work = exporting.save_work
+        save_work = exporting.save_proved_work
 
         def with_fault(*arguments, **options):
             with monkeypatch.context() as patched:
                 patched.setattr(StagedFiles, "commit", fault)
                 return (yield from save_work(*arguments, **options))
 
-        monkeypatch.setattr(exporting, "save_work", with_fault)
+        monkeypatch.setattr(exporting, "save_proved_work", with_fault)
 
     return arrange
 

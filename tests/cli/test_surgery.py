@@ -203,7 +203,7 @@ def test_special_tokens_are_renamed_and_added_in_one_change(old, out, tmp_path, 
 def test_a_run_of_a_project_is_changed_with_its_own_uses(old, texts, tmp_path, out, monkeypatch):
     kept = tmp_path / "kept.tokstudio"
     words = ["--vocab-size", "300", "--pattern", "gpt2", "-q"]
-    monkeypatch.setattr(training, "export", lambda *_: [])
+    monkeypatch.setattr(training, "export", lambda *_, **__: [])
     assert run("train", texts[0], *words, "--export", f"merges-csv={tmp_path / 'kept'}") == 1
     monkeypatch.undo()
     assert run("prune", kept, "--least-uses", "4", *export(out), "-q") == 0
@@ -306,7 +306,7 @@ def test_no_map_is_written_beside_an_export_that_failed(command, old, texts, out
     def full(*arguments, **options):
         raise FormatError("new.json: there is no space left on the disk; nothing was changed.")
 
-    monkeypatch.setattr(exporting, "save_work", full)
+    monkeypatch.setattr(exporting, "save_proved_work", full)
     words = ["prune", old, "--vocab-size", "300"] if command == "prune" else ["extend", old, texts[1]]
     words += [] if command == "prune" else ["--vocab-size", "330"]
     assert run(*words, *export(out), "--map", tmp_path / "m.json") == 1

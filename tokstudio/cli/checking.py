@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.reading import read_corpus_work
+from tokstudio.cli.reading import TextsToRead, read_corpus_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import printable
 from tokstudio.core.teaching.check import Checker, CheckSettings
@@ -25,7 +25,8 @@ def check(arguments: argparse.Namespace, console: Console) -> int:
         tie_break=arguments.tie_break,
         special_tokens=arguments.special,
     )
-    read = console.finish(read_corpus_work(arguments.corpus, (), "file", arguments.encoding, console))
+    texts = TextsToRead(arguments.corpus, encoding=arguments.encoding)
+    read = console.finish(read_corpus_work(texts, console))
     checker = Checker(read.corpus, settings)
     outcomes = list(_outcomes(tuple(paths_of(arguments.theirs)), checker, console))
     if arguments.json:

@@ -30,19 +30,20 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 _TOGETHER, _DOCUMENTS = 1 << 20, 1 << 14  # bytes and rows that are encoded together
 
 # Names of pipes and terminals in the file system; other files with such names are not read.
-_STANDARD_INPUT = (None, "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+_STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def encode(arguments: argparse.Namespace, console: Console) -> None:
     """Encodes text to ids: a JSON list, or a NumPy array by the name of the file."""
-    name, text = _read_input(arguments, console)
-    tokenizer = load_tokenizer_or_run(arguments.tokenizer, arguments, console)
+    name, text = _read_input(arguments.text, arguments.file, console)
+    tokenizer = load_tokenizer_or_run(arguments.tokenizer, arguments.run, arguments.pattern, console)
     allowed: list[str] = arguments.allow_special
     if arguments.dropout:
         tokenizer = tokenizer.with_dropout(arguments.dropout, arguments.seed)
     specials: AllowedSpecial = "all" if "all" in allowed else allowed
     if arguments.field is not None or arguments.as_text:
-        text, ids = _encoded_inside(name, text, tokenizer, specials, arguments, console)
+        reading = Reading(field=arguments.field, as_text=arguments.as_text)
+        text, ids = _encoded_inside(name, text, reading, tokenizer, specials, console)
     else:
         if arguments.text is None:
             _tell_of_container(name, text, console)
@@ -55,15 +56,9 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def _encoded_inside(
-    name: str,
-    content: bytes,
-    tokenizer: Tokenizer,
-    specials: AllowedSpecial,
-    arguments: argparse.Namespace,
-    console: Console,
+    name: str, content: bytes, reading: Reading, tokenizer: Tokenizer, specials: AllowedSpecial, console: Console
 ) -> tuple[bytes, NDArray[np.uint32]]:
     """The text in a data set, a compressed file or an archive, and the ids of its documents one after another."""
-    reading = Reading(field=arguments.field, as_text=arguments.as_text)
     with plain_reading_errors():
         sources = console.finish(content_work(np.frombuffer(content, np.uint8), name, "file", None, reading))
     report_read(sources, console)
@@ -95,9 +90,9 @@ def _tell_of_container(name: str, content: bytes, console: Console) -> None:
 
 def decode(arguments: argparse.Namespace, console: Console) -> None:
     """Decodes ids to exact bytes."""
-    name, data = _read_input(arguments, console)
+    name, data = _read_input(arguments.text, arguments.file, console)
     ids = console.finish(ids_work(name, data))
-    tokenizer = load_tokenizer_or_run(arguments.tokenizer, arguments, console)
+    tokenizer = load_tokenizer_or_run(arguments.tokenizer, arguments.run, arguments.pattern, console)
     text = tokenizer.decode_bytes(ids)
     if arguments.out is None:
         put(sys.stdout, text)
@@ -105,16 +100,16 @@ def decode(arguments: argparse.Namespace, console: Console) -> None:
         console.finish(write_files({arguments.out: [text]}))
 
 
-def _read_input(arguments: argparse.Namespace, console: Console) -> tuple[str, bytes]:
-    """The name and the content of the input."""
-    if arguments.text is not None:
+def _read_input(text: str | None, file: str | None, console: Console) -> tuple[str, bytes]:
+    """The name and the content of the input: a text, or else a file."""
+    if text is not None:
         try:  # an argument may have bytes that are not UTF-8
-            return "--text", arguments.text.encode("utf-8", "surrogateescape")
+            return "--text", text.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:
-            return "--text", to_utf8(arguments.text)
-    if arguments.file in _STANDARD_INPUT:
+            return "--text", to_utf8(text)
+    if file is None or file in _STANDARD_INPUT:
         return "standard input", console.finish(standard_input_work())
-    path = Path(arguments.file)
+    path = Path(file)
     return file_name(path), console.finish(read_file_work(path))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import is_project, load_runs, load_tokenizer
-from tokstudio.cli.reading import read_corpus_work, reading_of, report_read
+from tokstudio.cli.reading import TextsToRead, read_corpus, texts_of
 from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError
@@ -61,12 +61,12 @@ def compare(arguments: argparse.Namespace, console: Console) -> int:
     figures: list[str] | None = arguments.figure
     if figures is None and not (arguments.json or arguments.csv):
         figures = ["bytes_per_token"]
-    opened = _open(arguments, console)
-    texts, read = _read(arguments, console)
-    base = _base(texts, arguments)
+    opened = _open(arguments.tokenizers, arguments.pattern, console)
+    texts, read = _read(texts_of(arguments, arguments.texts), arguments.parallel, console)
+    base = _base(texts, arguments.base, arguments.parallel)
     if base is None and "premium" in (figures or ()):
         raise ConfigError("--figure premium: say which text is the base with --base.")
-    comparison = _compared(opened, texts, base, _against(opened, arguments), console)
+    comparison = _compared(opened, texts, base, _against(opened, arguments.against), console)
     if figures is None or any(FIGURES[name].needs_words for name in figures):
         console.finish(comparison.words_work())
     if arguments.csv is not None:
@@ -81,9 +81,9 @@ def compare(arguments: argparse.Namespace, console: Console) -> int:
     return _told(comparison, console)
 
 
-def _open(arguments: argparse.Namespace, console: Console) -> list[_Opened]:
+def _open(arguments: Sequence[str], pattern: str | None, console: Console) -> list[_Opened]:
     """The tokenizers in their order, with different names."""
-    opened = [each for name in arguments.tokenizers for each in _open_one(name, arguments.pattern, console)]
+    opened = [each for argument in arguments for each in _open_one(argument, pattern, console)]
     names = _different([each.name for each in opened], [each.longer for each in opened])
     return [replace(each, name=name) for name, each in zip(names, opened, strict=True)]
 
@@ -115,33 +115,23 @@ def _different(names: Sequence[str], longer: Sequence[str]) -> list[str]:
     return made
 
 
-def _read(arguments: argparse.Namespace, console: Console) -> tuple[Texts, Mapping[str, object]]:
+def _read(texts: TextsToRead, is_parallel: bool, console: Console) -> tuple[Texts, Mapping[str, object]]:
     """The texts by different names, and for JSON what was passed over."""
-    if arguments.parallel:
-        parallel = console.finish(open_parallel_work(arguments.texts[0]))
+    if is_parallel:
+        parallel = console.finish(open_parallel_work(texts.files[0]))
         for note in parallel.notes:
             console.say(note)
         notes = [{"name": parallel.name, "note": note} for note in parallel.notes]
         return dict(zip(parallel.languages, parallel.lines, strict=True)), {"source_notes": notes}
-    reading = reading_of(arguments)
-    read = console.finish(
-        read_corpus_work(
-            arguments.texts, (), arguments.documents or "file", arguments.encoding, console, reading, keep_empty=True
-        )
-    )
-    corpus = read.corpus
-    report_read(corpus.sources, console)
-    names = [source.name for source in corpus.sources]
-    longer = [
-        source.name if source.path is None else f"{source.path.parent.name}/{source.name}" for source in corpus.sources
-    ]
-    return dict(zip(_different(names, longer), corpus.sources, strict=True)), read.as_json()
+    read = read_corpus(texts, console, keep_empty=True)
+    sources = read.corpus.sources
+    longer = [source.name if source.path is None else f"{source.path.parent.name}/{source.name}" for source in sources]
+    return dict(zip(_different([source.name for source in sources], longer), sources, strict=True)), read.as_json()
 
 
-def _base(texts: Texts, arguments: argparse.Namespace) -> str | None:
+def _base(texts: Texts, asked: str | None, is_parallel: bool) -> str | None:
     """The text that premiums relate to: the asked one, without its ending too; of a parallel set also English."""
-    asked: str | None = arguments.base
-    if asked is None and arguments.parallel:
+    if asked is None and is_parallel:
         return next((name for name in texts if language_name(name).startswith("English")), None)
     if asked is None or asked in texts:
         return asked
@@ -151,9 +141,8 @@ def _base(texts: Texts, arguments: argparse.Namespace) -> str | None:
     raise ConfigError(f"--base: no text is named {shown(asked)}; the texts are {', '.join(texts)}.")
 
 
-def _against(opened: Sequence[_Opened], arguments: argparse.Namespace) -> str | None:
+def _against(opened: Sequence[_Opened], asked: str | None) -> str | None:
     """The tokenizer that lengths relate to, by its name in the table or as it was given."""
-    asked: str | None = arguments.against
     if asked is None:
         return None
     for names in ([each.name for each in opened], [each.argument for each in opened]):
@@ -193,10 +182,11 @@ def _told(comparison: Comparison, console: Console) -> int:
 
 def report(arguments: argparse.Namespace, console: Console) -> int:
     """Writes the page; returns the exit code."""
-    opened = _open(arguments, console)
+    opened = _open(arguments.tokenizers, arguments.pattern, console)
     origins = {each.name: console.finish(origin_work(each.loaded)) for each in opened if each.loaded is not None}
-    texts, _ = _read(arguments, console)
-    comparison = _compared(opened, texts, _base(texts, arguments), _against(opened, arguments), console)
+    texts, _ = _read(texts_of(arguments, arguments.texts), arguments.parallel, console)
+    base, against = _base(texts, arguments.base, arguments.parallel), _against(opened, arguments.against)
+    comparison = _compared(opened, texts, base, against, console)
     made = console.finish(report_work(comparison, origins, datetime.now().astimezone()))
     console.finish(write_files({arguments.out: [made.encode()]}))
     console.say(f"Wrote {file_name(arguments.out)}.")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokstudio.cli.process.terminal import Console, put
-from tokstudio.cli.reading import expand_files_work, plain_reading_errors, read_as_json, reading_of, report_read
+from tokstudio.cli.reading import expand_files_work, plain_reading_errors, read_as_json, report_read, texts_of
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import processors
 from tokstudio.core.base.progress import Progress, Work, finish
@@ -194,7 +194,8 @@ def _client(address: str) -> Iterator[Client]:
 def count(arguments: argparse.Namespace, console: Console) -> None:
     """Counts files, here or on a cluster, and writes the table."""
     settings = CountedWith(arguments.pattern, tuple(arguments.special), arguments.documents)
-    counting = Counting(settings, reading_of(arguments), arguments.encoding)
+    texts = texts_of(arguments, arguments.files)
+    counting = Counting(settings, texts.reading, texts.encoding)
     if "-" in arguments.files:
         raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
     with plain_reading_errors():

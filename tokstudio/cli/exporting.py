@@ -11,13 +11,13 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.projects import load_source
+from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_files
 from tokstudio.core.base.errors import CorpusError, FormatError, TokStudioError
 from tokstudio.core.corpus.readers.files import read_file_work
@@ -26,8 +26,8 @@ from tokstudio.core.formats.common.beside import files_beside
 from tokstudio.core.formats.common.proof import closed_gaps
 from tokstudio.core.formats.known_formats import FORMATS, tokenizer_files
 from tokstudio.core.formats.report import ExportReport, described
-from tokstudio.core.formats.saving import fit, save_work, try_places_work
-from tokstudio.core.surgery.proof import embedding_map_work, verify_all_work, verify_work
+from tokstudio.core.formats.saving import fit, try_places_work
+from tokstudio.core.surgery.proof import embedding_map_work, save_proved_work, verify_all_work
 from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -51,12 +51,13 @@ def check_results(arguments: argparse.Namespace, console: Console) -> None:
             or a project exists already.
     """
     given = vars(arguments)
+    tokenizers, texts = list(_paths(given, READ_TOKENIZERS)), list(_paths(given, READ_FILES))
     exports: Exports = given.get("export") or ([(given["format"], given["target"])] if "target" in given else [])
     taken = set[str]()
     for name, path in exports:
         files = console.finish(try_places_work(path, name))
         _take(files, taken, "two exports would write this file")
-        _refuse_inputs(files, arguments, console)
+        _refuse_inputs(files, tokenizers, texts, console)
         for file in files:
             if not given["force"] and os.path.lexists(file):
                 raise FormatError(
@@ -70,7 +71,7 @@ def check_results(arguments: argparse.Namespace, console: Console) -> None:
         if name == "project" and path.exists():
             raise FormatError(f"{file_name(path)}: this file exists already: give the project another name.")
         _take([path], taken, "two results would be written to this file")
-        _refuse_inputs([path], arguments, console)
+        _refuse_inputs([path], tokenizers, texts, console)
         if name != "log_file":  # which is not replaced
             with StagedFiles() as staged:
                 console.finish(staged.reserve(path))
@@ -85,12 +86,14 @@ def _take(files: Iterable[Path], taken: set[str], problem: str) -> None:
     taken.update(real)
 
 
-def _refuse_inputs(targets: Iterable[Path], arguments: argparse.Namespace, console: Console) -> None:
+def _refuse_inputs(
+    targets: Iterable[Path], tokenizers: Iterable[Path], texts: Iterable[Path], console: Console
+) -> None:
     """Raises FormatError where a result would replace a file that the command reads, by whatever name."""
     existing = {identity: target for target in targets if (identity := _identity(target)) is not None}
     if not existing:
         return
-    for path in _read(arguments, console):
+    for path in _read(tokenizers, texts, console):
         if (identity := _identity(path)) in existing:
             name = file_name(existing[identity])
             raise FormatError(f"{name}: the command reads this file: give the result another path.")
@@ -105,15 +108,15 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
-def _read(arguments: argparse.Namespace, console: Console) -> Iterator[Path]:
+def _read(tokenizers: Iterable[Path], texts: Iterable[Path], console: Console) -> Iterator[Path]:
     """The files that a command reads; of a folder of texts those that are not skipped."""
-    for path in _named(arguments, READ_TOKENIZERS):
+    for path in tokenizers:
         yield path
         yield from tokenizer_files(path)
         folder = path if path.is_dir() else path.parent
         with suppress(FormatError):
             yield from files_beside(folder)
-    for path in _named(arguments, READ_FILES):
+    for path in texts:
         if not path.is_dir():
             yield path
             continue
@@ -121,10 +124,10 @@ def _read(arguments: argparse.Namespace, console: Console) -> Iterator[Path]:
             yield from console.finish(read_folder_work(path)).files
 
 
-def _named(arguments: argparse.Namespace, names: Iterable[str]) -> Iterator[Path]:
+def _paths(given: Mapping[str, object], names: Iterable[str]) -> Iterator[Path]:
     """The paths in arguments, each of which has one or a list, some with a name before it."""
     for name in names:
-        value = getattr(arguments, name, None)
+        value = given.get(name)
         for one in value if isinstance(value, list) else [value]:
             path = one[1] if isinstance(one, tuple) else one
             # `compare` has a flag with the name of the parallel texts of `train`.
@@ -152,14 +155,14 @@ def export(
     sample: bytes,
     console: Console,
     original: Tokenizer | None = None,
+    proof: Proof | None = None,
 ) -> list[ExportReport]:
-    """Writes every export that can be written, and returns their reports; for `original` see `save_work`."""
+    """Writes every export that can be written, and returns their reports; see `save_proved_work`."""
     reports: list[ExportReport] = []
     for name, path in exports:
         try:
-            report = console.finish(
-                save_work(tokenizer, path, name, accept_loss, points=verify_work, sample=sample, original=original)
-            )
+            work = save_proved_work(tokenizer, path, name, accept_loss, sample=sample, original=original, proof=proof)
+            report = console.finish(work)
         except (TokStudioError, OSError) as error:
             console.complain(str(error))
             continue
@@ -176,7 +179,7 @@ def export(
 def convert(arguments: argparse.Namespace, console: Console) -> int:
     """Reads, writes and proves; returns the exit code."""
     exports: list[tuple[str, Path]] = [(arguments.format, arguments.target)]
-    original = load_source(arguments, console)
+    original = load_tokenizer_or_run(arguments.source, arguments.run, arguments.pattern, console)
     if arguments.merges is not None:
         original = original.at(arguments.merges)
     tokenizer, moved = closed_gaps(original) if arguments.close_gaps else (original, ())
@@ -204,47 +207,43 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
 
 
 class Proving:
-    """What the arguments of `parser.add_proof` ask for; made before long work, as it reads the reference text.
+    """What the arguments of `parser.add_proof` ask for: the nine points, the map of ids in a file, and a report.
+
+    Made before long work, as it reads the reference text.
 
     Raises:
         CorpusError: The reference text cannot be read.
     """
 
-    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
-        self._console = console
-        self._map: Path | None = arguments.map
-        self._report: Path | None = arguments.report
-        path: Path | None = arguments.reference
-        raw = b"" if path is None else console.finish(read_file_work(path))
-        if path is not None and not raw:
-            raise CorpusError(f"{path.name}: the reference text is empty.")
+    def __init__(self, reference: Path | None, map: Path | None, report: Path | None, console: Console) -> None:
+        self._map, self._report, self._console = map, report, console
+        raw = b"" if reference is None else console.finish(read_file_work(reference))
+        if reference is not None and not raw:
+            raise CorpusError(f"{reference.name}: the reference text is empty.")
         self.reference = raw.decode("utf-8", "replace")
-        self._proof: Proof | None = None
 
-    def prove(self, tokenizer: Tokenizer, sample: bytes = b"") -> None:
+    def prove(self, tokenizer: Tokenizer, sample: bytes = b"") -> Proof:
         """Proves the nine points and reports them; raises ConfigError where one fails."""
         texts = [sample] if sample else []
-        self._proof = self._console.finish(verify_all_work(tokenizer, texts, self.reference))
-        for line in self._proof.lines():
+        proof = self._console.finish(verify_all_work(tokenizer, texts, self.reference))
+        for line in proof.lines():
             self._console.say(line)
-        self._proof.check()
+        return proof.check()
 
-    def write(self, tokenizer: Tokenizer, reports: Sequence[ExportReport]) -> None:
+    def write(self, tokenizer: Tokenizer, proof: Proof, reports: Sequence[ExportReport]) -> None:
         """Writes the map of ids and the report, if they are wanted."""
         if self._report is not None:
-            assert self._proof is not None
             kept = reports or [ExportReport((), (), "", format="Not exported.", tokenizer=described(tokenizer))]
-            texts = [replace(report, changed=self._proof.lines()).text() for report in kept]
+            texts = [replace(report, changed=proof.lines()).text() for report in kept]
             self._console.finish(write_files({self._report: ["\n".join(texts).encode()]}))
         if self._map is not None:
             made = self._console.finish(embedding_map_work(tokenizer))
             self._console.finish(made.write_work(self._map))
             self._console.say(f"Wrote {self._map}: which id became which, and the old tokens of each new one.")
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self, proof: Proof) -> dict[str, object]:
         """The points, and the file of the map."""
-        assert self._proof is not None
-        outcome: dict[str, object] = {"points": [asdict(point) for point in self._proof.points]}
+        outcome: dict[str, object] = {"points": [asdict(point) for point in proof.points]}
         if self._map is not None:
             outcome["map"] = str(self._map)
         return outcome

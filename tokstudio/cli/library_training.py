@@ -10,7 +10,7 @@ import sys
 from tokstudio.cli.exporting import Exports, export
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
 from tokstudio.cli.reading import report_held_out
-from tokstudio.cli.training import SAMPLE, read_texts, utf8
+from tokstudio.cli.training import SAMPLE, read_texts, training_texts, utf8
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import several
 from tokstudio.core.formats.known_formats import FORMATS
@@ -36,7 +36,7 @@ def train_by_library(arguments: argparse.Namespace, console: Console, signals: S
         held_out=arguments.held_out,
     )
     _check_formats(exports, config)
-    read = read_texts(arguments, console)
+    read = read_texts(training_texts(arguments), console)
     corpus = read.corpus
     made = console.finish(train_by_library_work(corpus, config))
     _report(made, console)

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import argparse
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -219,20 +218,15 @@ def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
     return loaded
 
 
-def load_source(arguments: argparse.Namespace, console: Console) -> Tokenizer:
-    """Reads `source`, a tokenizer, or a project with the run that --run names; raises as `load_tokenizer_or_run`."""
-    return load_tokenizer_or_run(arguments.source, arguments, console)
-
-
-def load_tokenizer_or_run(path: Path, arguments: argparse.Namespace, console: Console) -> Tokenizer:
-    """Reads a tokenizer, or a project with the run that --run names.
+def load_tokenizer_or_run(path: Path, run: str | None, pattern: str | None, console: Console) -> Tokenizer:
+    """Reads a tokenizer, or a project with the run of this name.
 
     Raises:
         FormatError: See `load_tokenizer`.
         ConfigError: The project has no such run; or a run is named, but it is not a project.
     """
     if is_project(path):
-        return load_run(path, arguments.run, console)
-    if arguments.run is not None:
+        return load_run(path, run, console)
+    if run is not None:
         raise ConfigError(f"{path.name}: --run chooses a run of a project, but this is not a project.")
-    return load_tokenizer(path, arguments.pattern, console).tokenizer
+    return load_tokenizer(path, pattern, console).tokenizer

@@ -35,7 +35,21 @@ from tokstudio.core.training.prepare_corpus import PreparedCorpus
 
 _STANDARD_INPUT = "standard input"
 _PIPE = Entry(Path(), name=_STANDARD_INPUT)  # in its place; no folder has an entry of this name without shards
+_WHOLE = Reading()
 _VALUES_NAMED = 5  # of the column that divides a data set
+
+
+@dataclass(frozen=True)
+class TextsToRead:
+    """Which texts and word counts a command reads, and how."""
+
+    files: Sequence[str]
+    documents: str = "file"
+    encoding: str | None = None
+    reading: Reading = _WHOLE
+    counts: Sequence[Path] = ()
+    weights: Sequence[tuple[str, float]] = ()  # by the name of a text, or its number
+    sample_bytes: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +81,22 @@ def read_as_json(folders: Iterable[Folder], sources: Iterable[Source]) -> dict[s
     return {name: values for name, values in told.items() if values}
 
 
-def read_corpus_work(
-    files: Iterable[str],
-    counts: Iterable[Path],
-    documents: str,
-    encoding: str | None,
-    console: Console,
-    reading: Reading | None = None,
-    keep_empty: bool = False,
-) -> Work[CommandTexts]:
+def read_corpus(texts: TextsToRead, console: Console, keep_empty: bool = False) -> CommandTexts:
+    """Reads texts as `read_corpus_work`, and reports what is unusual about how they were read."""
+    read = console.finish(read_corpus_work(texts, console, keep_empty))
+    report_read(read.corpus.sources, console)
+    return read
+
+
+def read_corpus_work(texts: TextsToRead, console: Console, keep_empty: bool = False) -> Work[CommandTexts]:
     """Reads texts in the order given, then word counts; reports skipped files of folders.
 
     With `keep_empty`, a file without text beside others is a source without documents, not an error.
     """
     budget, folders = Budget(), list[Folder]()
     entries: list[Entry] = []
-    for file in files:
+    documents, encoding, reading = texts.documents, texts.encoding, texts.reading
+    for file in texts.files:
         entries += [_PIPE] if file == "-" else (yield from expand_files_work([file], folders, console))
     sources: list[Source] = []
     for entry in (yield from numbered_work(entries)):
@@ -99,7 +113,7 @@ def read_corpus_work(
             if not keep_empty or len(entries) == 1:
                 raise
             sources.append(empty_source(_STANDARD_INPUT if entry == _PIPE else file_name(entry.path)))
-    for path in counts:
+    for path in texts.counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")
         sources += yield from counted_sources_work(path)
@@ -130,10 +144,10 @@ def plain_reading_errors() -> Generator[None]:
         raise CorpusError(f"{error} On the command line: train --counts, or --as-text.") from error
 
 
-def reading_of(arguments: argparse.Namespace) -> Reading:
-    """How files are read, by the arguments of `parser.add_reading`."""
+def texts_of(arguments: argparse.Namespace, files: Sequence[str]) -> TextsToRead:
+    """The texts in `files`, read by the arguments of `parser.add_reading` and those beside them."""
     delimiter: str | None = arguments.delimiter
-    return Reading(
+    reading = Reading(
         field=arguments.field,
         split_by=arguments.split_by,
         delimiter="\t" if delimiter == r"\t" else delimiter,
@@ -145,6 +159,7 @@ def reading_of(arguments: argparse.Namespace) -> Reading:
         keep_truncated=arguments.keep_truncated,
         join_values=getattr(arguments, "join_values", False),
     )
+    return TextsToRead(files, getattr(arguments, "documents", None) or "file", arguments.encoding, reading)
 
 
 def report_read(sources: Iterable[Source], console: Console) -> None:

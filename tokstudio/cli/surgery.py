@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tokstudio.cli.exporting import Exports, Proving, check_losses, export
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.projects import load_source, load_tokenizer
-from tokstudio.cli.reading import CommandTexts, read_corpus_work, reading_of, report_read
+from tokstudio.cli.projects import load_tokenizer, load_tokenizer_or_run
+from tokstudio.cli.reading import CommandTexts, TextsToRead, read_corpus, texts_of
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
@@ -32,6 +32,16 @@ _SAMPLE = 1_000_000  # bytes of the texts for the proof
 _SHOWN_NEEDED = 8
 
 
+@dataclass(frozen=True)
+class _Removal:
+    """What `prune` may remove: tokens that all of these allow; None allows all."""
+
+    size: int | None
+    least_uses: int | None
+    scripts: Sequence[str] | None
+    tokens: Sequence[int] | None
+
+
 @dataclass(frozen=True, eq=False)
 class _Changed:
     """What a command made."""
@@ -45,37 +55,44 @@ class _Changed:
 def change(arguments: argparse.Namespace, console: Console) -> int:
     """Changes a tokenizer, proves what stayed the same, and exports; returns the exit code."""
     exports: Exports = arguments.export
-    proving = Proving(arguments, console)
-    old = load_source(arguments, console)
+    proving = Proving(arguments.reference, arguments.map, arguments.report, console)
+    old = load_tokenizer_or_run(arguments.source, arguments.run, arguments.pattern, console)
     check_changeable(old, whole_words=True)
-    made = _CHANGES[arguments.command](arguments, old, console)
+    if arguments.command == "prune":
+        wanted = _Removal(arguments.vocab_size, arguments.least_uses, arguments.script, arguments.tokens)
+        made = _prune(old, wanted, arguments.keep_ids, texts_of(arguments, arguments.corpus), console)
+    elif arguments.command == "join":
+        made = _join(old, load_tokenizer(arguments.other, arguments.pattern, console).tokenizer, console)
+    elif arguments.command == "renumber":
+        made = _renumber(old, arguments.by, arguments.pattern, texts_of(arguments, arguments.corpus), console)
+    else:
+        made = _specials(old, arguments.rename, arguments.add, dict(arguments.role))
     tokenizer = made.tokenizer
     check_losses(tokenizer, exports, arguments.accept_loss)
     console.say(f"{len(old):,} -> {several(len(tokenizer), 'token')}.")
     if made.remark:
         console.say(made.remark)
     sample = made.sample or proving.reference.encode()
-    proving.prove(tokenizer, made.sample)
-    reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
+    proof = proving.prove(tokenizer, made.sample)
+    reports = export(tokenizer, exports, arguments.accept_loss, sample, console, proof=proof)
     if len(reports) == len(exports):
-        proving.write(tokenizer, reports)
+        proving.write(tokenizer, proof, reports)
     if arguments.json:
         files = [str(file) for report in reports for file in report.files]
         outcome = {"tokens_before": len(old), "vocabulary_size": len(tokenizer), **made.facts, "files": files}
-        put(sys.stdout, json.dumps(outcome | proving.as_json()) + "\n")
+        put(sys.stdout, json.dumps(outcome | proving.as_json(proof)) + "\n")
     return DONE if len(reports) == len(exports) else FAILED
 
 
-def _prune(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _Changed:
-    if arguments.least_uses is not None and not arguments.corpus and old.run is None:
+def _prune(old: Tokenizer, wanted: _Removal, keep_ids: bool, texts: TextsToRead, console: Console) -> _Changed:
+    if wanted.least_uses is not None and not texts.files and old.run is None:
         raise ConfigError("--least-uses needs texts in which the uses are counted: add --corpus.")
-    chosen: list[int] | None = arguments.tokens
-    if arguments.script is not None:
-        found: list[int] = console.finish(tokens_of_scripts_work(old, arguments.script)).tolist()
+    chosen, size = wanted.tokens, wanted.size
+    if wanted.scripts is not None:
+        found: list[int] = console.finish(tokens_of_scripts_work(old, wanted.scripts)).tolist()
         chosen = found if chosen is None else sorted(set(found).intersection(chosen))
-    read, uses = _uses(arguments, old, console)
-    size: int | None = arguments.vocab_size
-    work = prune_work(old, size, uses, least_uses=arguments.least_uses, tokens=chosen, renumber=not arguments.keep_ids)
+    read, uses = _uses(old, texts, console)
+    work = prune_work(old, size, uses, least_uses=wanted.least_uses, tokens=chosen, renumber=not keep_ids)
     pruned = console.finish(work)
     needed: list[int] = pruned.needed.tolist()
     remark = ""
@@ -90,8 +107,7 @@ def _prune(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _
     return _Changed(pruned.tokenizer, _sample(read), remark, facts)
 
 
-def _join(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _Changed:
-    other = load_tokenizer(arguments.other, arguments.pattern, console).tokenizer
+def _join(old: Tokenizer, other: Tokenizer, console: Console) -> _Changed:
     joined = console.finish(join_work(old, other))
     if len(joined) == len(old):
         raise ConfigError("The other tokenizer has no token to add: this one has them all, or no text becomes them.")
@@ -102,20 +118,19 @@ def _join(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _C
     return _Changed(joined, remark=remark, facts={"left_out": left_out})
 
 
-def _renumber(arguments: argparse.Namespace, old: Tokenizer, console: Console) -> _Changed:
-    by: str = arguments.by
+def _renumber(old: Tokenizer, by: str, pattern: str | None, texts: TextsToRead, console: Console) -> _Changed:
     read: CommandTexts | None = None
     if by == "rank":
         order = order_by_rank(old)
     elif by == "use":
-        read, uses = _uses(arguments, old, console)
+        read, uses = _uses(old, texts, console)
         if uses is None:
             if old.run is None:
                 raise ConfigError("--by use needs texts in which the uses are counted: add --corpus.")
             uses = old.run.uses(len(old.merges))
         order = order_by_use(old, uses)
     else:
-        order = order_as_in(old, load_tokenizer(Path(by), arguments.pattern, console).tokenizer)
+        order = order_as_in(old, load_tokenizer(Path(by), pattern, console).tokenizer)
     made = renumber(old, order)
     ids = old.tokens.ids()
     moved = int(np.count_nonzero(made.new_ids[ids] != ids))
@@ -123,13 +138,10 @@ def _renumber(arguments: argparse.Namespace, old: Tokenizer, console: Console) -
     return _Changed(made.tokenizer, _sample(read), remark, {"renumbered": moved} | _read_facts(read))
 
 
-def _specials(arguments: argparse.Namespace, old: Tokenizer, _: Console) -> _Changed:
-    names: dict[str, str] = dict(_renaming(text, old.special_tokens) for text in arguments.rename)
-    made = replace_specials(old, names) if names else old
-    if arguments.add:
-        made = add_specials(made, arguments.add)
-    if arguments.role:
-        made = set_roles(made, dict(arguments.role))
+def _specials(old: Tokenizer, renamed: Sequence[str], added: Sequence[str], roles: Mapping[str, str]) -> _Changed:
+    made = replace_specials(old, dict(_renaming(text, old.special_tokens) for text in renamed)) if renamed else old
+    made = add_specials(made, added) if added else made
+    made = set_roles(made, roles) if roles else made
     # All steps are one change of the old tokenizer.
     origin = Origin(old, "specials", unchanged_ids(old.tokens.ids()))
     return _Changed(made.changed(origin=origin, checked=True))
@@ -142,15 +154,11 @@ def _renaming(text: str, specials: Iterable[str]) -> tuple[str, str]:
     return text[:place], text[place + 1 :]
 
 
-def _uses(
-    arguments: argparse.Namespace, old: Tokenizer, console: Console
-) -> tuple[CommandTexts | None, NDArray[np.int64] | None]:
+def _uses(old: Tokenizer, texts: TextsToRead, console: Console) -> tuple[CommandTexts | None, NDArray[np.int64] | None]:
     """The texts of --corpus and the uses of each token in them; None where there are no texts."""
-    if not arguments.corpus:
+    if not texts.files:
         return None, None
-    work = read_corpus_work(arguments.corpus, (), "file", arguments.encoding, console, reading_of(arguments))
-    read = console.finish(work)
-    report_read(read.corpus.sources, console)
+    read = read_corpus(texts, console)
     return read, console.finish(count_uses_work(old, read.corpus))
 
 
@@ -160,11 +168,3 @@ def _sample(read: CommandTexts | None) -> bytes:
 
 def _read_facts(read: CommandTexts | None) -> dict[str, object]:
     return {} if read is None else read.as_json()
-
-
-_CHANGES: Mapping[str, Callable[[argparse.Namespace, Tokenizer, Console], _Changed]] = {
-    "prune": _prune,
-    "join": _join,
-    "renumber": _renumber,
-    "specials": _specials,
-}

@@ -7,9 +7,9 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
@@ -18,18 +18,18 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-from tokstudio.cli.exporting import Proving, check_losses, export
+from tokstudio.cli.exporting import Exports, Proving, check_losses, export
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
-from tokstudio.cli.projects import load_source
+from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.cli.reading import (
     CommandTexts,
-    read_corpus_work,
-    reading_of,
+    TextsToRead,
+    read_corpus,
     report_held_out,
     report_preparation,
-    report_read,
     report_sources,
     source_facts,
+    texts_of,
 )
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
@@ -47,6 +47,7 @@ from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work
 from tokstudio.core.surgery.specials import check_reserved, fill_reserved
+from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import SourceCurves
 from tokstudio.core.training.forecast import forecast_work
@@ -133,24 +134,21 @@ def _reserved(folder: Path, name: str) -> Path:
 
 
 class Extension:
-    """The start of an extension and its settings, checked before the texts are read.
+    """The start of an extension: a tokenizer, or its first merges; and the reserved tokens whose ids are filled.
 
     Raises:
         ConfigError: The tokenizer cannot be extended so.
-        FormatError: It cannot be read, or a file cannot be written.
     """
 
-    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
-        self.proving, self._console = Proving(arguments, console), console
-        start = load_source(arguments, console)
-        self._unused = _unused_ids(start)
-        self.start: Tokenizer = start if arguments.merges is None else start.at(arguments.merges)
-        self._fill: list[str] = arguments.fill
-        check_reserved(self.start, self._fill)
-        self.config = check_start(self.start, self._config(arguments))
+    def __init__(
+        self, whole: Tokenizer, merges: int | None, fill: Sequence[str], proving: Proving, console: Console
+    ) -> None:
+        self._unused, self._fill, self.proving, self._console = _unused_ids(whole), fill, proving, console
+        self.start: Tokenizer = whole if merges is None else whole.at(merges)
+        check_reserved(self.start, fill)
 
-    def _config(self, arguments: argparse.Namespace) -> TrainingConfig:
-        size: int | None = arguments.vocab_size
+    def training_size(self, size: int | None) -> int | None:
+        """The vocabulary size to train to, as those to fill are tokens until the end; raises ConfigError if reached."""
         filled = len(self._fill)
         if size is not None and size <= len(self.start) - filled:
             besides = " besides those to fill" if filled else " already"
@@ -158,19 +156,10 @@ class Extension:
                 f"Vocabulary size must be greater than {len(self.start) - filled:,}: the tokenizer has that many "
                 f"tokens{besides}."
             )
-        return TrainingConfig(
-            # Those to fill are tokens until the end.
-            vocabulary_size=None if size is None else size + filled,
-            min_frequency=arguments.min_frequency,
-            pattern=self.start.pattern,
-            **chosen_ties(arguments),
-            max_token_bytes=arguments.max_token_bytes,
-            forbidden=arguments.forbid,
-            held_out=arguments.held_out,
-        )
+        return None if size is None else size + filled
 
-    def finished(self, tokenizer: Tokenizer, sample: bytes) -> Tokenizer:
-        """The trained tokenizer with its reserved ids filled, after the proof; raises ConfigError where it fails."""
+    def finished(self, tokenizer: Tokenizer, sample: bytes) -> tuple[Tokenizer, Proof]:
+        """The trained tokenizer with its reserved ids filled, and its proof; raises ConfigError where it fails."""
         if len(tokenizer.merges) == len(self.start.merges):
             raise ConfigError(
                 "Nothing new can be learnt from this text: no pair of tokens occurs often enough, or all are forbidden."
@@ -179,13 +168,12 @@ class Extension:
         if (gaps := _unused_ids(made) - self._unused) > 0:
             unused = several(gaps, "id of a dropped merge stays", "ids of dropped merges stay")
             self._console.say(f"{unused} unused: renumber --by rank closes the gaps.")
-        self.proving.prove(made, sample)
-        self._size = len(made)
-        return made
+        return made, self.proving.prove(made, sample)
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self, tokenizer: Tokenizer, proof: Proof) -> dict[str, object]:
         """The size, and the proof."""
-        return {"tokens_before": len(self.start), "vocabulary_size": self._size, **self.proving.as_json()}
+        sizes = {"tokens_before": len(self.start), "vocabulary_size": len(tokenizer)}
+        return sizes | self.proving.as_json(proof)
 
 
 def _unused_ids(tokenizer: Tokenizer) -> int:
@@ -193,9 +181,15 @@ def _unused_ids(tokenizer: Tokenizer) -> int:
     return int(tokenizer.tokens.ids().max()) + 1 - len(tokenizer)
 
 
-def chosen_ties(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The tie rule for a `TrainingConfig`, where one was chosen."""
-    return {} if arguments.tie_break is None else {"tie_break": arguments.tie_break}
+def _chosen_limits(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings of a `TrainingConfig` that `train` and `extend` share."""
+    ties = {} if arguments.tie_break is None else {"tie_break": arguments.tie_break}
+    return ties | {
+        "min_frequency": arguments.min_frequency,
+        "max_token_bytes": arguments.max_token_bytes,
+        "forbidden": arguments.forbid,
+        "held_out": arguments.held_out,
+    }
 
 
 SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export
@@ -204,84 +198,124 @@ _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, 
 
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interrupted training is exported as well."""
-    return _train_to_the_end(_config(arguments, console), arguments, console, signals)
+    config = _config(arguments, console)
+    return _train_to_the_end(config, training_texts(arguments), _wanted(arguments), console, signals)
 
 
 def extend(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains a tokenizer further and proves what stayed the same; else like `train`."""
-    extension = Extension(arguments, console)
-    return _train_to_the_end(extension.config, arguments, console, signals, extension)
+    proving = Proving(arguments.reference, arguments.map, arguments.report, console)
+    whole = load_tokenizer_or_run(arguments.source, arguments.run, arguments.pattern, console)
+    extension = Extension(whole, arguments.merges, arguments.fill, proving, console)
+    size = extension.training_size(arguments.vocab_size)
+    config = TrainingConfig(vocabulary_size=size, pattern=extension.start.pattern, **_chosen_limits(arguments))
+    config = check_start(extension.start, config)
+    return _train_to_the_end(config, training_texts(arguments), _wanted(arguments), console, signals, extension)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a command that trains is to leave and to print."""
+
+    exports: Exports
+    project: Path | None
+    accept_loss: bool
+    force: bool  # trains without looking at the free memory
+    json: bool
+    print_merges: bool
+
+    @property
+    def targets(self) -> list[Path]:
+        """Where the results are wanted."""
+        exported = [path for _, path in self.exports]
+        return exported if self.project is None else [*exported, self.project]
+
+
+def _wanted(given: argparse.Namespace) -> _Wanted:
+    return _Wanted(given.export, given.project, given.accept_loss, given.force, given.json, given.print_merges)
 
 
 def _train_to_the_end(
     config: TrainingConfig,
-    arguments: argparse.Namespace,
+    texts: TextsToRead,
+    wanted: _Wanted,
     console: Console,
     signals: Signals,
     extension: Extension | None = None,
 ) -> int:
-    exports: list[tuple[str, Path]] = arguments.export
-    project: Path | None = arguments.project
-    read = read_texts(arguments, console)
+    read = read_texts(texts, console)
     corpus = read.corpus
-    if not arguments.force:
+    if not wanted.force:
         _check_memory(corpus, config, console)
     trainer = Trainer(corpus, config, start=None if extension is None else extension.start)
     check_parallel_lines(corpus, config)
     if silent := told_silent(corpus, config):
         console.say(silent)
-    reports: list[ExportReport] = []
-    targets, kept = _targets(arguments), None
     try:
-        code = _train(trainer, arguments, console, signals)
+        code = _train(trainer, wanted, console, signals)
         trainer.stop()
-        run = trainer.run
-        if code in (DONE, FAILED) or len(run):
-            console.say(_summary(run))
-            with signals.finishing():
-                sample = corpus.sample(SAMPLE) if exports or extension else b""
-                made = trainer.tokenizer()
-                if extension is not None:
-                    made = extension.finished(made, sample)
-                reports = export(made, exports, arguments.accept_loss, sample, console)
-                kept = None if project is None else save_project(run, project, console)
-                if extension is not None and len(reports) == len(exports):
-                    extension.proving.write(made, reports)
-        else:
-            lost = ": nothing was exported." if exports else ": nothing was saved." if project else "."
-            # BoundlessBPE has no list of merges before.
-            point = "the end of phase 1" if isinstance(config.algorithm, Boundless) else "the first merge"
-            console.say(f"Interrupted before {point}{lost}")
-            exports, project = [], None
+        written = _write(trainer, code in (DONE, FAILED), wanted, console, signals, extension)
     except BaseException:
-        if targets and trainer.prepared is not None and len(trainer.run):
+        if wanted.targets and trainer.prepared is not None and len(trainer.run):
             with signals.saving():
-                rescue(trainer.run, targets[0], console)
+                rescue(trainer.run, wanted.targets[0], console)
         raise
-    failed = len(reports) < len(exports) or (project is not None and kept is None)
-    if failed and kept is None:
+    run, kept = trainer.run, written.project
+    if written.failed and kept is None:
         with signals.saving():
-            kept = rescue(run, targets[0], console)
+            kept = rescue(run, wanted.targets[0], console)
     if signals.received:
         code = signals.code
     measured = _Measured()
     # Last, because the rest of the result is ready without it; after an interruption it is skipped.
     if code in (DONE, FAILED) and not _measure(measured, trainer, console):
         code = signals.code
-    if arguments.json:
-        outcome = _as_json(run, reports, measured.ratio, kept) | read.as_json()
-        if extension is not None and len(run):
-            outcome |= extension.as_json()
+    if wanted.json:
+        outcome = _as_json(run, written.reports, measured.ratio, kept) | read.as_json() | written.facts
         if _has_sources(run):
             outcome["sources"] = _sources_as_json(run, corpus, measured.curves)
         put(sys.stdout, json.dumps(outcome) + "\n")
-    return code or (FAILED if failed else DONE)
+    return code or (FAILED if written.failed else DONE)
 
 
-def _targets(arguments: argparse.Namespace) -> list[Path]:
-    """Where the results are wanted."""
-    exported = [path for _, path in arguments.export]
-    return exported if arguments.project is None else [*exported, arguments.project]
+@dataclass(frozen=True)
+class _Written:
+    """What a training has left."""
+
+    reports: Sequence[ExportReport] = ()
+    project: Path | None = None
+    failed: bool = False  # whether something that was wanted is missing
+    facts: dict[str, object] = field(default_factory=dict[str, object])  # what `extend` proved, for --json
+
+
+def _write(
+    trainer: Trainer,
+    is_complete: bool,
+    wanted: _Wanted,
+    console: Console,
+    signals: Signals,
+    extension: Extension | None,
+) -> _Written:
+    """Exports and saves what was trained, also where it was interrupted after the first merge."""
+    run, exports, project = trainer.run, wanted.exports, wanted.project
+    if not is_complete and not len(run):
+        lost = ": nothing was exported." if exports else ": nothing was saved." if project else "."
+        # BoundlessBPE has no list of merges before.
+        point = "the end of phase 1" if isinstance(trainer.config.algorithm, Boundless) else "the first merge"
+        console.say(f"Interrupted before {point}{lost}")
+        return _Written()
+    console.say(_summary(run))
+    with signals.finishing():
+        sample = trainer.corpus.sample(SAMPLE) if exports or extension else b""
+        tokenizer, proof, facts = trainer.tokenizer(), None, dict[str, object]()
+        if extension is not None:
+            tokenizer, proof = extension.finished(tokenizer, sample)
+            facts = extension.as_json(tokenizer, proof)
+        reports = export(tokenizer, exports, wanted.accept_loss, sample, console, proof=proof)
+        kept = None if project is None else save_project(run, project, console)
+        if extension is not None and proof is not None and len(reports) == len(exports):
+            extension.proving.write(tokenizer, proof, reports)
+    return _Written(reports, kept, len(reports) < len(exports) or (project is not None and kept is None), facts)
 
 
 @dataclass
@@ -314,15 +348,21 @@ def _measure(measured: _Measured, trainer: Trainer, console: Console) -> bool:
     return True
 
 
-def read_texts(arguments: argparse.Namespace, console: Console) -> CommandTexts:
-    """The corpus of the arguments, with its weights, or a sample of it."""
-    reading, documents = reading_of(arguments), _documents(arguments)
-    read = console.finish(
-        read_corpus_work(arguments.files, arguments.counts, documents, arguments.encoding, console, reading)
+def training_texts(arguments: argparse.Namespace) -> TextsToRead:
+    """The texts of the arguments; raises ConfigError where tables of counted words were counted otherwise."""
+    return replace(
+        texts_of(arguments, arguments.files),
+        documents=_documents(arguments.documents, arguments.counts),
+        counts=arguments.counts,
+        weights=arguments.weight,
+        sample_bytes=arguments.sample_bytes,
     )
-    report_read(read.corpus.sources, console)
-    corpus = read.corpus.with_weights(_weights(arguments.weight, read.corpus))
-    size: int | None = arguments.sample_bytes
+
+
+def read_texts(texts: TextsToRead, console: Console) -> CommandTexts:
+    """The corpus to train on, with its weights, or a sample of it."""
+    read = read_corpus(texts, console)
+    corpus, size = read.corpus.with_weights(_weights(texts.weights, read.corpus)), texts.sample_bytes
     if size is not None and size < corpus.bytes:
         whole, corpus = corpus.bytes, console.finish(sample_work(corpus, size))
         console.say(f"Training on a sample of {corpus.bytes:,} of {whole:,} bytes.")
@@ -330,10 +370,9 @@ def read_texts(arguments: argparse.Namespace, console: Console) -> CommandTexts:
     return replace(read, corpus=corpus)
 
 
-def _documents(arguments: argparse.Namespace) -> str:
+def _documents(chosen: str | None, counts: Iterable[Path]) -> str:
     """What a document of the texts is: as chosen, else as in the tables of counted words, which must agree."""
-    chosen: str | None = arguments.documents
-    for path in arguments.counts:
+    for path in counts:
         if (settings := counted_with(path)) is None:
             continue
         chosen = chosen or settings.documents
@@ -358,29 +397,25 @@ def _weights(given: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | i
 def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
     path: Path | None = arguments.base_vocabulary
     base_vocabulary = None if path is None else console.finish(read_base_vocabulary_work(path))
-    _check_unknown_token(arguments, base_vocabulary or ())
+    if arguments.base == "characters":
+        _check_unknown_token(arguments.unknown_token, (*arguments.special, *(base_vocabulary or ())))
     counted = next(filter(None, map(counted_with, arguments.counts)), CountedWith("none"))
     return TrainingConfig(
         vocabulary_size=arguments.vocab_size,
-        min_frequency=arguments.min_frequency,
         pattern=counted.pattern if arguments.pattern is None else arguments.pattern,
         base=arguments.base,
         base_vocabulary=base_vocabulary,
         unknown_token=arguments.unknown_token,
         special_tokens=[utf8(token) for token in arguments.special] or counted.special_tokens,
         special_placement=arguments.special_placement,
-        **chosen_ties(arguments),
-        max_token_bytes=arguments.max_token_bytes,
-        forbidden=arguments.forbid,
-        held_out=arguments.held_out,
+        **_chosen_limits(arguments),
         algorithm=algorithm_of(arguments.algorithm, {name: getattr(arguments, name) for name in OWN_SETTINGS}),
     )
 
 
-def _check_unknown_token(arguments: argparse.Namespace, base_vocabulary: Collection[str]) -> None:
+def _check_unknown_token(token: str | None, known: Collection[str]) -> None:
     """Refuses an unknown token that is not a special token, in terms of the command line."""
-    token: str | None = arguments.unknown_token
-    if arguments.base == "characters" and token is not None and token not in (*arguments.special, *base_vocabulary):
+    if token is not None and token not in known:
         raise ConfigError(
             f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
             "or add it to the base vocabulary."
@@ -409,7 +444,7 @@ def _check_memory(corpus: Corpus, config: TrainingConfig, console: Console) -> N
         raise CorpusError(f"{forecast.problem} {sampled} add --force to try anyway.")
 
 
-def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+def _train(trainer: Trainer, wanted: _Wanted, console: Console, signals: Signals) -> int:
     """Trains to the end or to an interruption; returns the exit code."""
     try:
         while trainer.prepared is None:
@@ -417,14 +452,14 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
                 trainer.advance()
             console.show(trainer.progress)
         assert trainer.prepared is not None
-        if arguments.export:
-            check_losses(_with_last_pattern(trainer), arguments.export, arguments.accept_loss)
+        if wanted.exports:
+            check_losses(_with_last_pattern(trainer), wanted.exports, wanted.accept_loss)
         report_preparation(trainer.prepared, trainer.config, trainer.corpus.weight_scale, console)
-        return _merge(trainer, arguments, console, signals)
+        return _merge(trainer, wanted, console, signals)
     except KeyboardInterrupt:
         return signals.code
     except (TokStudioError, OSError, MemoryError) as error:
-        if not (trainer.merges_made and _targets(arguments)):
+        if not (trainer.merges_made and wanted.targets):
             raise
         console.complain(str(error) or "This computer does not have enough free memory to go on.")
         return FAILED
@@ -440,12 +475,12 @@ def _with_last_pattern(trainer: Trainer) -> Tokenizer:
     return tokenizer.changed(pattern=config.as_second_stage().pattern) if staged else tokenizer
 
 
-def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+def _merge(trainer: Trainer, wanted: _Wanted, console: Console, signals: Signals) -> int:
     """Merges to the end; returns the exit code."""
     code = DONE
     stream: TextIO | None = None
-    if arguments.print_merges:
-        stream = sys.stderr if arguments.json else sys.stdout
+    if wanted.print_merges:
+        stream = sys.stderr if wanted.json else sys.stdout
     # Merges and progress on one screen would mix.
     progress_too = stream is None or not stream.isatty()
     assert trainer.prepared is not None
@@ -459,7 +494,7 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
                 try:
                     put(stream, _in_words(batch, first))
                 except (BrokenPipeError, TokStudioError) as error:
-                    if not _targets(arguments):
+                    if not wanted.targets:
                         raise
                     stream = None  # the pipe is closed or the disk is full, but the files are still wanted
                     if isinstance(error, TokStudioError):

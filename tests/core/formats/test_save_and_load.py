@@ -94,14 +94,14 @@ def test_one_file_takes_a_file_or_a_folder_and_several_take_a_folder(tmp_path):
 def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name):
     tokenizer = made_for(name)
     steps = sum(
-        1 for _ in save_work(tokenizer, tmp_path / "full", name, accept_loss=True, points=None, sample=TEXT * 50)
+        1 for _ in save_work(tokenizer, tmp_path / "full", name, accept_loss=True, proof=None, sample=TEXT * 50)
     )
     folder = tmp_path / "new"
     folder.mkdir()
     save(tokenizer.at(0), folder, name, accept_loss=True)
     old = {file.name: file.read_bytes() for file in folder.iterdir()}
     for moment in range(1, steps + 1):
-        work = save_work(tokenizer, folder, name, accept_loss=True, points=None, sample=TEXT * 50)
+        work = save_work(tokenizer, folder, name, accept_loss=True, proof=None, sample=TEXT * 50)
         for _ in range(moment):
             next(work)
         work.close()

@@ -108,7 +108,7 @@ def test_a_table_says_that_it_has_the_whole_run_wherever_the_playhead_stands(
         commands.export_table(name)
         qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
         assert told[-1] == f"Wrote {name}.csv to {answers.target.parent}. It has all of {run.name} (270 tokens)."
-    report = finish(save_work(run.tokenizer, answers.target.with_name("t.json"), "huggingface", points=None))
+    report = finish(save_work(run.tokenizer, answers.target.with_name("t.json"), "huggingface", proof=None))
     finish(report_work([report], answers.target.with_name("REPORT.txt"), run.name))
     lines = answers.target.with_name("REPORT.txt").read_text().splitlines()
     assert lines[lines.index("Tokenizer") + 2].strip() == f"{run.name}."

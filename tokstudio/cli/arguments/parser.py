@@ -90,7 +90,7 @@ def add_pattern(parser: argparse.ArgumentParser) -> None:
 
 
 def add_old(parser: argparse.ArgumentParser) -> Callable[..., object]:
-    """Adds the tokenizer to change; returns what adds more about it. `cli.loading.load_source` opens it."""
+    """Adds the tokenizer to change; returns what adds more about it. `cli.projects.load_tokenizer_or_run` opens it."""
     add = parser.add_argument_group("tokenizer").add_argument
     add("source", metavar="OLD", type=Path, help=f"the tokenizer's file, its folder, {NAMES}, or a project")
     add("--run", metavar="NAME", help="for a project: the run to change")
@@ -192,7 +192,7 @@ def add_special(add: Callable[..., object]) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser, joins: bool = False) -> None:
-    """Adds the arguments about how files are read, with `joins` also into which sources; `reading_of` reads them."""
+    """Adds the arguments about how files are read, with `joins` also into which sources; `texts_of` reads them."""
     add = parser.add_argument_group(
         "data sets (JSON Lines, JSON, CSV, Parquet, Arrow) and what is kept of all files"
     ).add_argument

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.origin import Proof
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-    #: Proves what a tokenizer keeps of that from which it was made, with texts to be decoded and a reference text.
-    Points = Callable[[Tokenizer, Iterable[Text], str], Work[Proof]]
-
 _LARGEST_SAMPLE = 1_000_000
 
 
@@ -35,7 +32,7 @@ def save_work(
     format: str = "huggingface",
     accept_loss: bool = False,
     *,
-    points: Points | None,
+    proof: Proof | None,
     sample: Text | None = None,
     original: Tokenizer | None = None,
 ) -> Work[ExportReport]:
@@ -49,8 +46,8 @@ def save_work(
         path: A file, or a folder where the format has several files; in a folder, files get their usual names.
         format: One of `FORMATS`.
         accept_loss: Whether to write even where the format cannot hold everything.
-        points: What proves a tokenizer that was made from another, `verify_work` of `core.surgery.proof`; None where
-            that is proved already.
+        proof: What stayed the same in a tokenizer that was made from another, for the report; `save_proved_work` of
+            `core.surgery.proof` finds it.
         sample: Text to prove it with, besides a hard built-in text; its first megabyte is used.
         original: The tokenizer before the gaps between its ids were closed, if they were: the report lists new ids.
 
@@ -58,11 +55,15 @@ def save_work(
         ConfigError: The format is unknown, or cannot be written.
         FormatError: The format cannot hold this tokenizer, a point of the proof fails, or the files cannot be written.
     """
-    chosen = _writable(format)
+    chosen, text = _writable(format), sample_text(sample)
     tokenizer = tokenizer.closed() if chosen.readable else tokenizer
     targets = _targets(chosen, Path(path))
     name = file_name(next(iter(targets.values())))
-    writer = writer_of(chosen, tokenizer, _as_text(sample))
+    try:
+        proof = None if proof is None else proof.check()
+    except ConfigError as error:
+        raise FormatError(f"{name}: {error}") from error
+    writer = writer_of(chosen, tokenizer, text)
     further = writer.further_targets(tokenizer, targets)
     targets = {**targets, **further}
     fitting = yield from writer.fit_work(tokenizer)
@@ -84,20 +85,19 @@ def save_work(
                 yield from staged.write(target, _passed_to(digest.update, pieces), size)
                 files.append(WrittenFile(target, staged[target].stat().st_size, digest.hexdigest()))
         written = {usual: staged[target] for usual, target in targets.items()}
-        changed = yield from _proved_work(tokenizer, points, name, _as_text(sample))
-        proof = yield from writer.prove(tokenizer, written, name, _as_text(sample))
+        identical = yield from writer.prove(tokenizer, written, name, text)
         moved = renumbered(original or tokenizer, tokenizer, writer)
         return ExportReport(
             staged.commit(),
             fitting.losses,
-            f"{proof} after renumbering" if proof and moved else proof,
+            f"{identical} after renumbering" if identical and moved else identical,
             fitting.notes,
             chosen.snippet(tokenizer, targets),
             chosen.title,
             described(tokenizer),
             tuple(files),
             moved,
-            () if changed is None else changed.read_back(f"{chosen.title}: {proof or 'a table'}.").lines(),
+            () if proof is None else proof.read_back(f"{chosen.title}: {identical or 'a table'}.").lines(),
         )
 
 
@@ -136,7 +136,7 @@ def fit_work(
     """Does the same as `fit` in bounded pieces."""
     chosen = _writable(format)
     tokenizer = tokenizer.closed() if chosen.readable else tokenizer
-    writer = writer_of(chosen, tokenizer, _as_text(sample))
+    writer = writer_of(chosen, tokenizer, sample_text(sample))
     fitting = yield from writer.fit_work(tokenizer)
     if path is None or fitting.problem is not None:
         return fitting
@@ -180,21 +180,8 @@ def _passed_to(see: Callable[[bytes], object], pieces: Iterable[bytes]) -> Itera
         yield piece
 
 
-def _proved_work(tokenizer: Tokenizer, points: Points | None, name: str, sample: str) -> Work[Proof | None]:
-    """What stayed the same in a tokenizer that was made from another; None for any other, and without `points`.
-
-    Raises:
-        FormatError: Something did not, though it should have.
-    """
-    if tokenizer.origin is None or points is None:
-        return None
-    try:
-        return (yield from points(tokenizer, [sample], sample)).check()
-    except ConfigError as error:
-        raise FormatError(f"{name}: {error}") from error
-
-
-def _as_text(sample: Text | None) -> str:
+def sample_text(sample: Text | None) -> str:
+    """The first megabyte of a sample as text."""
     if sample is None:
         return ""
     if isinstance(sample, bytes):

@@ -23,7 +23,7 @@ from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import ExportReport
-from tokstudio.core.formats.saving import fit_work, save_work
+from tokstudio.core.formats.saving import fit_work, sample_text, save_work
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
 from tokstudio.core.tokenizer.origin import Origin, Point, Proof, from_the_first
@@ -462,7 +462,7 @@ def verify_all_work(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference:
     title = FORMATS[format].title
     with TemporaryFolder() as folder:
         try:
-            report = yield from save_work(alone, folder / "exported", format, points=None, sample=reference)
+            report = yield from save_work(alone, folder / "exported", format, proof=None, sample=reference)
         except FormatError as error:
             return proof.read_back(f"{title}: {error}", holds=False)
     return proof.read_back(f"{title}: {report.proof}.")
@@ -495,4 +495,22 @@ def save(
         ConfigError: The format is unknown, or cannot be written.
         FormatError: The format cannot hold this tokenizer, a point of the proof fails, or the files cannot be written.
     """
-    return finish(save_work(tokenizer, path, format, accept_loss, points=verify_work, sample=sample))
+    return finish(save_proved_work(tokenizer, path, format, accept_loss, sample=sample))
+
+
+def save_proved_work(
+    tokenizer: Tokenizer,
+    path: AnyPath,
+    format: str,
+    accept_loss: bool = False,
+    *,
+    sample: Text | None = None,
+    original: Tokenizer | None = None,
+    proof: Proof | None = None,
+) -> Work[ExportReport]:
+    """Does the same as `save` in bounded pieces; for `original` see `save_work`. With a `proof`, it makes none."""
+    if proof is None and tokenizer.origin is not None:
+        text = sample_text(sample)
+        proof = yield from verify_work(tokenizer, [text], text)
+    saving = save_work(tokenizer, path, format, accept_loss, proof=proof, sample=sample, original=original)
+    return (yield from saving)

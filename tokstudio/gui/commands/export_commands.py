@@ -19,8 +19,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable
 from tokstudio.core.formats.ids import write_ids_work
 from tokstudio.core.formats.report import ExportReport
-from tokstudio.core.formats.saving import save_work
-from tokstudio.core.surgery.proof import verify_work
+from tokstudio.core.surgery.proof import save_proved_work
 from tokstudio.core.tokenizer.tokenizer import AllowedSpecial, Tokenizer
 from tokstudio.gui.commands.actions import Window
 from tokstudio.gui.dialogs.export.queue import wrote
@@ -60,7 +59,7 @@ class ExportCommands(QObject):
         """Writes the merge log or the vocabulary in one of the formats of `_TABLES`."""
         run, path = self._session.runs.active, self._ask_target(*_TABLES[name])
         if path is not None and run is not None:
-            work = partial(save_work, run.tokenizer, path, name, points=verify_work)
+            work = partial(save_proved_work, run.tokenizer, path, name)
             self._session.jobs.start(work, partial(self._exported, run.sized_name()), writes=True)
 
     def export_ids(self) -> None:

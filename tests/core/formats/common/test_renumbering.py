@@ -36,7 +36,7 @@ def test_ids_side_by_side_are_named_together_and_many_are_counted(pairs, sentenc
 def test_closed_gaps_are_told_in_proof_and_report(tmp_path):
     plain = trained(TEXT * 3, 61, special_tokens=["<|end|>", "<s>"]).at(12)
     compact, _ = closed_gaps(plain)
-    report = finish(save_work(compact, tmp_path / "a.json", points=None, original=plain, sample=TEXT))
+    report = finish(save_work(compact, tmp_path / "a.json", proof=None, original=plain, sample=TEXT))
     first = plain.special_tokens["<|end|>"]
     moved = f"Ids {first}-{first + 1} became 268-269."
     assert first > 268

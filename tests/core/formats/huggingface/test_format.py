@@ -40,6 +40,7 @@ from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.patterns import REGEX
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -194,6 +195,15 @@ def test_a_file_that_the_library_understands_differently_never_replaces_the_old_
         save(Tokenizer(np.array([[97, 110], [97, 32]])), target, sample="an nan  a b, banana")
     assert target.read_text() == "the old file"
     assert [entry.name for entry in tmp_path.iterdir()] == ["tokenizer.json"]
+
+
+def test_special_tokens_of_white_space_that_the_library_finds_elsewhere_are_named(tmp_path):
+    tokenizer = with_specials()
+    tokens = tokenizer.special_tokens | {"\t": len(tokenizer.tokens)}
+    taken = Preparation(strips_left=frozenset({"\t"}), strips_right=frozenset({"\t"}))
+    with pytest.raises(FormatError, match=r'do not decode to the text\. The library finds .* elsewhere: "\\t"\.$'):
+        save(tokenizer.changed(special_tokens=tokens, preparation=taken), tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_the_library_trained_is_read(tmp_path):

@@ -460,7 +460,7 @@ def test_a_folder_that_vanishes_is_made_again(qtbot, session, make_run, opened, 
 def held(monkeypatch):
     """The second format waits in the middle of being written, until it is let go or cancelled."""
     reached, go = threading.Event(), threading.Event()
-    work = export_plan.save_work
+    work = export_plan.save_proved_work
 
     def save_work(tokenizer, path, name, **more):
         if name == "classic":
@@ -469,7 +469,7 @@ def held(monkeypatch):
                 yield Progress("proving", 1, 3)
         return (yield from work(tokenizer, path, name, **more))
 
-    monkeypatch.setattr(export_plan, "save_work", save_work)
+    monkeypatch.setattr(export_plan, "save_proved_work", save_work)
     yield reached, go
     go.set()
 

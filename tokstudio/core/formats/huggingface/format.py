@@ -237,7 +237,13 @@ class HuggingFace(Format):
         held = varied(tokenizer, whole_words=whole_words, preparation=tokenizer.preparation)
         trials = yield from trials_work(held, sample, decodes=not misread_specials(held))
         file = LibraryInput("tokenizers", written[TOKENIZER], name)
-        return (yield from prove_work(held, file, trials, in_child=is_custom))
+        try:
+            return (yield from prove_work(held, file, trials, in_child=is_custom))
+        except FormatError as error:
+            taken = sorted(tokenizer.preparation.strips_left | tokenizer.preparation.strips_right)
+            if spaces := ", ".join(map(shown, filter(str.isspace, taken))):
+                raise FormatError(f"{error} {_SPACES_TAKEN.format(names=spaces)}") from error
+            raise
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """The file that holds the tokenizer, and those beside it."""
@@ -262,6 +268,7 @@ class HuggingFace(Format):
         return (yield from read_work(files[0], names[0], beside=beside))
 
 
+_SPACES_TAKEN = "The library finds special tokens that are white space and take more of it elsewhere: {names}."
 _TAKEN_WHOLE = (
     "The tokenizers library takes every pre-token whole that equals a token, or none ({count:,} more than here): "
     "some ids will differ."

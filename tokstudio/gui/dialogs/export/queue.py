@@ -20,8 +20,8 @@ from tokstudio.core.formats.common.format import Fit, Format
 from tokstudio.core.formats.common.proof import closed_gaps
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import ExportReport
-from tokstudio.core.formats.saving import fit_work, save_work
-from tokstudio.core.surgery.proof import verify_work
+from tokstudio.core.formats.saving import fit_work
+from tokstudio.core.surgery.proof import save_proved_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.common.jobs import Job, Jobs, LatestJob
 from tokstudio.gui.state.problems import problem_of
@@ -147,8 +147,8 @@ def export_work(part: RunPart, close_gaps: bool, name: str, folder: Path, corpus
     with StagedFiles() as staged:
         staged.make_folder(folder)
         tokenizer = part.tokenizer(name, close_gaps)
-        report = yield from save_work(
-            tokenizer, folder, name, accept_loss=True, points=verify_work, sample=_sample(corpus), original=part.plain
+        report = yield from save_proved_work(
+            tokenizer, folder, name, accept_loss=True, sample=_sample(corpus), original=part.plain
         )
         staged.commit()
     return report
