@@ -17,12 +17,11 @@ import numpy as np
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import is_project, load_runs, load_tokenizer
 from tokstudio.cli.reading import TextsToRead, read_corpus, texts_of
-from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer, WordTokenizer
+from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
 from tokstudio.core.comparison.comparison import Comparison, compare_work
-from tokstudio.core.comparison.counts import AnyTokenizer
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.report.report import origin_work, report_work

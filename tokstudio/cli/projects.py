@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tokstudio.cli.process.terminal import Console
+from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import in_units, percent_text, several
-from tokstudio.core.comparison.identity import hash_work
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.formats.common.format import Loaded, PatternNeeded
 from tokstudio.core.formats.loading import load_work

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig, train
-from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer
+from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.alignment import (
@@ -23,7 +23,7 @@ from tokstudio.core.comparison.alignment import (
     lines_work,
     tokens_of_lines_work,
 )
-from tokstudio.core.comparison.counts import AnyTokenizer, ids_of_each_work
+from tokstudio.core.comparison.counts import ids_of_each_work
 from tokstudio.core.corpus.source import Source
 
 TEXT = "the cat sat on the mat, die Katze saß auf der Matte, 我家的猫, השועל, แมว 🦊\n" * 3

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, load, save, train
+from tokstudio.core.analysis import token_store
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.alignment import text_tokens_work
 
@@ -28,10 +30,23 @@ def tokens(tokenizer, *weights):
     return sum(weight * len(tokenizer.encode(text)) for text, weight in zip(TEXTS, weights, strict=True))
 
 
+@pytest.fixture
+def counted(monkeypatch):
+    """Each text that was encoded."""
+    found, count = [], token_store.count_uses_work
+
+    def noted(tokenizer, corpus, *more):
+        found.append(corpus)
+        return (yield from count(tokenizer, corpus, *more))
+
+    monkeypatch.setattr(token_store, "count_uses_work", noted)
+    return found
+
+
 @pytest.mark.parametrize("weights", [(1, 1, 1), (3, 0, 500)])
 def test_each_part_counts_as_often_as_it_is_weighted_after_each_merge(weights):
     tokenizer = trained(special_tokens=["<s>"])
-    found = finish(text_tokens_work(tokenizer, parts(*weights), {}))
+    found = finish(text_tokens_work(tokenizer, parts(*weights), TokenStore()))
     size = sum(weight * len(text.encode()) for text, weight in zip(TEXTS, weights, strict=True))
     assert (found.bytes, found.tokens) == (size, tokens(tokenizer, *weights))
     assert found.by_merge is not None
@@ -40,26 +55,23 @@ def test_each_part_counts_as_often_as_it_is_weighted_after_each_merge(weights):
     assert found.bytes_per_token == found.curve[-1]
 
 
-def test_a_known_part_is_not_encoded_again_even_in_another_place():
-    tokenizer, known = trained(), {}
-    first = finish(text_tokens_work(tokenizer, parts(1, 1, 1), known))
-    assert len(known) == 3
-    for counts in known.values():
-        counts.counts[:] = 0
-        counts.counts[0] = 7
-    again = finish(text_tokens_work(tokenizer, parts(1, 2, 0)[::-1], known))
-    assert again.tokens == 3 * 7 != first.tokens
+def test_a_known_part_is_not_encoded_again_even_in_another_place(counted):
+    tokenizer, store = trained(), TokenStore()
+    finish(text_tokens_work(tokenizer, parts(1, 1, 1), store))
+    again = finish(text_tokens_work(tokenizer, parts(1, 2, 0)[::-1], store))
+    assert len(counted) == 3
+    assert again.tokens == tokens(tokenizer, 1, 2, 0)
 
 
 def test_a_text_of_weight_0_is_not_even_read():
     tokenizer = trained(vocabulary_size=None, min_frequency=2, base="characters")
-    assert finish(text_tokens_work(tokenizer, parts(1, 0, 0), {})).tokens == len(tokenizer.encode(TEXTS[0]))
+    assert finish(text_tokens_work(tokenizer, parts(1, 0, 0), TokenStore())).tokens == len(tokenizer.encode(TEXTS[0]))
     with pytest.raises(ConfigError, match="vocabulary"):
-        finish(text_tokens_work(tokenizer, parts(1, 0, 1), {}))
+        finish(text_tokens_work(tokenizer, parts(1, 0, 1), TokenStore()))
 
 
 def test_no_text_has_no_tokens():
-    found = finish(text_tokens_work(trained(), [], {}))
+    found = finish(text_tokens_work(trained(), [], TokenStore()))
     assert (found.bytes, found.tokens, found.bytes_per_token) == (0, 0, 0.0)
     assert not found.curve.any()
 
@@ -70,7 +82,7 @@ def test_a_tokenizer_of_a_library_has_its_tokens_but_no_curve(tmp_path):
     content["normalizer"] = {"type": "Lowercase"}
     (tmp_path / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
     tokenizer = load(tmp_path / "tokenizer.json")
-    found = finish(text_tokens_work(tokenizer, parts(1, 1, 1), {}))
+    found = finish(text_tokens_work(tokenizer, parts(1, 1, 1), TokenStore()))
     assert found.tokens == tokens(tokenizer, 1, 1, 1)
     assert found.by_merge is None
     assert not len(found.curve)
@@ -82,7 +94,7 @@ def test_an_opened_tokenizer_has_the_curve_of_its_run(tmp_path):
     save(tokenizer, tmp_path / "tokenizer.json")
     opened = load(tmp_path / "tokenizer.json")
     assert isinstance(opened, Tokenizer)
-    found = finish(text_tokens_work(opened, [(TRAINED, 1)], {}))
+    found = finish(text_tokens_work(opened, [(TRAINED, 1)], TokenStore()))
     run = tokenizer.run
     assert found.by_merge is not None
     assert found.by_merge.tolist() == [run.tokens_before, *run.tokens_after]

@@ -26,9 +26,9 @@ from tokstudio import (
     prune,
     train,
 )
+from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.figures import FIGURES
-from tokstudio.core.comparison.identity import hash_work
 from tokstudio.core.comparison.table import SIGNS, Below, FigureTable, number_text, plain_text
 from tokstudio.core.formats.report import versions
 from tokstudio.core.model.config import TrainingConfig

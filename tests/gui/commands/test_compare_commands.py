@@ -14,8 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
 from tokstudio import __version__, compare
+from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.progress import finish
-from tokstudio.core.comparison.identity import hash_work
 from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.session.availability import nothing_compared
 from tokstudio.gui.session.measuring.compared import file_set, parallel_set, story_set

@@ -22,6 +22,7 @@ from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, padding_id
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -232,6 +233,9 @@ class WordTokenizer(SimpleTokenizer):
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {segment: number for number, segment in enumerate(self.segments, 1)}
+
+
+AnyTokenizer = Tokenizer | SimpleTokenizer
 
 
 def _listed(ids: Iterable[int]) -> list[int]:

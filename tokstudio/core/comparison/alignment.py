@@ -3,17 +3,17 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.baselines import WORDS, SimpleTokenizer, WordTokenizer
-from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokenizer, WordTokenizer
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import Progress, Work, part_of
-from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, tokens_of_each_work
+from tokstudio.core.comparison.counts import tokens_of_each_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
@@ -47,12 +47,8 @@ class TextTokens:
         return np.divide(self.bytes, self.by_merge, out=np.zeros(len(self.by_merge)), where=self.by_merge > 0)
 
 
-def text_tokens_work(
-    tokenizer: Tokenizer, parts: Sequence[tuple[Corpus, int]], known: MutableMapping[str, TokenCounts]
-) -> Work[TextTokens]:
+def text_tokens_work(tokenizer: Tokenizer, parts: Sequence[tuple[Corpus, int]], store: TokenStore) -> Work[TextTokens]:
     """Counts the tokens of a text: of parts, each with how often it counts. Special tokens in it are text.
-
-    `known` has the tokens of parts that this tokenizer has encoded, by their `sha256`, and takes those of the others.
 
     Raises:
         ConfigError: The text has a character that is not in the vocabulary.
@@ -63,13 +59,9 @@ def text_tokens_work(
     for part, times in parts:
         if not times:
             continue
-        key = yield from part_of(part.sha256_work(), _PHASE, done, 0, total)
-        if key not in known:
-            work = count_uses_work(tokenizer, part, recognise=False)
-            uses = yield from part_of(work, _PHASE, done, part.bytes, total)
-            used = np.flatnonzero(uses)
-            known[key] = TokenCounts(used, uses[used])
-        counts[known[key].ids] += times * known[key].counts
+        work = store.counts_work(tokenizer, part)
+        of_part = yield from part_of(work, _PHASE, done, part.bytes, total)
+        counts[of_part.ids] += times * of_part.counts
         size, done = size + times * part.bytes, done + part.bytes
     reason = why_not_by_merge(tokenizer)
     by_merge = None if reason else (yield from counts_by_merge_work(tokenizer, counts)).tokens

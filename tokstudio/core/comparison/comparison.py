@@ -12,20 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.baselines import SimpleTokenizer
+from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer
+from tokstudio.core.analysis.token_store import TokenCounts, TokenStore, hash_work, joined_counts
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.progress import Work, finish, together
 from tokstudio.core.base.wording import several
-from tokstudio.core.comparison.counts import (
-    AnyTokenizer,
-    TokenCounts,
-    WordPieces,
-    counts_work,
-    joined_counts,
-    words_work,
-)
+from tokstudio.core.comparison.counts import WordPieces, counts_work, words_work
 from tokstudio.core.comparison.figures import (
     FIGURES,
     SUMMARIES,
@@ -38,7 +32,6 @@ from tokstudio.core.comparison.figures import (
     premiums,
     without_lines_of,
 )
-from tokstudio.core.comparison.identity import hash_work, vocabulary_size
 from tokstudio.core.comparison.table import Below, FigureTable, csv_text, markdown, numbers
 from tokstudio.core.comparison.texts import ComparedText, text_work
 from tokstudio.core.comparison.vocabularies import Overlap, overlap_work
@@ -260,7 +253,7 @@ class Comparison:
         names = self.known_figures() if figures is None else tuple(figures)
         told: dict[str, object] = {
             "tokenizers": self.tokenizers,
-            "vocabulary_sizes": [vocabulary_size(each.tokenizer) for each in self.compared],
+            "vocabulary_sizes": [each.vocabulary_size for each in self.compared],
             "hashes": [finish(hash_work(each.tokenizer)) or None for each in self.compared],
             "texts": self.texts,
             "base": None if self.base is None else self.texts[self.base],
@@ -448,6 +441,7 @@ def cells_work(
         known = isinstance(counts, TokStudioError)
         results[keys[number]] = counts if known else Cell(compared[tokenizer], texts[text], counts)
 
-    works = [partial(counts_work, compared[tokenizer].tokenizer, texts[text]) for text, tokenizer in keys]
+    store = TokenStore()
+    works = [partial(counts_work, compared[tokenizer].tokenizer, texts[text], store) for text, tokenizer in keys]
     yield from in_threads("encoding", works, tell, threads)
     return results

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.baselines import WORDS, SimpleTokenizer, WordTokenizer
-from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokenizer, WordTokenizer
+from tokstudio.core.analysis.token_store import TokenCounts, TokenStore
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
@@ -22,36 +21,11 @@ from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-AnyTokenizer = Tokenizer | SimpleTokenizer
-
 _BEGINNING = 1 << 14  # bytes of text that are decoded again
 _WORDS = 1 << 13
 _TEXTS = 1 << 12
 _LOST = "Decoding does not restore the text."
 _NORMALISED = "Decoding gives the same text in another Unicode normal form."
-
-
-@dataclass(frozen=True, eq=False)
-class TokenCounts:
-    """How often each token occurs in a text; special tokens in it are text like any other."""
-
-    ids: NDArray[np.int64]  # [used], ascending
-    counts: NDArray[np.int64]  # [used], at least 1
-    remarks: tuple[str, ...] = ()  # each a sentence: unknown tokens, text that is lost or normalised
-    loses_text: bool = False  # fewer tokens may then mean less text
-
-    @cached_property
-    def tokens(self) -> int:
-        """The tokens of the text."""
-        return int(self.counts.sum())
-
-
-@lru_cache(maxsize=16)
-def joined_counts(parts: tuple[TokenCounts, ...]) -> TokenCounts:
-    """The counts of one tokenizer in several texts together. A window asks again and again."""
-    counts = np.bincount(np.concatenate([each.ids for each in parts]), np.concatenate([each.counts for each in parts]))
-    used = np.flatnonzero(counts)
-    return TokenCounts(used, counts[used].astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -64,32 +38,26 @@ class WordPieces:
     whole: int  # distinct words with one token that is not the unknown one
 
 
-def counts_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[TokenCounts]:
-    """Encodes a text, document by document, and counts the tokens.
+def counts_work(tokenizer: AnyTokenizer, text: ComparedText, store: TokenStore) -> Work[TokenCounts]:
+    """Counts the tokens of a text, encoded document by document; special tokens in it are text like any other.
 
     Raises:
         ConfigError: The text has a character that is not in the vocabulary.
         FormatError: The library that encodes for the tokenizer refuses the text.
     """
-    if isinstance(tokenizer, SimpleTokenizer):
-        counts = np.bincount((yield from tokenizer.encode_work(np.asarray(text.source.data).tobytes())))
-    else:
-        counts = yield from count_uses_work(tokenizer, Corpus((text.source,)), recognise=False)
-    used = np.flatnonzero(counts)
+    counts = yield from store.counts_work(tokenizer, Corpus((text.source,)))
     remarks, loses_text = yield from _remarks_work(tokenizer, text, counts)
-    return TokenCounts(used, counts[used].astype(np.int64), remarks, loses_text)
+    return replace(counts, remarks=remarks, loses_text=loses_text)
 
 
 def _remarks_work(
-    tokenizer: AnyTokenizer, text: ComparedText, counts: NDArray[np.int64]
+    tokenizer: AnyTokenizer, text: ComparedText, counts: TokenCounts
 ) -> Work[tuple[tuple[str, ...], bool]]:
     """What a reader of the figures must know, and whether text is lost: unknown tokens, and text not restored."""
     if isinstance(tokenizer, SimpleTokenizer):
         return (), False
-    remarks, unknown = list[str](), tokenizer.alphabet.unknown
-    if unknown is not None and unknown < len(counts) and counts[unknown]:
-        remarks.append(f"{several(int(counts[unknown]), 'unknown token')}.")
-        return (*remarks, _LOST), True
+    if number := int(counts.counts[counts.ids == tokenizer.alphabet.unknown].sum()):
+        return (f"{several(number, 'unknown token')}.", _LOST), True
     is_normalised, is_lost = yield from _restores_work(tokenizer, text)
     return (_LOST,) if is_lost else (_NORMALISED,) if is_normalised else (), is_lost
 

@@ -15,11 +15,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.baselines import ByteTokenizer, SimpleTokenizer
+from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, SimpleTokenizer
+from tokstudio.core.analysis.token_store import TokenCounts
 from tokstudio.core.base.wording import several
-from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, WordPieces
-from tokstudio.core.comparison.identity import sized_name, trained_texts
-from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.comparison.counts import WordPieces
+from tokstudio.core.comparison.texts import ComparedText, trained_texts
 from tokstudio.core.model.tokens import BEGINS_INSIDE, NOT_UTF8
 
 ALPHA = 2.5  # the order of the Renyi entropy
@@ -47,7 +47,13 @@ class Compared:
     @cached_property
     def sized_name(self) -> str:
         """The name with the size of the vocabulary, as figures carry it that leave: "Run 4 (5,000 tokens)"."""
-        return sized_name(self.name, self.tokenizer)
+        size = self.vocabulary_size
+        return self.name if size is None else f"{self.name} ({several(size, 'token')})"
+
+    @property
+    def vocabulary_size(self) -> int | None:
+        """All tokens of its vocabulary, special ones too; None where Unicode decides (characters)."""
+        return len(self.tokenizer) if hasattr(self.tokenizer, "__len__") else None  # pyright: ignore[reportArgumentType]
 
     @cached_property
     def trained_on(self) -> frozenset[str]:
@@ -57,9 +63,8 @@ class Compared:
     @cached_property
     def size(self) -> int | None:
         """The tokens of its vocabulary without special ones; None where Unicode decides (characters)."""
-        if not hasattr(self.tokenizer, "__len__"):
-            return None
-        return len(self.tokenizer) - len(self.specials)  # pyright: ignore[reportArgumentType]
+        size = self.vocabulary_size
+        return None if size is None else size - len(self.specials)
 
     @cached_property
     def specials(self) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.analysis.baselines import AnyTokenizer
 from tokstudio.core.base.arrays import grown
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -22,6 +23,7 @@ from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import cut_sources_work
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.utf8 import Text
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 # --- The distinct words of a text, and how often each occurs ----------------------------------------------------------
 # They are kept in arrays: the millions of objects of a dictionary would take ten times the memory, and Python would
@@ -179,6 +181,28 @@ class ComparedText:
     def is_among(self, trained_on: Collection[str]) -> bool:
         """Whether a training on texts with these hashes and marks, as of `trained_texts`, was on some of this text."""
         return not self.hashes.isdisjoint(trained_on) and self.held_out.isdisjoint(trained_on)
+
+
+def trained_texts(tokenizer: AnyTokenizer) -> frozenset[str]:
+    """The hashes of the texts that a tokenizer, or one that it was made from, was trained on, as far as is known.
+
+    They are those of `Corpus.counted_hashes`, and the marks of `held_out_marks` of what it held out of them.
+    """
+    texts, held_out = set[str](), list[frozenset[str]]()
+    now = tokenizer if isinstance(tokenizer, Tokenizer) else None
+    while now is not None:
+        if (run := now.run) is not None:
+            texts.update(run.corpus.texts)
+            held_out.append(held_out_marks(run.corpus.sha256, run.corpus.weights, run.config.held_out))
+        now = None if now.origin is None else now.origin.old
+    # What one of several trainings held out, another one may have been trained on.
+    return frozenset(texts).union(*(held_out if len(held_out) == 1 else ()))
+
+
+def held_out_marks(sha256: str, weights: Sequence[int] | None, share: float) -> frozenset[str]:
+    """What tells which text a training held out: by the hash of its corpus, the weights and the share; none for 0."""
+    used = None if weights is None else [weight > 0 for weight in weights]  # other weights hold out the same
+    return frozenset({f"{share!r} held out of {sha256} {used}"} if share else ())
 
 
 def text_work(

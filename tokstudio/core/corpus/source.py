@@ -103,6 +103,14 @@ def entries(sources: Sequence[Named]) -> list[tuple[str, int]]:
     return [(entry_name(source), numbers.number(source)) for source in sources]
 
 
+def by_entry(sources: Sequence[Source]) -> list[tuple[str, tuple[Source, ...]]]:
+    """The name and the sources of each entry."""
+    found: dict[int, tuple[str, list[Source]]] = {}
+    for source, (name, number) in zip(sources, entries(sources), strict=True):
+        found.setdefault(number, (name, []))[1].append(source)
+    return [(name, tuple(each)) for name, each in found.values()]
+
+
 def entry_name(source: Named) -> str:
     """The name of the entry of a source: its own, or the value or the folder or archive that joins it with others."""
     if (value := joined_value(source)) is not None:

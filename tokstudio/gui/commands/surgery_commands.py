@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.wording import several
-from tokstudio.core.comparison.identity import trained_texts
+from tokstudio.core.comparison.texts import trained_texts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.commands.actions import Window, show_alone
 from tokstudio.gui.dialogs.surgery.works import ChangedTokenizer, filled_work, remark_of

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.project import Recorder
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Jobs
@@ -35,15 +36,16 @@ class Session(QObject):
         self.jobs = Jobs(self)
         self.corpus = CorpusState(self.jobs, self)
         self.view = ViewState(self.jobs, self)
-        self.runs = RunList(self.jobs, self.corpus, self.view, self)
+        self.store = TokenStore()
+        self.runs = RunList(self.jobs, self.corpus, self.view, self.store, self)
         self.training = TrainingControl(self.jobs, self.corpus, self.runs, self.view, recorder, self)
         self.queue = TrainingQueue(self.jobs, self.corpus, self.training, self)
         self.history = History(self.jobs, self.corpus, self.runs, self.training, self.view, self)
         self.live = LiveTraining(self.jobs, self.corpus, self.runs, self.training, self)
         self.held_out = HeldOutMeasurer(self.jobs, self.runs, self)
         self.by_source = SourceMeasurer(self.jobs, self.corpus.counts, self)
-        self.on_text = TextMeasurer(self.jobs, self.corpus, self.runs, self)
-        self.comparison = ComparisonState(self.jobs, self.corpus, self.runs, self.view, self)
+        self.on_text = TextMeasurer(self.jobs, self.corpus, self.runs, self.store, self)
+        self.comparison = ComparisonState(self.jobs, self.corpus, self.runs, self.view, self.store, self)
         self.player = Player(self.runs, self.view, self)
         self.reachability = Reachability(self.jobs, self.runs, self)
         self.indexing = TokenIndexing(self.jobs)

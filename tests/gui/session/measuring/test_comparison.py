@@ -13,12 +13,11 @@ from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
 from tokstudio import Corpus, compare
+from tokstudio.core.analysis.token_store import TokenCounts
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.comparison.counts import TokenCounts
 from tokstudio.core.comparison.figures import Cell
-from tokstudio.core.comparison.identity import held_out_marks
-from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.comparison.texts import ComparedText, held_out_marks
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.availability import no_figure, nothing_compared, nothing_to_measure
 from tokstudio.gui.session.measuring import compared as module
@@ -81,10 +80,10 @@ def test_what_failed_is_tried_again(
     make_run(vocabulary_size=270)
     state, original = two_texts.comparison, module.counts_work
 
-    def dies(tokenizer: object, text: ComparedText) -> Work[TokenCounts]:
+    def dies(tokenizer: object, text: ComparedText, store: object) -> Work[TokenCounts]:
         if text.name == "deu":
             raise FormatError("The library ended.")
-        return (yield from original(tokenizer, text))  # pyright: ignore[reportArgumentType]
+        return (yield from original(tokenizer, text, store))  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(module, "counts_work", dies)
     state.set_seen(True)

@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 
 from tests.gui.person import PATIENCE, TEXT
+from tokstudio.core.analysis import token_store
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.alignment import TextTokens, text_tokens_work
 from tokstudio.core.corpus.source import Source
@@ -17,15 +19,13 @@ from tokstudio.gui.session.training.training import Settings
 @pytest.fixture
 def encoded(monkeypatch):
     """The numbers of merges of the tokenizers that encoded a text, one for each time."""
-    from tokstudio.core.comparison import alignment
+    found, count = [], token_store.count_uses_work
 
-    found, count = [], alignment.count_uses_work
-
-    def counted(tokenizer, *arguments, **settings):
+    def counted(tokenizer, *arguments):
         found.append(len(tokenizer.merges))
-        return (yield from count(tokenizer, *arguments, **settings))
+        return (yield from count(tokenizer, *arguments))
 
-    monkeypatch.setattr(alignment, "count_uses_work", counted)
+    monkeypatch.setattr(token_store, "count_uses_work", counted)
     return found
 
 
@@ -59,7 +59,7 @@ def test_the_training_of_a_run_knows_the_tokens_of_its_own_text(session, make_ru
     found = session.on_text.found(run)
     assert isinstance(found, TextTokens)
     assert not encoded
-    anew = finish(text_tokens_work(run.tokenizer, session.on_text.text.parts, {}))
+    anew = finish(text_tokens_work(run.tokenizer, session.on_text.text.parts, TokenStore()))
     assert (found.bytes, found.tokens) == (anew.bytes, anew.tokens)
 
 

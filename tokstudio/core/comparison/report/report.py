@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer, WordTokenizer
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, reachability_work
+from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import Cell, Compared
-from tokstudio.core.comparison.identity import hash_work
 from tokstudio.core.comparison.report.markup import (
     CURVES,
     SHADES,

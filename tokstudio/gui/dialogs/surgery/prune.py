@@ -84,7 +84,7 @@ class PruneDialog(SurgeryDialog):
         self._tokenizer = run.tokenizer
         self._tokens = tuple(tokens)
         own = run.uses.at(len(run)) if run.has_counts else None
-        self._work = PruneWork(self._tokenizer, run.name, session.corpus.current, own)
+        self._work = PruneWork(self._tokenizer, run.name, session.corpus.current, own, session.store)
         self.ways = QButtonGroup(self)
         self.size_limit, self.least, self.script = Number(), Number(), ChoiceBox(_scripts())
         self.size_limit.setValue(max(len(self._tokenizer) - len(self._tokenizer.merges) // 2, 1))

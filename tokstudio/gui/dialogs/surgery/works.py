@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
-from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, size_text
@@ -176,20 +176,22 @@ class _Pruned:
 
 
 class PruneWork:
-    """Prunes one tokenizer in several ways; what was counted is kept.
+    """Prunes one tokenizer in several ways.
 
     Args:
         tokenizer: The tokenizer.
         name: Its name in Runs.
         corpus: The corpus of the window, perhaps empty.
         own_uses: int64 by id, the uses in the run's own training; None for a tokenizer from a file.
+        store: What is known of the tokens of the corpus.
     """
 
-    def __init__(self, tokenizer: Tokenizer, name: str, corpus: Corpus, own_uses: NDArray[np.int64] | None) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, name: str, corpus: Corpus, own_uses: NDArray[np.int64] | None, store: TokenStore
+    ) -> None:
         self._tokenizer, self._name, self._corpus, self._own_uses = tokenizer, name, corpus, own_uses
-        self._sample: Corpus | None = None
-        self._counted: NDArray[np.int64] | None = None
-        self._before: tuple[int, int] | None = None  # tokens of the sample, and unreachable tokens
+        self._store = store
+        self._never_produced: int | None = None  # tokens of the tokenizer
         nothing = np.empty(0, np.int32)
         self._ordered: tuple[object, tuple[NDArray[np.int32], NDArray[np.int32]]] = (None, (nothing, nothing))
 
@@ -238,22 +240,21 @@ class PruneWork:
             return self._own_uses[: len(self._tokenizer.tokens)]
         if uses != "corpus":
             return np.zeros(0, np.int64)
-        if self._counted is None:
-            self._counted = yield from count_uses_work(self._tokenizer, self._corpus, recognise=False)
-        return self._counted
+        counts = yield from self._store.counts_work(self._tokenizer, self._corpus)
+        return counts.by_id(len(self._tokenizer.tokens))
 
     def _effect_work(self, made: _Pruned) -> Work[Effect]:
         old, new, removed, counts = self._tokenizer, made.tokenizer, made.removed, made.counts
-        if self._sample is None:
-            self._sample = sample_in_one(self._corpus, SAMPLE)
-        sample = self._sample
-        if self._before is None:
-            self._before = yield from self._measured_work(old, sample)
-        after = yield from self._measured_work(new, sample)
+        sample = sample_in_one(self._corpus, SAMPLE)
+        before = yield from self._store.counts_work(old, sample)
+        after = yield from self._store.counts_work(new, sample)
+        if self._never_produced is None:
+            self._never_produced = yield from _never_produced_work(old)
+        never_produced = yield from _never_produced_work(new)
         figures = [EffectFigure("Vocabulary", f"{len(old):,}", f"{len(new):,}")]
         if sample.bytes:
-            figures += _tokens_of_text(self._before[0], after[0], sample, self._corpus, sample.bytes)
-        figures.append(EffectFigure("Never produced", f"{self._before[1]:,}", f"{after[1]:,}"))
+            figures += _tokens_of_text(before.tokens, after.tokens, sample, self._corpus, sample.bytes)
+        figures.append(EffectFigure("Never produced", f"{self._never_produced:,}", f"{never_produced:,}"))
         notes: list[str] = []
         if needed := made.needed:
             notes.append(f"{several(needed, 'token stays, as another needs it', 'tokens stay, as others need them')}.")
@@ -263,10 +264,11 @@ class PruneWork:
         heading = f"{several(len(removed), 'token goes', 'tokens go')}, the first:" if removed else "No token goes"
         return Effect(tuple(figures), heading, listed, tuple(notes), problem)
 
-    def _measured_work(self, tokenizer: Tokenizer, sample: Corpus) -> Work[tuple[int, int]]:
-        counts = yield from count_uses_work(tokenizer, sample, recognise=False)
-        reach = yield from reachability_work(tokenizer)
-        return int(counts.sum()), int(np.count_nonzero(reach[tokenizer.merge_results] != REACHED))
+
+def _never_produced_work(tokenizer: Tokenizer) -> Work[int]:
+    """The number of tokens that merges make, but that no text becomes."""
+    reach = yield from reachability_work(tokenizer)
+    return int(np.count_nonzero(reach[tokenizer.merge_results] != REACHED))
 
 
 def check_size(tokenizer: Tokenizer, size: int) -> None:

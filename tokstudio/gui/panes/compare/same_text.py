@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,6 +15,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.alignment import (
@@ -24,6 +26,7 @@ from tokstudio.core.comparison.alignment import (
     tokens_of_lines_work,
 )
 from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.compare.stacked_lines import Stack, StackedLines, StackedRow
 from tokstudio.gui.session.common.jobs import LatestJob
@@ -67,11 +70,11 @@ class SameTextView(QWidget):
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
-        self._state, self._theme = session.comparison, theme
+        self._state, self._store, self._theme = session.comparison, session.store, theme
         self._listed: list[tuple[str, str]] = []  # the hash and the name of each text
         self._lines: NDArray[np.int64] | None = None  # of the chosen text
         self._asked: object = None
-        self._counts: dict[tuple[str, object], NDArray[np.int64]] = {}  # by text and tokenizer: tokens of each line
+        self._ordered: tuple[object, NDArray[np.int64]] | None = None  # texts and tokenizers, the lines by difference
         self._rank = -1  # of the line among those that differ, if it was reached in their order
         self.texts = ChoiceBox(())
         self.texts.setAccessibleName("Text")
@@ -106,7 +109,7 @@ class SameTextView(QWidget):
         self._encoding.done.connect(self._take)
         self._encoding.failed.connect(self._fail)
         self._counting = LatestJob(session.jobs, self, asked=False)
-        self._counting.done.connect(self._take_counts)
+        self._counting.done.connect(self._take_order)
         self._counting.failed.connect(self._fail)
         theme.changed.connect(self._apply_style)
         self._apply_style()
@@ -129,8 +132,6 @@ class SameTextView(QWidget):
                 self.texts.setCurrentIndex(names.index(before) if before in names else 0)
             self._forget_lines()
         self._stack.setCurrentIndex(1)
-        kept = {(text.sha256, each.key) for text in rows for each in self._state.columns}
-        self._counts = {key: counts for key, counts in self._counts.items() if key in kept}
         self.differing.setEnabled(len(_counted(self._state.columns)) > 1)
         self._encode()
 
@@ -202,17 +203,15 @@ class SameTextView(QWidget):
         text, columns = self._text, _counted(self._state.columns)
         if text is None or self._lines is None or self._counting.busy:
             return
-        missing = [each for each in columns if (text.sha256, each.key) not in self._counts]
-        if missing:
+        asked = text.sha256, tuple(each.key for each in columns)
+        if self._ordered is None or self._ordered[0] != asked:
             self.note.setText("Counting the tokens of all lines…")
-            self._counting.run(partial(_counts_work, text, self._lines, missing))
+            self._counting.run(partial(_order_work, asked, text.source, self._lines, columns, self._store))
             return
-        known = [self._counts[text.sha256, each.key] for each in columns]
-        known = [counts for counts in known if len(counts)]
-        if len(known) < 2:
+        order = self._ordered[1]
+        if not len(order):
             self.note.setText("Fewer than two tokenizers can encode all lines of this text.")
             return
-        order = np.argsort(-difference(np.stack(known)), kind="stable")
         rank = (self._rank + 1) % len(order)
         with QSignalBlocker(self.line):
             self.line.setValue(int(order[rank]) + 1)
@@ -220,8 +219,8 @@ class SameTextView(QWidget):
         self._asked = None
         self._encode()
 
-    def _take_counts(self, made: dict[tuple[str, object], NDArray[np.int64]]) -> None:
-        self._counts |= made
+    def _take_order(self, ordered: tuple[object, NDArray[np.int64]]) -> None:
+        self._ordered = ordered
         self._go_to_difference()
 
     # ---- parts
@@ -267,16 +266,16 @@ def _shown_work(
     return _Shown(lines, Stack(line[:LONGEST], rows), len(line) > LONGEST)
 
 
-def _counts_work(
-    text: ComparedText, lines: NDArray[np.int64], columns: Sequence[ComparedColumn]
-) -> Work[dict[tuple[str, object], NDArray[np.int64]]]:
-    """Counts the tokens of each line by each tokenizer; none where it cannot encode one of them."""
-    made: dict[tuple[str, object], NDArray[np.int64]] = {}
+def _order_work(
+    asked: object, source: Source, lines: NDArray[np.int64], columns: Sequence[ComparedColumn], store: TokenStore
+) -> Work[tuple[object, NDArray[np.int64]]]:
+    """The lines that differ most first, for what was asked; none where fewer than two tokenizers can encode all."""
+    counts: list[NDArray[np.int64]] = []
     for each in columns:
         assert each.tokenizer is not None
-        try:
-            counts = yield from tokens_of_lines_work(each.tokenizer, text.source, lines)
-        except TokStudioError:
-            counts = np.empty(0, np.int64)
-        made[text.sha256, each.key] = counts
-    return made
+        find = partial(tokens_of_lines_work, each.tokenizer, source, lines)
+        with suppress(TokStudioError):
+            counts.append((yield from store.answer_work("lines", each.tokenizer, (source,), find)))
+    counts = [each for each in counts if len(each)]
+    order = np.argsort(-difference(np.stack(counts)), kind="stable") if len(counts) > 1 else np.empty(0, np.int64)
+    return asked, order

@@ -30,11 +30,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.analysis.baselines import WORDS, SimpleTokenizer, WordTokenizer
+from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokenizer, WordTokenizer
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.comparison.counts import AnyTokenizer, ids_of_each_work, in_running_text_work
+from tokstudio.core.comparison.counts import ids_of_each_work, in_running_text_work
 from tokstudio.core.comparison.texts import ComparedText, in_running_text
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.jobs import LatestJob

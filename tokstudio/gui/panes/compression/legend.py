@@ -248,7 +248,7 @@ class SourceLines:
         self._follow(run)
         wanted = may_draw and self._wanted[self._by_turns] and run is not None and run.run is not None
         shown = run if wanted else None
-        self._measurer.want(shown, _ASKER)
+        self._measurer.want(() if shown is None else [shown], _ASKER)
         known = None if shown is None else shown.by_source
         if known is self._known:
             return
@@ -279,7 +279,7 @@ class SourceLines:
 
     def leave(self) -> None:
         """Has nothing measured."""
-        self._measurer.want(None, _ASKER)
+        self._measurer.want((), _ASKER)
 
     def allow(self, run: StudioRun | None, may_draw: bool) -> None:
         """Enables the action where a run has sources."""

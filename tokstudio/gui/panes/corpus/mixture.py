@@ -335,7 +335,7 @@ class Mixture(QWidget):
         run = self._runs.active
         stands = self.isVisible() and not self._live.busy and not self._corpus.moving
         fits = run is not None and run.corpus is not None and run.corpus.sources == self._sources
-        self._by_source.want(run if stands and fits and self._shown else None, "mixture")
+        self._by_source.want([run] if run is not None and stands and fits and self._shown else (), "mixture")
         self._show_ratios()
 
     def _show_ratios(self) -> None:

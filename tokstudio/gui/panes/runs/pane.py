@@ -41,7 +41,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.corpus.source import Source, entries
+from tokstudio.core.corpus.source import by_entry
 from tokstudio.core.model.algorithms import PlainBPE
 from tokstudio.gui.panes.runs.model import (
     ACTIVE,
@@ -102,13 +102,11 @@ class TextButton(QToolButton):
         """Lists the actions and the sources of the corpus."""
         menu.clear()
         menu.addActions(self._actions)
-        of_entry: dict[tuple[str, int], list[Source]] = {}
-        for source, entry in zip(self._corpus.sources, entries(self._corpus.sources), strict=True):
-            of_entry.setdefault(entry, []).append(source)
+        of_entry = by_entry(self._corpus.sources)
         if len(of_entry) < 2:
             return
         menu.addSeparator()
-        for (name, number), sources in list(of_entry.items())[:_MOST]:
+        for number, (name, sources) in enumerate(of_entry[:_MOST]):
             shown = menu.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, 2 * _LONGEST_TEXT_NAME)
             action = menu.addAction(shown.replace("&", "&&"))
             action.setStatusTip("Measure all rows of Runs on this source of the corpus.")
@@ -118,10 +116,9 @@ class TextButton(QToolButton):
             menu.addAction(f"{len(of_entry) - _MOST:,} more").setEnabled(False)
 
     def _choose(self, name: str, number: int, count: int) -> None:
-        found = zip(self._corpus.sources, entries(self._corpus.sources), strict=True)
-        sources = tuple(source for source, entry in found if entry == (name, number))
-        if len(sources) == count:
-            self._on_text.choose(ChosenText.of_sources(name, sources))
+        found = by_entry(self._corpus.sources)
+        if number < len(found) and found[number][0] == name and len(found[number][1]) == count:
+            self._on_text.choose(ChosenText.of_sources(*found[number]))
 
     def _name(self) -> None:
         text = self._on_text.text

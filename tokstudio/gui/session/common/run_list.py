@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
@@ -29,8 +29,11 @@ class RunList(QObject):
 
     changed = Signal()  # the list of runs, the name or the data of a run, or which is active
 
-    def __init__(self, jobs: Jobs, corpus: CorpusState, view: ViewState, parent: QObject | None = None) -> None:
+    def __init__(
+        self, jobs: Jobs, corpus: CorpusState, view: ViewState, store: TokenStore, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
+        self._store = store
         self._jobs = jobs
         self._corpus = corpus
         self._view = view
@@ -280,7 +283,8 @@ class RunList(QObject):
             return
 
         def work() -> Work[NDArray[np.int64]]:
-            return (yield from count_uses_work(tokenizer, corpus))
+            counts = yield from self._store.counts_work(tokenizer, corpus, recognise=True)
+            return counts.by_id(len(tokenizer.tokens))
 
         job = self._jobs.start(work, self._take_uses)
         self._counting_uses = job, run, self._view.playhead

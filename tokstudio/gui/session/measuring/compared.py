@@ -4,23 +4,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.analysis.baselines import WORDS, ByteTokenizer, WordTokenizer
+from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, ByteTokenizer, WordTokenizer
+from tokstudio.core.analysis.token_store import TokenCounts, TokenStore
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.counts import AnyTokenizer, TokenCounts, counts_work, words_work
+from tokstudio.core.comparison.counts import counts_work, words_work
 from tokstudio.core.comparison.figures import Cell, Compared
-from tokstudio.core.comparison.identity import held_out_marks
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work, story_work
-from tokstudio.core.comparison.texts import NO_WORDS, ComparedText
+from tokstudio.core.comparison.texts import NO_WORDS, ComparedText, held_out_marks
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
@@ -278,7 +278,11 @@ class Measurements:
 
 
 def missing_works(
-    known: dict[Key, Found], rows: Sequence[ComparedText], columns: Sequence[ComparedColumn], needs_words: bool
+    known: Mapping[Key, Found],
+    rows: Sequence[ComparedText],
+    columns: Sequence[ComparedColumn],
+    needs_words: bool,
+    store: TokenStore,
 ) -> dict[Key, Callable[[], Work[Cell] | Work[CountsByMerge]]]:
     """What is to be measured."""
     works: dict[Key, Callable[[], Work[Cell] | Work[CountsByMerge]]] = {}
@@ -287,29 +291,24 @@ def missing_works(
             key, by_merge = (row.sha256, column.key), (row.sha256, column.by_merge)
             found, counts = known.get(key), known.get(by_merge)
             if column.whole is not None and counts is None:
-                all_merges = known.get((row.sha256, (column.key[0], len(column.whole.merges))))
-                works[by_merge] = partial(_by_merge_work, row, column.whole, all_merges)
+                works[by_merge] = partial(_by_merge_work, row, column.whole, store)
             elif column.whole is not None and isinstance(counts, CountsByMerge) and not needs_words:
                 continue
             elif found is None or (needs_words and isinstance(found, Cell) and found.words is None):
-                works[key] = partial(_cell_work, row, column, found, needs_words)
+                works[key] = partial(_cell_work, row, column, needs_words, store)
     return works
 
 
-def _by_merge_work(row: ComparedText, tokenizer: Tokenizer, known: Found | None) -> Work[CountsByMerge]:
-    """Encodes a text once for all positions of the playhead, unless the counts after all merges are known."""
-    counts = known.counts if isinstance(known, Cell) else (yield from counts_work(tokenizer, row))
-    by_id = np.zeros(len(tokenizer.tokens), np.int64)
-    by_id[counts.ids] = counts.counts
-    return (yield from counts_by_merge_work(tokenizer, by_id))
+def _by_merge_work(row: ComparedText, tokenizer: Tokenizer, store: TokenStore) -> Work[CountsByMerge]:
+    """Encodes a text once for all positions of the playhead."""
+    counts = yield from store.counts_work(tokenizer, Corpus((row.source,)))
+    return (yield from counts_by_merge_work(tokenizer, counts.by_id(len(tokenizer.tokens))))
 
 
 def cell_at(row: ComparedText, column: ComparedColumn, counts: CountsByMerge) -> Cell:
     """What the tokenizer at the playhead makes of a text."""
     assert column.tokenizer is not None
-    by_id = counts.at(int(str(column.key[1])))
-    used = np.flatnonzero(by_id)
-    return Cell(Compared(column.name, column.tokenizer), row, TokenCounts(used, by_id[used]))
+    return Cell(Compared(column.name, column.tokenizer), row, TokenCounts.of(counts.at(int(str(column.key[1])))))
 
 
 def with_words_work(columns: Sequence[ComparedColumn], rows: Sequence[ComparedText]) -> Work[list[ComparedColumn]]:
@@ -324,16 +323,17 @@ def with_words_work(columns: Sequence[ComparedColumn], rows: Sequence[ComparedTe
     return made
 
 
-def _cell_work(row: ComparedText, column: ComparedColumn, known: Found | None, needs_words: bool) -> Work[Cell]:
+def _cell_work(row: ComparedText, column: ComparedColumn, needs_words: bool, store: TokenStore) -> Work[Cell]:
     """Measures a text by a tokenizer; what takes long to derive is derived here."""
-    assert column.tokenizer is not None
-    cell = known if isinstance(known, Cell) else None
-    if cell is None:
-        # What is kept does not keep the text.
-        text = replace(row, source=Source.from_texts([]), word_types=NO_WORDS)
-        cell = Cell(Compared(column.name, column.tokenizer), text, (yield from counts_work(column.tokenizer, row)))
-    if needs_words and cell.words is None:
-        cell = replace(cell, words=(yield from words_work(column.tokenizer, row)))
+    tokenizer = column.tokenizer
+    assert tokenizer is not None
+    counts, words = (yield from counts_work(tokenizer, row, store)), None
+    if needs_words:
+        find = partial(words_work, tokenizer, row)
+        words = yield from store.answer_work("words", tokenizer, (row.source,), find)
+    # What is kept does not keep the text.
+    text = replace(row, source=Source.from_texts([]), word_types=NO_WORDS)
+    cell = Cell(Compared(column.name, tokenizer), text, counts, words)
     _ = cell.cuts, cell.shares
     return cell
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer
+from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer
+from tokstudio.core.analysis.token_store import TokenStore, joined_counts
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.counts import AnyTokenizer
 from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
 from tokstudio.core.comparison.texts import ComparedText, text_work
 from tokstudio.core.project.schema import Json
@@ -85,10 +85,16 @@ class ComparisonState(QObject):
     _cell_found = Signal(object, object)
 
     def __init__(
-        self, jobs: Jobs, corpus: CorpusState, runs: RunList, view: ViewState, parent: QObject | None = None
+        self,
+        jobs: Jobs,
+        corpus: CorpusState,
+        runs: RunList,
+        view: ViewState,
+        store: TokenStore,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._jobs, self._corpus, self._runs, self._view = jobs, corpus, runs, view
+        self._jobs, self._corpus, self._runs, self._view, self._store = jobs, corpus, runs, view, store
         self._sets = TextSets(corpus, runs, view)
         self.texts = self._sets.of_corpus
         self.figure = "bytes_per_token"
@@ -207,10 +213,8 @@ class ComparisonState(QObject):
         known = [cell.counts for cell in cells if isinstance(cell, Cell)]
         if not known or len(known) < len(cells):
             return None
-        uses = np.zeros(max(int(counts.ids.max(initial=-1)) for counts in known) + 1, np.int64)
-        for counts in known:
-            uses[counts.ids] += counts.counts
-        return uses
+        counts = joined_counts(tuple(known))
+        return counts.by_id(int(counts.ids.max(initial=-1)) + 1)
 
     # ---- choices
 
@@ -364,7 +368,9 @@ class ComparisonState(QObject):
             job, self._job = self._job, None
             job.cancel()
         self._asked = asked
-        if self._rows is not None and not missing_works(self._measured.found, self._rows, columns, needs_words):
+        if self._rows is not None and not missing_works(
+            self._measured.found, self._rows, columns, needs_words, self._store
+        ):
             self._tell.start()
             return
         wanted = _Wanted(self.texts, self._changes, columns, needs_words, self._rows, dict(self._measured.found))
@@ -380,7 +386,7 @@ class ComparisonState(QObject):
             rows, notes = yield from self._rows_work(wanted.texts)
             self._texts_read.emit(wanted, rows, notes)
         columns = yield from with_words_work(wanted.columns, rows)
-        works = missing_works(wanted.known, rows, columns, wanted.needs_words)
+        works = missing_works(wanted.known, rows, columns, wanted.needs_words, self._store)
         keys = list(works)
 
         def tell(number: int, found: Found) -> None:

@@ -9,23 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.alignment import TextTokens, text_tokens_work
-from tokstudio.core.comparison.counts import TokenCounts
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
-from tokstudio.core.corpus.source import Source, entries
+from tokstudio.core.corpus.source import Source, by_entry, entries
 from tokstudio.core.model.run import Run
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import HeldOut, SourceCurves, held_out_work, source_curves_work
-from tokstudio.core.training.prepare_corpus import CountedText
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Cancelled, Jobs, LatestJob
@@ -48,18 +47,11 @@ class ChosenText:
     parts: tuple[tuple[Corpus, int], ...]
 
     @classmethod
-    def of_corpus(cls, corpus: Corpus, before: ChosenText | None = None) -> ChosenText:
-        """The corpus of the window, each entry a part; what was computed of the parts of `before` is not lost."""
-        known = {} if before is None else {part.sources: part for part, _ in before.parts}
-        of_entry: dict[int, list[Source]] = {}
-        found = entries(corpus.sources)
-        for source, (_, number) in zip(corpus.sources, found, strict=True):
-            of_entry.setdefault(number, []).append(source)
-        groups = map(tuple, of_entry.values())
-        parts = [known.get(sources) or Corpus(sources) for sources in groups]
-        names = list(dict(zip((number for _, number in found), (name for name, _ in found), strict=True)).values())
-        name = f"{names[0]} and {len(names) - 1:,} more" if len(names) > 1 else names[0]
-        return cls(name, corpus, tuple(zip(parts, corpus.multipliers, strict=True)))
+    def of_corpus(cls, corpus: Corpus) -> ChosenText:
+        """The corpus of the window, each entry a part."""
+        found = by_entry(corpus.sources)
+        name = found[0][0] + (f" and {len(found) - 1:,} more" if len(found) > 1 else "")
+        return cls(name, corpus, tuple(zip((Corpus(each) for _, each in found), corpus.multipliers, strict=True)))
 
     @classmethod
     def of_sources(cls, name: str, sources: tuple[Source, ...]) -> ChosenText:
@@ -133,21 +125,83 @@ def _is_same_source(one: Source, other: Source) -> bool:
 
 # --- The measurers ----------------------------------------------------------------------------------------------------
 
-_CANCELLED = "it was cancelled. Measure Held-Out Text in the Train menu starts again."
 _QUIET = 1000  # milliseconds before the job is shown
 
 
-class HeldOutMeasurer(QObject):
-    """Measures the runs with held-out text one after another, the active one first. `RunList.changed` tells of it."""
+class _Measurer(QObject):
+    """Measures one run after another, those first that `_waiting` gives first."""
 
-    def __init__(self, jobs: Jobs, runs: RunList, parent: QObject | None = None) -> None:
+    changed = Signal()  # an attempt has ended
+    problems = "it was cancelled.", "an error occurred."
+
+    def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._jobs, self._runs = jobs, runs
+        self._jobs = jobs
+        self._wanted: dict[str, Sequence[StudioRun]] = {}  # by who asked
         self._measuring: StudioRun | None = None
         self._closed = False
         self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=_QUIET)
         self._job.done.connect(self._take)
-        self._job.failed.connect(self._failed)
+        self._job.failed.connect(self._fail)
+
+    def want(self, runs: Sequence[StudioRun], asker: str) -> None:
+        """Measures runs that are shown; those that nobody asks for any more are not measured."""
+        self._wanted[asker] = runs
+        self._look()
+
+    def close(self) -> None:
+        """Starts no more measurements, at the end of the session."""
+        self._closed = True
+
+    def _waiting(self) -> list[StudioRun]:
+        """The runs that are to be measured."""
+        raise NotImplementedError
+
+    def _work(self, run: StudioRun) -> Callable[[], Work[object]]:
+        """Measures a run; an error is why it cannot be measured."""
+        raise NotImplementedError
+
+    def _note(self, run: StudioRun, found: Any) -> None:  # noqa: ANN401
+        """Stores the measurements, or why there are none."""
+        raise NotImplementedError
+
+    def _look(self) -> None:
+        """Starts with the next run, or cancels the measurement of one that need not be measured any more."""
+        waiting = [] if self._closed else self._waiting()
+        if self._job.busy and self._measuring in waiting:
+            return
+        self._drop()
+        if waiting:
+            self._measuring = waiting[0]
+            self._job.run(partial(_measured_work, self._work(waiting[0])))
+
+    def _drop(self) -> None:
+        self._job.cancel()
+        self._measuring = None
+
+    def _take(self, found: object) -> None:
+        run, self._measuring = self._measuring, None
+        if run is not None:
+            self._note(run, found)
+        self.changed.emit()
+        self._look()
+
+    def _fail(self, error: Exception) -> None:
+        cancelled, failed = self.problems
+        self._take(cancelled if isinstance(error, Cancelled) else failed)
+        if not isinstance(error, Cancelled):
+            self._jobs.report(error)
+
+
+class HeldOutMeasurer(_Measurer):
+    """Measures all runs with held-out text, the active one first. `RunList.changed` tells of it."""
+
+    problems = "it was cancelled. Measure Held-Out Text in the Train menu starts again.", "an error occurred."
+
+    def __init__(self, jobs: Jobs, runs: RunList, parent: QObject | None = None) -> None:
+        super().__init__(jobs, parent)
+        self._runs = runs
+        self.changed.connect(runs.tell)
         runs.changed.connect(self._look)
 
     def measure(self) -> None:
@@ -156,118 +210,56 @@ class HeldOutMeasurer(QObject):
             self._runs.active.note(held_out=replace(self._runs.active.held_out, problem=""))
             self._runs.tell()
 
-    def close(self) -> None:
-        """Starts no more measurements, at the end of the session."""
-        self._closed = True
+    def _waiting(self) -> list[StudioRun]:
+        waiting = filter(_is_to_be_measured, self._runs.all)
+        return sorted(waiting, key=lambda run: run is not self._runs.active)
 
-    def _look(self) -> None:
-        """Starts with the next run; the measurement of a deleted one is cancelled."""
-        if self._closed or (self._job.busy and self._measuring in self._runs.all):
-            return
-        self._drop()
-        waiting = [run for run in self._runs.all if _is_to_be_measured(run)]
-        if not waiting:
-            return
-        run = self._measuring = next((run for run in waiting if run is self._runs.active), waiting[0])
-        made, corpus, held_out = run.run, run.corpus, run.held_out.sources
-        assert made is not None
-        assert corpus is not None
-        self._job.run(partial(_measure_work, made, corpus, held_out))
+    def _work(self, run: StudioRun) -> Callable[[], Work[HeldOut]]:
+        assert run.run is not None
+        assert run.corpus is not None
+        return partial(_held_out_work, run.run, run.corpus, run.held_out.sources)
 
-    def _drop(self) -> None:
-        self._job.cancel()
-        self._measuring = None
-
-    def _take(self, found: HeldOut | str) -> None:
-        run, self._measuring = self._measuring, None
-        if run is not None:
-            run.take_held_out(found)
-        self._runs.tell()
-
-    def _failed(self, error: Exception) -> None:
-        self._take(_CANCELLED if isinstance(error, Cancelled) else "an error occurred.")
-        if not isinstance(error, Cancelled):
-            self._jobs.report(error)
+    def _note(self, run: StudioRun, found: HeldOut | str) -> None:
+        run.take_held_out(found)
 
 
-class SourceMeasurer(QObject):
-    """Measures the sources of one run that has ended, at request; text whose count is kept is not counted again."""
-
-    changed = Signal()  # an attempt has ended
+class SourceMeasurer(_Measurer):
+    """Measures the sources of runs that have ended, at request; text whose count is kept is not counted again."""
 
     def __init__(self, jobs: Jobs, counts: KeptCounts, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._jobs, self._counts = jobs, counts
-        self._measuring: StudioRun | None = None
-        self._wanted: dict[str, StudioRun | None] = {}  # by who asked
-        self._closed = False
-        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=_QUIET)
-        self._job.done.connect(self._take)
-        self._job.failed.connect(self._failed)
+        super().__init__(jobs, parent)
+        self._counts = counts
 
-    def want(self, run: StudioRun | None, asker: str) -> None:
-        """Measures a run that has several sources, unless that was tried.
+    def _waiting(self) -> list[StudioRun]:
+        wanted = (run for runs in self._wanted.values() for run in runs)
+        return [run for run in wanted if run.by_source is None and run.run is not None and has_sources(run)]
 
-        If nobody asks for it any more, but for None or another run, it is cancelled.
-        """
-        self._wanted[asker] = run
-        self._look()
-
-    def close(self) -> None:
-        """Starts no more measurements, at the end of the session."""
-        self._wanted = {}
-        self._closed = True
-
-    def _look(self) -> None:
-        run = None if self._closed else next(filter(None, self._wanted.values()), None)
-        if self._job.busy and self._measuring is run:
-            return
-        self._drop()
-        if run is None or run.by_source is not None or run.run is None or run.corpus is None or not has_sources(run):
-            return
-        self._measuring = run
+    def _work(self, run: StudioRun) -> Callable[[], Work[SourceCurves]]:
+        assert run.run is not None
+        assert run.corpus is not None
         kept = self._counts.find(run.corpus, run.run.config)
-        self._job.run(partial(_sources_work, run.run, run.corpus if kept is None else kept.counted))
+        return partial(source_curves_work, run.run, run.corpus if kept is None else kept.counted)
 
-    def _drop(self) -> None:
-        self._job.cancel()
-        self._measuring = None
-
-    def _take(self, found: SourceCurves | str) -> None:
-        run, self._measuring = self._measuring, None
-        if run is not None:
-            run.note(by_source=found)
-        self.changed.emit()
-        self._look()
-
-    def _failed(self, error: Exception) -> None:
-        self._take("it was cancelled." if isinstance(error, Cancelled) else "an error occurred.")
-        if not isinstance(error, Cancelled):
-            self._jobs.report(error)
+    def _note(self, run: StudioRun, found: SourceCurves | str) -> None:
+        run.note(by_source=found)
 
 
-class TextMeasurer(QObject):
-    """Measures runs and opened tokenizers on one text, one after another, while they are shown.
+class TextMeasurer(_Measurer):
+    """Measures runs and opened tokenizers on one text, while they are shown.
 
-    What a tokenizer makes of a part of a text is kept, so that it is encoded once. A run whose own corpus is the text
-    is not measured: its training knows the tokens.
+    A run whose own corpus is the text is not measured: its training knows the tokens.
     """
 
-    changed = Signal()  # the text, or what is known of it
+    problems = "It was cancelled. Choose the text again to measure it.", "An error occurred."
 
-    def __init__(self, jobs: Jobs, corpus: CorpusState, runs: RunList, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._jobs, self._corpus, self._runs = jobs, corpus, runs
+    def __init__(
+        self, jobs: Jobs, corpus: CorpusState, runs: RunList, store: TokenStore, parent: QObject | None = None
+    ) -> None:
+        super().__init__(jobs, parent)
+        self._corpus, self._runs, self._store = corpus, runs, store
         self._of_corpus: ChosenText | None = None
         self._chosen: ChosenText | None = None
-        self._wanted: dict[str, Sequence[StudioRun]] = {}  # by who asked
-        self._known: WeakKeyDictionary[Tokenizer, dict[str, TokenCounts]] = WeakKeyDictionary()
         self._found: WeakKeyDictionary[StudioRun, TextTokens | str] = WeakKeyDictionary()
-        self._measuring: StudioRun | None = None
-        self._closed = False
-        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=_QUIET)
-        self._job.done.connect(self._take)
-        self._job.failed.connect(self._failed)
         corpus.sources_changed.connect(self._use_corpus)
         corpus.weights_settled.connect(self._use_corpus)
         runs.changed.connect(self._look)
@@ -286,11 +278,6 @@ class TextMeasurer(QObject):
         """Measures on a text that is first read in a job; the last text stays if that fails."""
         self._jobs.start(work, self._take_text)
 
-    def want(self, runs: Sequence[StudioRun], asker: str) -> None:
-        """Measures runs that are shown; those that nobody asks for any more are not measured."""
-        self._wanted[asker] = runs
-        self._look()
-
     def found(self, run: StudioRun) -> TextTokens | str | None:
         """The tokens of the text, or why there are none, as a sentence; None while they are being measured."""
         text = self.text
@@ -302,14 +289,8 @@ class TextMeasurer(QObject):
             return "It is measured when training has ended."
         return text.problem or self._found.get(run)
 
-    def close(self) -> None:
-        """Starts no more measurements, at the end of the session."""
-        self._closed = True
-        self._wanted = {}
-
     def _use_corpus(self) -> None:
-        before = self._of_corpus
-        self._of_corpus = ChosenText.of_corpus(self._corpus.current, before) if self._corpus.sources else None
+        self._of_corpus = ChosenText.of_corpus(self._corpus.current) if self._corpus.sources else None
         if self._chosen is None:
             self._again()
 
@@ -320,41 +301,22 @@ class TextMeasurer(QObject):
         self.changed.emit()
         self._look()
 
-    def _look(self) -> None:
-        """Starts with the next run, or cancels the measurement of one that nobody asks for."""
-        wanted = [run for runs in self._wanted.values() for run in runs if run in self._runs.shown]
-        if self._job.busy and self._measuring in wanted:
-            return
-        self._drop()
-        run = next((run for run in wanted if self.found(run) is None), None)
-        text = self.text
-        if run is None or text is None or self._closed:
-            return
-        self._measuring, tokenizer = run, run.tokenizer
-        self._job.run(partial(_text_work, tokenizer, text, self._known.setdefault(tokenizer, {})))
+    def _waiting(self) -> list[StudioRun]:
+        wanted = (run for runs in self._wanted.values() for run in runs)
+        return [run for run in wanted if run in self._runs.shown and self.found(run) is None]
+
+    def _work(self, run: StudioRun) -> Callable[[], Work[TextTokens]]:
+        assert self.text is not None
+        return partial(text_tokens_work, run.tokenizer, self.text.parts, self._store)
+
+    def _note(self, run: StudioRun, found: TextTokens | str) -> None:
+        self._found[run] = found
 
     def _take_text(self, text: ChosenText | Problem) -> None:
         if isinstance(text, ChosenText):
             self.choose(text)
         else:
             self._jobs.report(text)
-
-    def _drop(self) -> None:
-        self._job.cancel()
-        self._measuring = None
-
-    def _take(self, found: TextTokens | str) -> None:
-        run, self._measuring = self._measuring, None
-        if run is not None:
-            self._found[run] = found
-        self.changed.emit()
-        self._look()
-
-    def _failed(self, error: Exception) -> None:
-        cancelled = isinstance(error, Cancelled)
-        self._take("It was cancelled. Choose the text again to measure it." if cancelled else "An error occurred.")
-        if not cancelled:
-            self._jobs.report(error)
 
 
 def has_sources(run: StudioRun) -> bool:
@@ -364,38 +326,24 @@ def has_sources(run: StudioRun) -> bool:
     return len(set(entries(run.corpus.sources))) > 1
 
 
-def _sources_work(made: Run, text: Corpus | CountedText) -> Work[SourceCurves | str]:
-    """The measurements, or why there are none."""
-    try:
-        yield from prepare_work()
-        return (yield from source_curves_work(made, text))
-    except TokStudioError as error:
-        return str(error)
-
-
-def _text_work(tokenizer: Tokenizer, text: ChosenText, known: dict[str, TokenCounts]) -> Work[TextTokens | str]:
-    """The measurements, or why there are none."""
-    try:
-        yield from prepare_work()
-        return (yield from text_tokens_work(tokenizer, text.parts, known))
-    except TokStudioError as error:
-        return str(error)
-
-
 def _is_to_be_measured(run: StudioRun) -> bool:
     if run.run is None or not run.run.config.held_out or run.held_out.tokens is not None or run.held_out.problem:
         return False
     return run.corpus is not None and not run.corpus_problem and not any(map(is_missing, run.corpus.sources))
 
 
-def _measure_work(made: Run, corpus: Corpus, held_out: tuple[Source, ...]) -> Work[HeldOut | str]:
+def _measured_work(work: Callable[[], Work[object]]) -> Work[object]:
     """The measurements, or why there are none."""
     try:
         yield from prepare_work()
-        if not held_out:
-            # The run was reopened; the held-out text follows from the corpus.
-            _, held_out = yield from hold_out_work(corpus.sources, made.config.held_out, corpus.weights)
-        return (yield from held_out_work(made, held_out))
+        return (yield from work())
     except TokStudioError as error:
-        # The text has a character that is not in the rest of the corpus, and there is no unknown token.
         return str(error)
+
+
+def _held_out_work(made: Run, corpus: Corpus, held_out: tuple[Source, ...]) -> Work[HeldOut]:
+    """Fails where the text has a character that is not in the rest of the corpus, and there is no unknown token."""
+    if not held_out:
+        # The run was reopened; the held-out text follows from the corpus.
+        _, held_out = yield from hold_out_work(corpus.sources, made.config.held_out, corpus.weights)
+    return (yield from held_out_work(made, held_out))

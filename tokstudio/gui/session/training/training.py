@@ -20,7 +20,7 @@ from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.comparison.identity import held_out_marks
+from tokstudio.core.comparison.texts import held_out_marks
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.train import TrainedByLibrary, train_by_library_work
