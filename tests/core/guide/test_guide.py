@@ -3,15 +3,25 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import ast
+import json
 import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
+import tokstudio
+from tokstudio import Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.resources import DEMO_SENTENCES, resource, sample_text
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.guide import pages as pages_module
 from tokstudio.core.guide.glossary import plain_text, read_words, slug, to_html
-from tokstudio.core.guide.pages import Page, read_pages, search
+from tokstudio.core.guide.pages import Page, one_file, read_pages, search
+from tokstudio.core.model.algorithms import TieBreak
+from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS, YourTurn, count_pairs
 
 PAGES = read_pages()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -39,9 +49,6 @@ def html(text: str) -> str:
 )  # fmt: skip
 def test_markdown_becomes_html(text: str, made: str):
     assert made in html(text)
-
-
-def test_plain_text_has_no_marks():
     assert plain_text("# A\n\n> **b** [c](d:e)\n\n| f |\n|---|\n| `g` |") == "A b c f g"
 
 
@@ -88,10 +95,7 @@ def test_the_figures_of_the_guide_are_those_of_compare():
         assert not says.startswith("Formula"), figure.title
         for told in (figure.formula, figure.unit, figure.note, figure.source):
             assert told in part, figure.title
-
-
-def test_only_a_warning_is_called_a_trap():
-    text = names_of("figures")
+    # Only a warning is called a trap.
     assert "*Trap:* Compares languages only where" in text
     for note in ("Without special tokens.", "Marks on letters count as characters.", "Each word is encoded with the"):
         assert f"*Note:* {note}" in text
@@ -120,3 +124,171 @@ def test_a_guide_without_pages_or_with_a_damaged_one_says_so(tmp_path, monkeypat
     (tmp_path / "02-b.md").write_bytes(b"\xff\xfe")
     with pytest.raises(TokStudioError, match=r"02-b\.md"):
         read_pages()
+
+
+# --- What the pages say of the sample article is true of this program -------------------------------------------------
+
+TEXT = sample_text("article")
+CORPUS = Corpus.from_texts([TEXT])
+WORDS = {page.name: page.words for page in read_pages()}
+SENTENCES = dict(DEMO_SENTENCES)
+
+
+def trained(**settings) -> Tokenizer:
+    return train(CORPUS, TrainingConfig(**{"vocabulary_size": 1000, **settings}))
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    """The run of "Train on How Tokenizers Work"."""
+    return trained()
+
+
+def pieces(tokenizer: Tokenizer, text: str) -> list[str]:
+    return [tokenizer.decode([token]) for token in tokenizer.encode(text)]
+
+
+def test_the_first_merges_and_the_words_that_are_one_token(tokenizer):
+    made = [tokenizer.decode([256 + merge]) for merge in range(16)]
+    assert [made[0], made[1], made[2], made[15]] == ["e ", "s ", "th", " the "]
+    assert [tokenizer.decode([int(part)]) for part in tokenizer.run.merges[15]] == [" th", "e "]
+    assert tokenizer.run.counts[:3].tolist() == [927, 787, 676]
+    assert all(number in WORDS["bpe"] for number in ("927 times", "927 fewer", "with 787", "with 676", ": 256 "))
+    assert pieces(tokenizer, "tokenizer") == ["tokenizer"]
+    assert pieces(tokenizer, "Hello") == ["H", "el", "lo"]
+    assert {"number of ", ", which is "} <= {tokenizer.decode([256 + merge]) for merge in range(744)}
+
+
+def test_the_curve_and_what_merges_save():
+    run, size = trained(vocabulary_size=1256).run, len(TEXT.encode())
+    ratios = {merges: size / int(run.tokens_after[merges - 1]) for merges in (100, 200, 500, 1000)}
+    said = "100 merges give 1.76 bytes per token, 200 give 2.10, and 500 give 2.75"
+    assert [f"{ratios[merges]:.2f}" for merges in (100, 200, 500)] == ["1.76", "2.10", "2.75"]
+    assert said in WORDS["curve"]
+    assert [int(run.counts[merge - 1]) for merge in (1, 100, 500)] == [927, 41, 7]
+    assert "saves 927 tokens, the hundredth 41, the five-hundredth 7" in WORDS["curve"]
+    assert [f"{ratios[500] - 1:.2f}", f"{ratios[1000] - ratios[500]:.2f}"] == ["1.75", "0.72"]
+    assert "500 merges bring 1.75 bytes per token, the next 500 only 0.72" in WORDS["size"]
+
+
+def test_the_pattern_changes_the_first_merge():
+    run = trained(pattern="gpt2").run
+    assert (run.merges[0].tolist(), int(run.counts[0])) == ([ord(" "), ord("t")], 920)
+    assert "with 920 occurrences" in WORDS["patterns"]
+
+
+def test_the_tie_rules_part_at_merge_30(tokenizer):
+    runs = {rule: trained(tie_break=rule).run for rule in get_args(TieBreak) if rule != "smallest-bytes"}
+    parts = {rule: (run.merges != tokenizer.run.merges).any(axis=1) for rule, run in runs.items()}
+    assert int(parts["lowest-id"].argmax()) + 1 == 30
+    assert "part at merge 30" in WORDS["ties"]
+    assert int(parts["lowest-id"].sum()) == 645
+    assert "645 of the 744" in WORDS["ties"]
+    ends = [int(run.tokens_after[-1]) for run in runs.values()]
+    assert (min(ends), max(ends)) == (9867, 9899)
+    assert "between 9,867 and 9,899" in WORDS["ties"]
+
+
+def test_the_two_sentences(tokenizer):
+    japanese = SENTENCES["Japanese"]
+    assert (len(japanese), len(japanese.encode()), len(tokenizer.encode(japanese))) == (22, 66, 66)
+    same = "I took a camera and walked by the quiet sea with my younger sister."
+    assert (len(same), len(tokenizer.encode(same))) == (67, 31)
+    assert f"“{same}” has 67 characters and 31 tokens" in WORDS["languages"]
+    assert "22 characters and 66 bytes" in WORDS["bytes"]
+
+
+def test_the_game_on_sea_shells():
+    game = YourTurn(TEXTS["Sea shells"])
+    assert f"begins with {len(game.tokens)} tokens" in WORDS["your-turn"]
+    assert count_pairs(game.tokens).most_common(1) == [((" ", "s"), 11)]
+    assert "space and “s”, 11 times" in WORDS["your-turn"]
+    for _ in range(ROUNDS):
+        game.choose(count_pairs(game.tokens).most_common(1)[0][0])
+    assert f"ends with {game.best_tokens} tokens" in WORDS["your-turn"]
+
+
+# --- The pictures of the guide: both themes, used in a page, and their labels still stand in the program --------------
+
+FOLDER = resource("guide/pictures")
+LABELS: dict[str, list[str]] = json.loads((FOLDER / "labels.json").read_text(encoding="utf-8"))
+
+
+def texts_of_the_program() -> set[str]:
+    files = Path(tokstudio.__file__).parent.rglob("*.py")
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return {text.replace("&", "") for text in texts}
+
+
+def test_every_label_in_a_picture_is_in_the_program():
+    known = texts_of_the_program()
+    for picture, labels in LABELS.items():
+        assert labels, picture
+        gone = [label for label in labels if label not in known]
+        assert not gone, f"{picture}.png is out of date: python3 packaging/dev.py pictures"
+
+
+def test_every_picture_is_there_in_both_themes_and_in_a_page():
+    shown = {
+        name for page in read_pages() for name in re.findall(r"^!\[[^\]]+\]\((.+)\.png\)$", page.text, re.MULTILINE)
+    }
+    assert shown == set(LABELS)
+    files = {file.stem for file in FOLDER.glob("*.png")}
+    assert files == {f"{name}{theme}" for name in LABELS for theme in ("", "-dark")}
+
+
+# --- The guide as one file: complete, current, and without anything that a browser would load or run ------------------
+
+FILE = Path(tokstudio.__file__).parent.parent / "docs" / "guide.html"
+
+
+class Reader(HTMLParser):
+    """Collects the tags with their attributes, and which are open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "img", "source"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def read(text: str) -> list[tuple[str, dict[str, str | None]]]:
+    reader = Reader()
+    reader.feed(text)
+    assert reader.open == []
+    return reader.tags
+
+
+def test_the_file_of_the_documentation_is_current():
+    written = FILE.read_text(encoding="utf-8")
+    assert written == one_file(read_pages()), "python3 packaging/dev.py pictures writes it again"
+
+
+def test_it_has_every_page_and_word_and_all_links_lead_somewhere():
+    tags = read(one_file(read_pages()))
+    places = {attributes["id"] for _, attributes in tags if "id" in attributes}
+    assert {page.name for page in read_pages()} <= places
+    assert {f"glossary-{key}" for key in read_words()} <= places
+    links = [attributes["href"] for _, attributes in tags if "href" in attributes]
+    assert len(links) > 60
+    assert {link[1:] for link in links if link and link.startswith("#")} <= places
+
+
+def test_nothing_is_loaded_or_run():
+    text = one_file([Page("a", "A", "# A\n\n<script>x</script> [b](do:quit) [c](https://d.e) [f](javascript:g)")])
+    tags = read(text)
+    assert "script" not in {tag for tag, _ in tags}
+    assert [attributes["href"] for _, attributes in tags if "href" in attributes] == ["#a", "https://d.e"]
+    assert "<b>b</b>" in text
+    for _, attributes in read(one_file(read_pages())):
+        assert not any(name.startswith("on") for name in attributes)
+        for name in ("src", "srcset"):
+            assert name not in attributes or re.match("data:image/png;base64,", attributes[name] or "")

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tokstudio import FormatError, load
 from tokstudio.core.base import subprocesses
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -185,3 +186,10 @@ def local_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def refused(name: str) -> str:
+    """What is said of a tokenizer that cannot be had."""
+    with pytest.raises(FormatError) as caught:
+        load(name)
+    return str(caught.value)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub, seconds_pass_faster
+from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub, refused, seconds_pass_faster
 from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.base import subprocesses
 from tokstudio.core.base.progress import finish
@@ -29,12 +29,6 @@ TEXT = "the cat sat on 1984 mats"
 def kept(tmp_path: Path) -> list[str]:
     """The contents in the cache."""
     return sorted(file.name for file in (tmp_path / "hf").rglob("blobs/*"))
-
-
-def refused(name: str) -> str:
-    with pytest.raises(FormatError) as caught:
-        load(name)
-    return str(caught.value)
 
 
 def test_a_tokenizer_is_fetched_by_its_name_with_only_its_own_files(
@@ -130,15 +124,12 @@ def test_a_pair_of_files_needs_a_pattern(hub: Hub, tokenizer: Tokenizer, tmp_pat
     assert load("hf:me/typed").encode(TEXT) == tokenizer.encode(TEXT)
 
 
-def test_a_vocabulary_of_bert_is_fetched_with_its_settings(hub: Hub):
-    lines = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nHello\nhello\n"
-    hub.repositories["me/bert"] = Repository(
-        {"vocab.txt": lines, "tokenizer_config.json": b'{"do_lower_case": false}', "model.bin": b"weights"}
-    )
+def test_other_files_are_fetched_with_what_stands_beside_them(hub: Hub):
+    words = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nHello\nhello\n"
+    settings = b'{"do_lower_case": false}'
+    files = {"vocab.txt": words, "tokenizer_config.json": settings, "model.bin": b"weights"}
+    hub.repositories["me/bert"] = Repository(files)
     assert load("hf:me/bert").encode("Hello") == [5]
-
-
-def test_ranks_of_a_model_are_fetched_with_the_special_tokens_beside_them(hub: Hub):
     lines = [base64.b64encode(token) for token in [*(bytes([byte]) for byte in range(256)), b"ab"]]
     ranks = b"".join(line + b" %d\n" % rank for rank, line in enumerate(lines))
     config = {"added_tokens_decoder": {"300": {"content": "[BOS]"}}}
@@ -176,13 +167,9 @@ def test_a_file_with_other_content_than_listed_is_not_kept(hub: Hub, tmp_path: P
 def test_no_header_of_the_server_chooses_a_path(hub: Hub, tmp_path: Path, tag: str):
     hub.tag = tag
     assert "sends an invalid ETag" in refused("hf:me/tiny")
-    assert kept(tmp_path) == []
-    assert not list(tmp_path.rglob("outside*"))
-
-
-def test_a_commit_of_the_server_that_is_a_path_is_refused(hub: Hub, tmp_path: Path):
-    hub.repositories["me/tiny"].commit = "../../../outside"
+    hub.tag, hub.repositories["me/tiny"].commit = None, "../../../outside"
     assert "names a commit that is not one" in refused("hf:me/tiny")
+    assert kept(tmp_path) == []
     assert not list(tmp_path.rglob("outside*"))
 
 
@@ -277,24 +264,20 @@ def test_a_process_that_prints_something_else_is_one_sentence(monkeypatch, line:
     assert "ended without an answer" in refused("hf:me/tiny")
 
 
-def test_a_connection_that_stalls_ends_with_an_error(hub: Hub, monkeypatch, tmp_path: Path):
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_connection_that_stalls_ends_with_the_work_or_with_an_error(hub: Hub, monkeypatch, tmp_path, is_closed):
     hub.stalled.add("tokenizer.json")
     work = fetching.fetch_work(parse_name("me/tiny"))
     while not hub.half_sent.is_set():
         next(work)
-    seconds_pass_faster(monkeypatch)
-    with pytest.raises(FormatError, match=r"the connection stalls: no data came for 30 seconds"):
-        finish(work)
-    assert len(kept(tmp_path)) == 1
-
-
-def test_closing_the_work_ends_a_stalled_connection_and_keeps_nothing_of_the_file(hub: Hub, tmp_path: Path):
-    hub.stalled.add("tokenizer.json")
-    work = fetching.fetch_work(parse_name("me/tiny"))
-    while not hub.half_sent.is_set():
-        next(work)
-    work.close()
-    assert len(kept(tmp_path)) == 1
+    if is_closed:
+        work.close()
+    else:
+        with monkeypatch.context() as patch:
+            seconds_pass_faster(patch)
+            with pytest.raises(FormatError, match=r"the connection stalls: no data came for 30 seconds"):
+                finish(work)
+    assert len(kept(tmp_path)) == 1, "nothing is kept of the file"
     hub.stalled.clear()
     load("hf:me/tiny")
 

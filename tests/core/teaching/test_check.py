@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -175,10 +176,14 @@ def test_two_mistakes_together_are_named(checker, first, second, recipe):
     assert [set(cause) for cause in causes(checker, naive(recipe))] == [{first, second}]
 
 
-def test_a_short_list_is_named_alone_and_with_another_mistake():
+def test_a_short_list_is_named_alone_and_with_another_mistake_and_a_long_one_alone():
     text = TEXT * 2 + b" more of other words to learn: quick brown foxes jump over lazy dogs"
-    settings = CheckSettings(vocabulary_size=256 + 2 + 300, special_tokens=("<|endoftext|>", "<|pad|>"))
-    checker = Checker(Corpus.from_texts([text]), settings)
+    settings = CheckSettings(vocabulary_size=256 + 2 + 20, special_tokens=("<|endoftext|>", "<|pad|>"))
+    corpus = Corpus.from_texts([text])
+    right = naive(settings.recipe, 278, text, settings.special_tokens)
+    for merges, key in ((right[:22], "long-by-specials"), (right[:276], "long-by-256"), (right, "long-by-256")):
+        assert causes(Checker(corpus, settings), merges) == [(key,)]
+    checker = Checker(corpus, replace(settings, vocabulary_size=256 + 2 + 300))
     right = finish(checker.expected_work(0))
     assert len(right) == 300
     assert causes(checker, right[:44]) == [("short-by-256",)]
@@ -265,14 +270,7 @@ def test_the_first_difference_has_both_counts_and_the_number_of_ties():
     assert (check.difference.place, check.difference.counts, check.difference.tied) == (2, (1, 2), 2)
     assert (check.difference.theirs, check.difference.ours) == ((b"y", b"z"), (b"a", b"b"))
     assert check.causes == ()
-
-
-def test_on_a_text_that_cannot_tell_two_mistakes_apart_both_are_named():
-    checker = Checker(Corpus.from_texts(["ba ba ca ca"]), CheckSettings(vocabulary_size=257))
-    assert {key for (key,) in causes(checker, [(b" ", b"c")])} >= {"ties-smallest", "ties-lowest-ids"}
-
-
-def test_lists_that_go_on_or_end_early_differ_at_their_ends():
+    # Lists that go on or end early differ at their ends.
     checker = Checker(Corpus.from_texts(["ab ab"]), CheckSettings(vocabulary_size=300))
     right = finish(checker.expected_work(0))
     assert right == [(b"a", b"b"), (b" ", b"ab")]
@@ -282,19 +280,17 @@ def test_lists_that_go_on_or_end_early_differ_at_their_ends():
     assert (shorter.place, shorter.theirs, shorter.ours, shorter.counts) == (2, None, (b" ", b"ab"), (0, 1))
 
 
+def test_on_a_text_that_cannot_tell_two_mistakes_apart_both_are_named():
+    checker = Checker(Corpus.from_texts(["ba ba ca ca"]), CheckSettings(vocabulary_size=257))
+    assert {key for (key,) in causes(checker, [(b" ", b"c")])} >= {"ties-smallest", "ties-lowest-ids"}
+
+
 def test_without_a_size_as_many_merges_are_expected_as_there_are():
     checker = Checker(Corpus.from_texts([TEXT[:250]]), CheckSettings(special_tokens=SPECIAL_TOKENS))
     right = finish(checker.expected_work(50))
     for size in (10, 50, 30):
         assert finish(checker.check_work(right[:size])).identical
-    assert not finish(checker.check_work(pairwise_of(right[:50]))).identical
-
-
-def pairwise_of(merges):
-    return [(right, left) for (left, right), _ in pairwise([*merges, merges[0]])]
-
-
-def test_settings_that_cannot_work_are_refused():
+    assert not finish(checker.check_work([(right, left) for left, right in right[:50]])).identical
     with pytest.raises(ConfigError, match="Vocabulary size"):
         Checker(CORPUS, CheckSettings(vocabulary_size=100))
 
@@ -344,9 +340,7 @@ class MovingStudent:
 
 def test_the_first_pair_of_a_dictionary_whose_words_move_is_named(checker):
     assert causes(checker, list(MovingStudent(WORDS).first_of_the_dictionary(MERGES))) == [("ties-first-met",)]
-
-
-def test_old_entries_of_a_heap_are_named(checker):
+    # Old entries of its heap are named as well.
     assert causes(checker, list(MovingStudent(WORDS).with_old_entries(MERGES))) == [("old-neighbours",)]
 
 
@@ -363,13 +357,3 @@ def test_a_file_that_was_opened_as_text_is_named_with_another_mistake(checker):
     words = divided(re.sub("\r\n?", "\n", TEXT.decode("utf-8", "replace")).encode())
     (cause,) = causes(checker, recounting_student(words, MERGES, best=min))
     assert set(cause) == {"crlf", "replacement", "ties-smallest"}
-
-
-def test_a_list_that_is_too_long_is_named():
-    text = TEXT * 2 + b" more of other words to learn: quick brown foxes jump over lazy dogs"
-    settings = CheckSettings(vocabulary_size=256 + 2 + 20, special_tokens=("<|endoftext|>", "<|pad|>"))
-    checker = Checker(Corpus.from_texts([text]), settings)
-    right = naive(settings.recipe, 278, text, settings.special_tokens)
-    assert causes(checker, right[:22]) == [("long-by-specials",)]
-    assert causes(checker, right[:276]) == [("long-by-256",)]
-    assert causes(checker, right) == [("long-by-256",)]

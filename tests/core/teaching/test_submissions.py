@@ -23,7 +23,6 @@ from tests.core.texts import patient
 from tests.times import TIMES
 from tokstudio import Corpus, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.teaching import submissions as module
 from tokstudio.core.teaching.check import Checker, CheckSettings
 from tokstudio.core.teaching.exercise import SPECIAL_TOKENS, TEXT
 from tokstudio.core.teaching.submissions import read_merges, read_submission, submissions
@@ -150,6 +149,27 @@ def test_merges_are_read_in_every_shape(shape):
     assert MERGES in read_merges(SHAPES[shape])
 
 
+ARROWS = ((b"-", b">"), (b" ", b"->"), (b"->", b"->"), (b"+", b"+"), (b"++", b"+"))
+
+
+@pytest.mark.parametrize(
+    ("data", "merges"),
+    [
+        # A line that begins as a comment is a merge where its tokens are known.
+        (b"# #\n# my merges\n## ##\n#a b\n", ((b"#", b"#"), (b"##", b"##"))),
+        # What only looks like repr is text.
+        ("b'é' b'x'\n".encode(), ((b"b'\xe9'", b"b'x'"),)),
+        (b"b'\0' b'x'\n", ((b"b'\0'", b"b'x'"),)),
+        (b"- >\n\xc4\xa0 ->\n-> ->\n+ +\n++ +\n", ARROWS),
+        # Digits that are merged are not taken for numbers of lines.
+        (b"1 2\n12 3\n", ((b"1", b"2"), (b"12", b"3"))),
+        (b"0 1\n1 2\n2 3\n", ((b"0", b"1"), (b"1", b"2"), (b"2", b"3"))),
+    ],
+)
+def test_what_looks_like_something_else_is_read_as_merges(data, merges):
+    assert read_merges(data)[0] == merges
+
+
 @patient
 @given(st.lists(st.sampled_from([b"ab", b" a", b"  ", b"\n\n", b"\xc3\xa9", b"\xa0b", b"a b"]), min_size=1, max_size=6))
 def test_tokens_with_spaces_are_divided_where_their_parts_are_known(words):
@@ -216,6 +236,8 @@ def test_a_pickle_is_never_loaded(tmp_path, monkeypatch):
         (b"\x80\x04]\x8b" + (9000).to_bytes(4, "little") + b"\x11" * 9000 + b"a.", "a very large number"),
         (b"(lp0\nI1\na", "its merges are in no known shape"),
         (b"(lp0\nI1\na.", "merge 1 is not a pair of tokens"),
+        (b"le\rft,right\na,b\nab,c\n", "is not CSV|in no known shape|merge"),
+        (b'[["a","b"],["ab","left,right\na,b\nab,c\n', "line 2 has 2 fields, and the heading 5"),
     ],
 )
 def test_what_is_no_list_of_merges_is_refused(data, message):
@@ -238,25 +260,21 @@ def test_a_damaged_submission_is_read_or_refused_in_one_sentence(tmp_path, shape
             assert re.fullmatch(r"merges\.txt: [^\n]+\.", words), words
 
 
-def test_a_heading_with_a_quote_or_a_lone_return_is_refused_in_one_sentence():
-    for data in (b"le\rft,right\na,b\nab,c\n", b'[["a","b"],["ab","left,right\na,b\nab,c\n'):
-        with pytest.raises(FormatError):
-            read_merges(data)
-
-
-def remarks(*merges):
-    return list(module._remarks(merges))
-
-
-def test_strange_merges_are_told():
-    assert remarks((b"a", b"b"), (b"ab", b"c")) == []
-    assert remarks((b"a", b"b"), (b"xy", b"c")) == ['Merge 2 joins "xy", which no merge before it makes.']
-    assert remarks((b"a", b"b"), (b"c", b"d"), (b"a", b"b")) == ["Merge 3 is the same as merge 1."]
-    assert remarks((b"ab", b"c"), (b"a", b"b")) == [
-        "The list seems to begin with the last merge: the first one must come first."
-    ]
-    assert remarks((b"b", b"a"), (b"c", b"ab")) == ["The right token seems to stand before the left one in each merge."]
-    assert len(remarks(*((b"%d-" % n, b"x") for n in range(9)))) == 3
+@pytest.mark.parametrize(
+    ("merges", "remarks"),
+    [
+        ("a b|ab c", []),
+        ("a b|xy c", ['Merge 2 joins "xy", which no merge before it makes.']),
+        ("a b|c d|a b", ["Merge 3 is the same as merge 1."]),
+        ("ab c|a b", ["The list seems to begin with the last merge: the first one must come first."]),
+        ("b a|c ab", ["The right token seems to stand before the left one in each merge."]),
+        ("|".join(f"{n}- x" for n in range(9)), 3),
+    ],
+)
+def test_strange_merges_are_told(tmp_path, merges, remarks):
+    (tmp_path / "merges.json").write_text(json.dumps([merge.split() for merge in merges.split("|")]))
+    told = list(read_submission(tmp_path / "merges.json").remarks)
+    assert (len(told) if isinstance(remarks, int) else told) == remarks
 
 
 def test_a_folder_is_one_training_or_many(tmp_path):
@@ -276,39 +294,13 @@ def test_a_folder_is_one_training_or_many(tmp_path):
         read_submission(tmp_path / "nowhere")
     with pytest.raises(FormatError, match="empty has no file of merges"):
         read_submission(tmp_path / "empty")
-
-
-def test_a_very_large_file_is_not_read(tmp_path):
-    with (tmp_path / "merges.txt").open("wb") as file:
-        file.truncate(1 << 30)
-    with pytest.raises(FormatError, match=r"merges.txt: it has 1,073,741,824 bytes: a list of merges has at most"):
-        read_submission(tmp_path / "merges.txt")
-
-
-def test_a_git_lfs_pointer_is_named(tmp_path):
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 4997\n"
     (tmp_path / "merges.txt").write_bytes(pointer)
     with pytest.raises(FormatError, match=r"^merges.txt: this is a Git LFS pointer, .* \"git lfs pull\"\.$"):
         read_submission(tmp_path / "merges.txt")
-
-
-def test_a_line_that_begins_as_a_comment_is_a_merge_where_its_tokens_are_known():
-    assert read_merges(b"# #\n# my merges\n## ##\n#a b\n")[0] == ((b"#", b"#"), (b"##", b"##"))
-
-
-def test_what_only_looks_like_repr_is_text():
-    assert read_merges("b'é' b'x'\n".encode())[0] == ((b"b'\xe9'", b"b'x'"),)
-    assert read_merges(b"b'\0' b'x'\n")[0] == ((b"b'\0'", b"b'x'"),)
-
-
-def test_a_token_that_looks_like_an_arrow_is_divided():
-    merges = ((b"-", b">"), (b" ", b"->"), (b"->", b"->"), (b"+", b"+"), (b"++", b"+"))
-    assert read_merges(b"- >\n\xc4\xa0 ->\n-> ->\n+ +\n++ +\n")[0] == merges
-
-
-def test_digits_that_are_merged_are_not_taken_for_numbers_of_lines():
-    assert read_merges(b"1 2\n12 3\n")[0] == ((b"1", b"2"), (b"12", b"3"))
-    assert read_merges(b"0 1\n1 2\n2 3\n")[0] == ((b"0", b"1"), (b"1", b"2"), (b"2", b"3"))
+    os.truncate(tmp_path / "merges.txt", 1 << 30)
+    with pytest.raises(FormatError, match=r"merges.txt: it has 1,073,741,824 bytes: a list of merges has at most"):
+        read_submission(tmp_path / "merges.txt")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs the files of POSIX")
