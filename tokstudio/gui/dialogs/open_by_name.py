@@ -12,14 +12,11 @@ from typing import Any
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QCompleter,
-    QDialog,
     QFrame,
     QGridLayout,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QProgressBar,
-    QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -32,9 +29,10 @@ from tokstudio.core.hub.names import TIKTOKEN, Name, name_in, parse_name
 from tokstudio.gui.session.common.jobs import Jobs, LatestJob
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import polish, set_role
-from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.fields import label_for, polish
+from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
 
 # --- Well-known tokenizers, for the list in the dialog ----------------------------------------------------------------
 
@@ -88,7 +86,7 @@ _SIZE = QSize(600, 540)
 _TICK = 100  # milliseconds between two updates of the progress
 
 
-class OpenByNameDialog(QDialog):
+class OpenByNameDialog(Dialog):
     """Asks for a name, does `work` with it, and stays open until that succeeds or the user leaves.
 
     Signals:
@@ -109,25 +107,24 @@ class OpenByNameDialog(QDialog):
         *,
         name: Name | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Open Tokenizer by Name", parent)
         self._work = work
-        self._opening = LatestJob(jobs, self, quiet=True)
+        self._opening = LatestJob(jobs, self, self._take, self._fail, quiet=True)
         self._timer = QTimer(self, interval=_TICK)
-        self.setWindowTitle("Open Tokenizer by Name")
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._build()
-        self._connect()
+        self._timer.timeout.connect(self._show_progress)
+        self._build(theme)
+        for signal in (self.name.textChanged, self.revision.textChanged):
+            signal.connect(self._refresh)
+        self.name.textEdited.connect(self.list.clearSelection)
+        self.list.itemSelectionChanged.connect(self._choose)
+        self.list.itemDoubleClicked.connect(self._open)
         if name is not None:
             self.name.setText(str(replace(name, revision="")))
             self.revision.setText(name.revision)
         self._refresh()
-        resize_on_screen(self, theme, _SIZE)
         self.name.setFocus()
 
-    # ---- construction
-
-    def _build(self) -> None:
+    def _build(self, theme: Theme) -> None:
         self.name, self.revision = QLineEdit(), QLineEdit()
         self.name.setPlaceholderText("OWNER/REPOSITORY of the Hugging Face Hub, or an encoding of tiktoken")
         self.revision.setPlaceholderText("main")
@@ -140,10 +137,7 @@ class OpenByNameDialog(QDialog):
         grid.setColumnStretch(1, 1)
         grid.setHorizontalSpacing(12)
         for at, (text, edit) in enumerate((("&Name", self.name), ("&Revision", self.revision))):
-            label = QLabel(text)
-            label.setBuddy(edit)
-            edit.setAccessibleName(text.replace("&", ""))
-            grid.addWidget(label, at, 0)
+            grid.addWidget(label_for(text, edit), at, 0)
             grid.addWidget(edit, at, 1)
         self.list = _list()
         card = QFrame()
@@ -151,25 +145,10 @@ class OpenByNameDialog(QDialog):
         column(self.list, margins=(4, 4, 4, 4), parent=card)
         self.bar = QProgressBar(maximum=1000, textVisible=False)
         self.bar.setAccessibleName("Progress")
-        self.note = paragraph_label("muted")
-        self.cancel = QPushButton("Cancel", autoDefault=False)
-        self.open_button = QPushButton("&Open", default=True)
-        self.open_button.setProperty("primary", "true")
+        self.cancel = push_button("Cancel", self.reject)
+        self.open_button = push_button("&Open", self._open, is_main=True)
         buttons = row(STRETCH, self.cancel, self.open_button, spacing=8)
-        parts = (grid, (card, 1), self.note, self.bar, buttons)
-        column(*parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
-
-    def _connect(self) -> None:
-        self.name.textChanged.connect(self._refresh)
-        self.revision.textChanged.connect(self._refresh)
-        self.name.textEdited.connect(self.list.clearSelection)
-        self.list.itemSelectionChanged.connect(self._choose)
-        self.list.itemDoubleClicked.connect(self._open)
-        self.open_button.clicked.connect(self._open)
-        self.cancel.clicked.connect(self.reject)
-        self._opening.done.connect(self._take)
-        self._opening.failed.connect(self._fail)
-        self._timer.timeout.connect(self._show_progress)
+        self.fill(theme, _SIZE, grid, (card, 1), self.note, self.bar, buttons)
 
     # ---- the name
 
@@ -191,11 +170,11 @@ class OpenByNameDialog(QDialog):
         self.bar.setVisible(busy)
         known = next((known for known in WELL_KNOWN if known.name == text), None)
         gated = f" The owner of {text} asks for consent: sign in there first, and set HF_TOKEN."
-        self._say(_ABOUT + (gated if known is not None and known.gated else ""))
+        self.say(_ABOUT + (gated if known is not None and known.gated else ""))
 
-    def _say(self, text: str, role: str = "muted") -> None:
-        self.note.setText(text)
-        set_role(self.note, role)
+    def say(self, text: str, role: str = "muted") -> None:
+        """Shows a text in the note, and marks a wrong name."""
+        super().say(text, role)
         self.name.setAccessibleDescription(text)
         invalid = "true" if role == "error" else "false"
         if self.name.property("invalid") != invalid:
@@ -236,9 +215,9 @@ class OpenByNameDialog(QDialog):
             self.bar.setValue(1000 * progress.done // progress.total)
         if progress.phase == "downloading":
             of = f" of {size_text(progress.total)}" if progress.total else ""
-            self._say(f"Downloading: {size_text(progress.done)}{of}" if progress.done else "Asking for the files…")
+            self.say(f"Downloading: {size_text(progress.done)}{of}" if progress.done else "Asking for the files…")
         else:
-            self._say("Reading the files…")
+            self.say("Reading the files…")
 
     def _take(self, result: object) -> None:
         self._timer.stop()
@@ -252,7 +231,7 @@ class OpenByNameDialog(QDialog):
         """Lets the user change the name again."""
         self._timer.stop()
         self._refresh()
-        self._say(text, role)
+        self.say(text, role)
         self.name.setFocus()
 
     def reject(self) -> None:

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QComboBox, QDialog, QLabel, QLineEdit, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QWidget
 
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.progress import Work
@@ -31,9 +31,12 @@ from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import mark_of, token_name
+from tokstudio.gui.widgets.fields import label_for
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
 
 # --- The tokens of a short text as boxes in rows, of which two neighbours are chosen, with mouse or keyboard ----------
 
@@ -59,7 +62,6 @@ class Board(QWidget):
         self._theme = theme
         self._tokens: tuple[str, ...] = ()
         self._places: list[QRect] = []
-        self._height = 0
         self.at = 0  # the left token of the chosen pair
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Tokens: choose two neighbours")
@@ -146,9 +148,7 @@ class Board(QWidget):
 
     def _choose(self, at: int) -> None:
         self.at = min(max(at, 0), max(len(self._tokens) - 2, 0))
-        left_right = self.pair
-        names = "" if left_right is None else " and ".join(token_name(token.encode()) for token in left_right)
-        self.setAccessibleDescription(names)
+        self.setAccessibleDescription("" if self.pair is None else _names(self.pair))
         self.update()
         self.changed.emit()
 
@@ -164,7 +164,7 @@ class Board(QWidget):
         return min(row, key=lambda at: abs(self._places[at].center().x() - here.center().x()), default=self.at)
 
     def _arrange(self) -> None:
-        self._places, self._height = self._laid_out(self.width())
+        self._places, _ = self._laid_out(self.width())
         self.updateGeometry()
         self.update()
 
@@ -193,7 +193,7 @@ _RULES = (
 _HINT = "Click the left one of the two, or move with the arrow keys. Enter joins them."
 
 
-class YourTurnDialog(QDialog):
+class YourTurnDialog(Dialog):
     """A game on one of the texts.
 
     Args:
@@ -212,46 +212,34 @@ class YourTurnDialog(QDialog):
         choosers: Choosers,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Your Turn", parent)
         self._preferences, self._choosers = preferences, choosers
-        self.setWindowTitle("Your Turn")
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._writing = LatestJob(session.jobs, self)
-        self._writing.done.connect(self._written)
-        self._writing.failed.connect(self._not_written)
+        self._writing = LatestJob(session.jobs, self, self._written, self._not_written)
         self.texts = QComboBox()
-        self.texts.setAccessibleName("Text")
         self.texts.addItems(list(TEXTS))
         self.board = Board(theme)
         self.score, self.answer = paragraph_label(), paragraph_label()
-        self.join_button = QPushButton(autoDefault=False)
-        self.join_button.setProperty("primary", "true")
-        self.again_button = QPushButton("&New Game", autoDefault=False)
+        self.join_button = push_button("", self._join)
+        self.join_button.setProperty("primary", True)
+        self.again_button = push_button("&New Game", self.begin)
         self.name = QLineEdit(placeholderText="Your name")
         self.name.setAccessibleName("Your name, for the score")
-        self.save_button = QPushButton("&Save Score…", autoDefault=False)
-        self.close_button = QPushButton("Close", autoDefault=False)
-        label = QLabel("&Text")
-        label.setBuddy(self.texts)
-        saving = row(self.name, self.save_button, STRETCH, self.close_button, spacing=8)
+        self.save_button = push_button("&Save Score…", self._save)
+        self.close_button = push_button("Close", self.reject)
         parts = (
             paragraph_label("muted", _RULES),
-            row(label, self.texts, STRETCH, self.again_button, spacing=8),
+            row(label_for("&Text", self.texts), self.texts, STRETCH, self.again_button, spacing=8),
             self.board,
             (self.join_button, Qt.AlignmentFlag.AlignLeft),
             self.answer,
             self.score,
+            STRETCH,
+            row(self.name, self.save_button, STRETCH, self.close_button, spacing=8),
         )
-        column(*parts, STRETCH, saving, spacing=10, margins=(20, 16, 20, 16), parent=self)
+        self.fill(theme, _SIZE, *parts)
         self.texts.currentIndexChanged.connect(self.begin)
-        self.again_button.clicked.connect(self.begin)
         self.board.changed.connect(self._name_pair)
         self.board.joined.connect(self._join)
-        self.join_button.clicked.connect(self._join)
-        self.save_button.clicked.connect(self._save)
-        self.close_button.clicked.connect(self.reject)
-        resize_on_screen(self, theme, _SIZE)
         self.begin()
 
     def begin(self) -> None:

@@ -370,6 +370,20 @@ class RulesField(ListField):
         self.set_text("\n".join(rule.replace("\n", r"\n") for rule in others))
 
 
+def label_for(text: str, control: QWidget) -> QLabel:
+    """A label of a control, which gets its text as accessible name; `&` marks the mnemonic."""
+    label = QLabel(text)
+    label.setBuddy(control)
+    control.setAccessibleName(text.replace("&", ""))
+    return label
+
+
+def say(label: QLabel, text: str, role: str = "muted") -> None:
+    """Shows a text in the style of a role."""
+    label.setText(text)
+    set_role(label, role)
+
+
 def set_role(label: QLabel, role: str) -> None:
     """Gives a label the style of another role."""
     if label.property("role") != role:

@@ -4,11 +4,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from html import unescape
 from typing import NamedTuple
 
-from PySide6.QtCore import QBuffer, QEvent, QIODevice, QRect, QSize, Qt
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QBuffer,
+    QEvent,
+    QIODevice,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+)
 from PySide6.QtGui import QFont, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QResizeEvent
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QHeaderView, QLabel, QSizePolicy, QTableView, QWidget
@@ -64,6 +74,42 @@ def svg_of(
 
 # --- Tables -----------------------------------------------------------------------------------------------------------
 # Tables that show rows and edit nothing, and the keys that widgets with rows handle while they have the focus.
+
+Index = QModelIndex | QPersistentModelIndex
+NO_INDEX = QModelIndex()
+
+
+class TableModel(QAbstractTableModel):
+    """Rows below titles; subclasses have the rows and the cells.
+
+    Attributes:
+        titles: The title of each column.
+        tips: The tool tip of each title, or none.
+        numbers: The columns that are aligned right.
+    """
+
+    titles: Sequence[str] = ()
+    tips: Sequence[str] = ()
+    numbers: Collection[int] = ()
+
+    def columnCount(self, parent: Index = NO_INDEX) -> int:
+        """Returns the number of columns; 0 below a row."""
+        return 0 if parent.isValid() else len(self.titles)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Returns the titles with their tips, aligned like their columns."""
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.titles):
+            return None
+        if role == Qt.ItemDataRole.ToolTipRole and self.tips:
+            return self.tips[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self.alignment(section)
+        return self.titles[section] if role == Qt.ItemDataRole.DisplayRole else None
+
+    def alignment(self, column: int) -> int:
+        """Returns where the texts of a column are."""
+        side = Qt.AlignmentFlag.AlignRight if column in self.numbers else Qt.AlignmentFlag.AlignLeft
+        return int(side | Qt.AlignmentFlag.AlignVCenter)
 
 
 class ReadOnlyTable(QTableView):

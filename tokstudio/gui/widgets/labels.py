@@ -169,7 +169,11 @@ def _format(first: int, end: int, colour: QColor) -> QTextLayout.FormatRange:
 
 
 class ElidedLabel(QLabel):
-    """Shows as much of its text as fits."""
+    """Shows as much of its plain text as fits."""
+
+    def __init__(self, role: str = "") -> None:
+        super().__init__(textFormat=Qt.TextFormat.PlainText)
+        self.setProperty("role", role)
 
     def setText(self, text: str) -> None:
         """Sets the text; `text()` returns it uncut."""

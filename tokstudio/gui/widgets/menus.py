@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QMetaMethod, QObject, QPoint, Qt
-from PySide6.QtGui import QAction, QHelpEvent, QHideEvent, QKeyEvent, QMouseEvent, QStatusTipEvent
+from PySide6.QtGui import QAction, QHelpEvent, QHideEvent, QIcon, QKeyEvent, QMouseEvent, QStatusTipEvent
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QApplication,
@@ -51,11 +51,64 @@ class ActionButton(QPushButton):
         self.setToolTip(self._action.toolTip())
 
 
-def link_button(text: str, clicked: Callable[..., object]) -> QPushButton:
+def link_button(text: str, clicked: Callable[..., object], tip: str = "") -> QPushButton:
     """A button that looks like a link."""
-    button = QPushButton(text)
+    button = push_button(text, clicked, tip)
     button.setProperty("link", True)
+    return button
+
+
+def push_button(text: str, clicked: Callable[..., object], tip: str = "", *, is_main: bool = False) -> QPushButton:
+    """A button; the main one of a dialog is filled, and Enter presses it."""
+    button = QPushButton(text, default=True) if is_main else QPushButton(text, autoDefault=False)
+    if is_main:
+        button.setProperty("primary", True)
+    button.setToolTip(tip)
     button.clicked.connect(clicked)
+    return button
+
+
+def tool_button(
+    tip: str,
+    drawing: QIcon | None = None,
+    text: str = "",
+    *,
+    name: str = "",
+    clicked: Callable[..., object] | None = None,
+    menu: QMenu | None = None,
+) -> QToolButton:
+    """A button with a drawing, a text or both, which does something or opens a menu.
+
+    Args:
+        tip: What it does.
+        drawing: Its icon.
+        text: The text beside the icon.
+        name: Its accessible name, if not the tip.
+        clicked: What it does.
+        menu: What it opens.
+    """
+    button = QToolButton()
+    button.setToolTip(tip)
+    button.setAccessibleName(name or tip)
+    button.setText(text)
+    if drawing is not None:
+        button.setIcon(drawing)
+        if text:
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    if clicked is not None:
+        button.clicked.connect(clicked)
+    if menu is not None:
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        button.setMenu(menu)
+    return button
+
+
+def button_of(action: QAction, name: str = "") -> QToolButton:
+    """A button with the icon of an action of the window, which it triggers; its accessible name is the action's."""
+    button = QToolButton()
+    button.setDefaultAction(action)
+    connect_once(button)
+    button.setAccessibleName(name or action.text().replace("&", ""))
     return button
 
 

@@ -1,16 +1,18 @@
-"""The base of every pane: a dock with a title, a row for controls beside it, and a body."""
+"""The bases of panes and dialogs: a dock with a title, a row for controls and a body; a window with a note."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QMoveEvent
-from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QSizePolicy, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDockWidget, QFrame, QHBoxLayout, QSizePolicy, QTabBar, QVBoxLayout, QWidget
 
-from tokstudio.gui.widgets.labels import plain_label
-from tokstudio.gui.widgets.layouts import column
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import say
+from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.layouts import Item, column, resize_on_screen
 
 _MARGIN = 12
 _NARROWEST = 260
@@ -124,3 +126,28 @@ class HeaderTabs(QTabBar):
         for tab, (words, tip) in enumerate(tips.items()):
             self.addTab(words)
             self.setTabToolTip(tab, tip)
+
+
+class Dialog(QDialog):
+    """A window over its parent, which it blocks if it is `modal`; it is deleted when it is closed.
+
+    Attributes:
+        note: Says at the bottom what is going on, or what is wrong.
+    """
+
+    def __init__(self, title: str, parent: QWidget | None, *, modal: bool = True) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        if modal:
+            self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.note = paragraph_label("muted")
+
+    def fill(self, theme: Theme, size: QSize, *parts: Item) -> None:
+        """Lays out the parts from top to bottom, and gives the dialog the size that was designed for the usual text."""
+        column(*parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
+        resize_on_screen(self, theme, size)
+
+    def say(self, text: str, role: str = "muted") -> None:
+        """Shows a text in the note."""
+        say(self.note, text, role)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QProgressBar, QWidget
 
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.progress import Work
@@ -23,11 +23,12 @@ from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.figures import ReadOnlyTable
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
+from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
 
 # --- The dialog that writes an exercise for a class; it does not block the window -------------------------------------
 
@@ -38,7 +39,7 @@ _HELP = (
 )
 
 
-class MakeExerciseDialog(QDialog):
+class MakeExerciseDialog(Dialog):
     """The text and the settings, and a button that asks for the folder."""
 
     def __init__(
@@ -49,35 +50,25 @@ class MakeExerciseDialog(QDialog):
         choosers: Choosers,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Make an Exercise", parent, modal=False)
         self._preferences, self._choosers = preferences, choosers
-        self._job = LatestJob(session.jobs, self, quiet=True)
+        self._job = LatestJob(session.jobs, self, self._wrote, self._fail, quiet=True)
         self._folder = Path()
-        self.setWindowTitle("Make an Exercise")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.form = ExerciseForm(theme, self._ask_text, lambda: session.corpus.current)
+        self.form = ExerciseForm(theme, session.corpus, preferences, choosers)
         self.form.choose_own_text()
-        self.note = paragraph_label("muted")
         self.bar = QProgressBar(maximum=0, textVisible=False)
         self.bar.setAccessibleName("Progress")
-        self.show_button = QPushButton("S&how Files", autoDefault=False)
+        self.show_button = push_button("S&how Files", self._show_files)
         self.show_button.hide()
-        self.close_button = QPushButton("Close", autoDefault=False)
-        self.write_button = QPushButton("&Write…", default=True)
-        self.write_button.setProperty("primary", "true")
+        self.close_button = push_button("Close", self.reject)
+        self.write_button = push_button("&Write…", self._write, is_main=True)
         buttons = row(self.show_button, STRETCH, self.close_button, self.write_button, spacing=8)
         parts = (paragraph_label("muted", _HELP), self.form, STRETCH, self.note, self.bar, buttons)
-        column(*parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
-        self.write_button.clicked.connect(self._write)
-        self.show_button.clicked.connect(self._show_files)
-        self.close_button.clicked.connect(self.reject)
+        self.fill(theme, _EXERCISE_SIZE, *parts)
         self.form.text.currentIndexChanged.connect(self._refresh)
         self.form.vocabulary_size.valueChanged.connect(self._refresh)
         session.corpus.sources_changed.connect(self._refresh)
-        self._job.done.connect(self._wrote)
-        self._job.failed.connect(self._fail)
         self.finished.connect(self._job.cancel)
-        resize_on_screen(self, theme, _EXERCISE_SIZE)
         self._refresh()
 
     def _refresh(self) -> None:
@@ -88,7 +79,7 @@ class MakeExerciseDialog(QDialog):
         self.write_button.setEnabled(not busy and obstacle is None)
         self.close_button.setText("Cancel" if busy else "Close")
         self.bar.setVisible(busy)
-        self._say("Training and writing…" if busy else obstacle or "")
+        self.say("Training and writing…" if busy else obstacle or "")
 
     def _write(self) -> None:
         folder = self._choosers.open_folder("Folder of the Exercise", self._preferences.folder)
@@ -100,30 +91,22 @@ class MakeExerciseDialog(QDialog):
     def _wrote(self, paths: tuple[Path, ...]) -> None:
         self._refresh()
         self.show_button.show()
-        self._say(f"Wrote {several(len(paths), 'file')} to {file_name(self._folder)}: begin with README.txt.")
+        self.say(f"Wrote {several(len(paths), 'file')} to {file_name(self._folder)}: begin with README.txt.")
 
     def _fail(self, error: Exception) -> None:
         self._refresh()
-        self._say(problem_of(error).text, "error")
+        self.say(problem_of(error).text, "error")
 
     def _show_files(self) -> None:
         if not self._choosers.show_file(self._folder / "README.txt"):
-            self._say("The folder could not be opened.", "error")
-
-    def _ask_text(self) -> Path | None:
-        paths = self._choosers.open_files("Text of the Exercise", self._preferences.folder)
-        return paths[0] if paths else None
-
-    def _say(self, text: str, role: str = "muted") -> None:
-        self.note.setText(text)
-        set_role(self.note, role)
+            self.say("The folder could not be opened.", "error")
 
     def reject(self) -> None:
         """Cancels writing; closes the dialog if nothing is being written."""
         if self._job.busy:
             self._job.cancel()
             self._refresh()
-            self._say("Cancelled.")
+            self.say("Cancelled.")
         else:
             super().reject()
 
@@ -144,7 +127,7 @@ _EMPTY = (
 )
 
 
-class CheckTrainingDialog(QDialog):
+class CheckTrainingDialog(Dialog):
     """Submissions, the text and the settings; a table of what was found; and the sentences for the selected one."""
 
     def __init__(
@@ -155,28 +138,31 @@ class CheckTrainingDialog(QDialog):
         choosers: Choosers,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self._jobs, self._preferences, self._choosers = session.jobs, preferences, choosers
+        super().__init__("Check a Training", parent, modal=False)
+        self._session, self._preferences, self._choosers = session, preferences, choosers
         self._given: list[Path] = []
         self._checking: Checking | None = None
-        self._job = LatestJob(session.jobs, self, quiet=True)
+        self._job = LatestJob(session.jobs, self, self._finish, self._fail, quiet=True)
         self._timer = QTimer(self, interval=_TICK)
-        self.setWindowTitle("Check a Training")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._timer.timeout.connect(self._show_results)
         self.setAcceptDrops(True)
-        self.form = ExerciseForm(theme, self._ask_text, lambda: session.corpus.current)
-        self.form.show_settings(session.training.settings)
+        self.form = ExerciseForm(theme, session.corpus, preferences, choosers)
+        self._show_configured()
         if not session.corpus.sources:
             self.form.choose_own_text()
         self.model = OutcomesModel(theme, self)
         self._make_results(theme)
-        self.note = paragraph_label("muted")
         self.bar = QProgressBar(maximum=0, textVisible=False)
         self.bar.setAccessibleName("Progress")
-        parts = (self._adding(), self.form, (self.table, 3), (self.details, 2), self.note, self.bar, self._buttons())
-        column(*parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
-        self._connect(session)
-        resize_on_screen(self, theme, _SIZE)
+        self._make_buttons()
+        adding = (self.add_button, self.folder_button, self.clear_button, STRETCH, self.configure_button)
+        buttons = (self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button)
+        results = ((self.table, 3), (self.details, 2), self.note, self.bar)
+        self.fill(theme, _SIZE, row(*adding, spacing=8), self.form, *results, row(*buttons, spacing=8))
+        self.form.text.currentIndexChanged.connect(self._refresh)
+        session.corpus.sources_changed.connect(self._refresh)
+        self.table.selectionModel().currentRowChanged.connect(self._show_details)
+        self.finished.connect(self._job.cancel)
         self._refresh()
 
     # ---- construction
@@ -195,41 +181,20 @@ class CheckTrainingDialog(QDialog):
         flags = Qt.TextInteractionFlag
         self.details.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
 
-    def _adding(self) -> QHBoxLayout:
-        self.add_button = QPushButton("&Add Files…", autoDefault=False)
-        self.folder_button = QPushButton("Add F&older…", autoDefault=False)
-        self.folder_button.setToolTip("Add a folder of submissions, or the folder of one training")
-        self.clear_button = QPushButton("C&lear", autoDefault=False)
-        self.configure_button = QPushButton("Settings of Confi&gure", autoDefault=False)
-        self.configure_button.setToolTip("Take over vocabulary size, pattern, tie rule and special tokens")
-        shown = (self.add_button, self.folder_button, self.clear_button, STRETCH, self.configure_button)
-        return row(*shown, spacing=8)
+    def _make_buttons(self) -> None:
+        self.add_button = push_button("&Add Files…", self._add_files)
+        tip = "Add a folder of submissions, or the folder of one training"
+        self.folder_button = push_button("Add F&older…", self._add_folder, tip)
+        self.clear_button = push_button("C&lear", self._clear)
+        tip = "Take over vocabulary size, pattern, tie rule and special tokens"
+        self.configure_button = push_button("Settings of Confi&gure", self._show_configured, tip)
+        self.copy_button = push_button("Cop&y Table", self._copy, "Copy the table for a spreadsheet")
+        self.save_button = push_button("&Save Table…", self._save)
+        self.close_button = push_button("Close", self.reject)
+        self.check_button = push_button("&Check", self._check, is_main=True)
 
-    def _buttons(self) -> QHBoxLayout:
-        self.copy_button = QPushButton("Cop&y Table", autoDefault=False)
-        self.copy_button.setToolTip("Copy the table for a spreadsheet")
-        self.save_button = QPushButton("&Save Table…", autoDefault=False)
-        self.close_button = QPushButton("Close", autoDefault=False)
-        self.check_button = QPushButton("&Check", default=True)
-        self.check_button.setProperty("primary", "true")
-        return row(self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button, spacing=8)
-
-    def _connect(self, session: Session) -> None:
-        self.add_button.clicked.connect(self._add_files)
-        self.folder_button.clicked.connect(self._add_folder)
-        self.clear_button.clicked.connect(self._clear)
-        self.configure_button.clicked.connect(lambda: self.form.show_settings(session.training.settings))
-        self.form.text.currentIndexChanged.connect(self._refresh)
-        session.corpus.sources_changed.connect(self._refresh)
-        self.table.selectionModel().currentRowChanged.connect(self._show_details)
-        self.copy_button.clicked.connect(self._copy)
-        self.save_button.clicked.connect(self._save)
-        self.close_button.clicked.connect(self.reject)
-        self.check_button.clicked.connect(self._check)
-        self._timer.timeout.connect(self._show_results)
-        self._job.done.connect(self._finish)
-        self._job.failed.connect(self._fail)
-        self.finished.connect(self._job.cancel)
+    def _show_configured(self) -> None:
+        self.form.show_settings(self._session.training.settings)
 
     # ---- submissions
 
@@ -259,10 +224,6 @@ class CheckTrainingDialog(QDialog):
         self.model.show(list(map(file_name, self._given)), [])
         self.details.clear()
         self._refresh()
-
-    def _ask_text(self) -> Path | None:
-        paths = self._choosers.open_files("Text of the Exercise", self._preferences.folder)
-        return paths[0] if paths else None
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accepts files and folders."""
@@ -296,7 +257,7 @@ class CheckTrainingDialog(QDialog):
         self.bar.setValue(progress.done)
         if self._job.busy:
             phase = f": {progress.phase}" if progress.phase else ""
-            self._say(f"Checking {len(checking.outcomes) + 1:,} of {len(checking.names):,}{phase}…")
+            self.say(f"Checking {len(checking.outcomes) + 1:,} of {len(checking.names):,}{phase}…")
         if not self.table.currentIndex().isValid() and checking.outcomes:
             self.table.selectRow(0)
 
@@ -304,13 +265,13 @@ class CheckTrainingDialog(QDialog):
         self._settle()
         found = self.model.outcomes
         right = sum(outcome.identical for outcome in found)
-        self._say(
+        self.say(
             f"{right:,} of {several(len(found), 'submission is', 'submissions are')} identical to the right merges."
         )
 
     def _fail(self, error: Exception) -> None:
         self._settle()
-        self._say(problem_of(error).text, "error")
+        self.say(problem_of(error).text, "error")
 
     def _settle(self) -> None:
         self._timer.stop()
@@ -324,7 +285,7 @@ class CheckTrainingDialog(QDialog):
         if self._job.busy:
             self._job.cancel()
             self._settle()
-            self._say("Cancelled.")
+            self.say("Cancelled.")
         else:
             super().reject()
 
@@ -341,31 +302,27 @@ class CheckTrainingDialog(QDialog):
             button.setEnabled(not busy and bool(self.model.outcomes))
         self.close_button.setText("Cancel" if busy else "Close")
         self.bar.setVisible(busy)
-        self._say("" if busy else obstacle or "")
+        self.say("" if busy else obstacle or "")
 
     def _show_details(self) -> None:
         outcome = self.model.outcome(self.table.currentIndex().row())
         self.details.setPlainText("\n".join(map(printable, sentences(outcome))) if outcome is not None else "")
 
-    def _say(self, text: str, role: str = "muted") -> None:
-        self.note.setText(text)
-        set_role(self.note, role)
-
     # ---- the table elsewhere
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(to_csv(self.model.outcomes))
-        self._say("Copied the table.")
+        self.say("Copied the table.")
 
     def _save(self) -> None:
         path = self._choosers.save_file("Save Table", self._preferences.folder / "checked.csv", "CSV (*.csv)")
         if path is not None:
             self._preferences.folder = path.parent
             text = to_csv(self.model.outcomes)
-            self._jobs.start(partial(_write_work, path, text), self._saved, self._fail, writes=True)
+            self._session.jobs.start(partial(_write_work, path, text), self._saved, self._fail, writes=True)
 
     def _saved(self, path: Path) -> None:
-        self._say(f"Wrote {file_name(path)}.")
+        self.say(f"Wrote {file_name(path)}.")
 
 
 def _write_work(path: Path, text: str) -> Work[Path]:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QSignalBlocker, Qt
+from PySide6.QtCore import QObject, QSignalBlocker, Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Work
@@ -21,25 +21,19 @@ from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.teaching.check import Checker, CheckSettings
 from tokstudio.core.teaching.exercise import OWN_SETTINGS, TEXT, Outcome, causes_text, outcome_work, paths_of
+from tokstudio.gui.session.common.corpus import CorpusState
+from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LinesEdit, Number
+from tokstudio.gui.widgets.fields import label_for
+from tokstudio.gui.widgets.figures import NO_INDEX, Index, TableModel
+from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import push_button
 
 # --- The submissions as rows, with what was found in each; and the job that checks them -------------------------------
-
-_Index: TypeAlias = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
-_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-_TITLES = ("Submission", "Merges", "First difference", "Causes")
-_TIPS = (
-    "The file, or the folder of one training",
-    "How many merges it has",
-    "The number of the first merge that differs from the right one",
-    "The mistakes that give exactly this list; “or” stands between several that fit",
-)
 
 
 class Checking:
@@ -60,8 +54,17 @@ class Checking:
             self.outcomes.append((yield from outcome_work(path, checker)))
 
 
-class OutcomesModel(QAbstractTableModel):
+class OutcomesModel(TableModel):
     """One row per submission, checked or not."""
+
+    titles = ("Submission", "Merges", "First difference", "Causes")
+    tips = (
+        "The file, or the folder of one training",
+        "How many merges it has",
+        "The number of the first merge that differs from the right one",
+        "The mistakes that give exactly this list; “or” stands between several that fit",
+    )
+    numbers = (1, 2)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -78,7 +81,7 @@ class OutcomesModel(QAbstractTableModel):
         elif len(outcomes) != len(self.outcomes):
             before, self.outcomes = len(self.outcomes), list(outcomes)
             first, last = min(before, len(outcomes)), max(before, len(outcomes)) - 1
-            self.dataChanged.emit(self.index(first, 0), self.index(last, len(_TITLES) - 1))
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(self.titles) - 1))
 
     def outcome(self, at: int) -> Outcome | None:
         """What was found in a row."""
@@ -86,25 +89,11 @@ class OutcomesModel(QAbstractTableModel):
 
     # ---- Qt's own
 
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
         """Returns the number of submissions."""
         return 0 if parent.isValid() else len(self.names)
 
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Returns the number of columns."""
-        return 0 if parent.isValid() else len(_TITLES)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the headings with their tips."""
-        if orientation == Qt.Orientation.Vertical:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return _TITLES[section]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return _TIPS[section]
-        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Returns the text of a cell; a submission that cannot be read is red."""
         if not index.isValid():
             return None
@@ -113,12 +102,12 @@ class OutcomesModel(QAbstractTableModel):
             text = self._text(index, outcome)
             return plain(text) if role == Qt.ItemDataRole.ToolTipRole else text
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(index.column())
+            return self.alignment(index.column())
         if role == Qt.ItemDataRole.ForegroundRole and outcome is not None and outcome.check is None:
             return QColor(self._theme.palette.error)
         return self._theme.tabular_font() if role == Qt.ItemDataRole.FontRole else None
 
-    def _text(self, index: _Index, outcome: Outcome | None) -> str:
+    def _text(self, index: Index, outcome: Outcome | None) -> str:
         column = index.column()
         if column == 0:
             return self.names[index.row()]
@@ -134,10 +123,6 @@ class OutcomesModel(QAbstractTableModel):
         return f"{found.difference.place:,}" if found.difference is not None else "None"
 
 
-def _alignment(column: int) -> int:
-    return _RIGHT if column in (1, 2) else _LEFT
-
-
 _TIES: dict[TieBreak, str] = {
     "bytes": "Greatest bytes", "first": "First in the text", "lowest-id": "Lowest id",
     "huggingface": "Lowest id of GPT-2", "mapped-strings": "Greatest strings of GPT-2",
@@ -146,22 +131,15 @@ _OF_WINDOW, _OWN, _FILE = "The corpus of the window", "Our own text (1 kB)", "A 
 
 
 class ExerciseForm(QWidget):
-    """The fields.
+    """The fields, with the corpus of the window as one of the texts."""
 
-    Args:
-        ask_file: Asks for a file of text.
-        corpus: Gives the corpus of the window.
-    """
-
-    def __init__(self, theme: Theme, ask_file: Callable[[], Path | None], corpus: Callable[[], Corpus]) -> None:
+    def __init__(self, theme: Theme, corpus: CorpusState, preferences: Preferences, choosers: Choosers) -> None:
         super().__init__()
-        self._ask_file, self._corpus = ask_file, corpus
+        self._corpus, self._preferences, self._choosers = corpus, preferences, choosers
         self._file: Path | None = None
         self.text = QComboBox()
         self.text.addItems([_OF_WINDOW, _OWN])
-        self.file_button = QPushButton("&File…", autoDefault=False)
-        self.file_button.setToolTip("Choose a file of text")
-        self.file_button.clicked.connect(self._choose_file)
+        self.file_button = push_button("&File…", self._choose_file, "Choose a file of text")
         self.vocabulary_size = Number()
         self.vocabulary_size.setSpecialValueText("As in each list")
         self.vocabulary_size.setToolTip(
@@ -177,38 +155,26 @@ class ExerciseForm(QWidget):
         self.ties.setToolTip("Which pair is taken when several have the highest count")
         self.specials = LinesEdit(2)
         self.specials.setToolTip("Special tokens, one on each line")
-        self.specials.setTabChangesFocus(True)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(12)
         grid.setColumnStretch(1, 1)
         grid.setColumnStretch(3, 1)
         grid.setColumnMinimumWidth(3, theme.scaled(150))
-        self._add(grid, 0, 0, "Te&xt", self.text, row((self.text, 1), self.file_button, spacing=6))
-        self._add(grid, 0, 2, "Special &tokens", self.specials, rows=3)
-        self._add(grid, 1, 0, "Vocabulary si&ze", self.vocabulary_size, row(self.vocabulary_size, STRETCH))
-        self._add(grid, 2, 0, "&Pattern", self.pattern)
-        self._add(grid, 3, 0, "T&ies", self.ties)
-
-    @staticmethod
-    def _add(
-        grid: QGridLayout, at: int, column: int, text: str, control: QWidget, shown: object = None, rows: int = 1
-    ) -> None:
-        label = QLabel(text)
-        label.setBuddy(control)
-        control.setAccessibleName(text.replace("&", ""))
-        top = Qt.AlignmentFlag.AlignTop
-        grid.addWidget(label, at, column)
-        if rows > 1:
-            grid.addWidget(control, at, column + 1, rows, 1, top)
-        elif shown is None:
-            grid.addWidget(control, at, column + 1)
-        else:
-            grid.addLayout(shown, at, column + 1)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        texts, size = row((self.text, 1), self.file_button, spacing=6), row(self.vocabulary_size, STRETCH)
+        fields = ("Te&xt", self.text, texts), ("Vocabulary si&ze", self.vocabulary_size, size)
+        for at, (text, control, shown) in enumerate(fields):
+            grid.addWidget(label_for(text, control), at, 0)
+            grid.addLayout(shown, at, 1)
+        for at, (text, box) in enumerate((("&Pattern", self.pattern), ("T&ies", self.ties)), 2):
+            grid.addWidget(label_for(text, box), at, 0)
+            grid.addWidget(box, at, 1)
+        grid.addWidget(label_for("Special &tokens", self.specials), 0, 2)
+        grid.addWidget(self.specials, 0, 3, 3, 1, Qt.AlignmentFlag.AlignTop)
+        self.setTabOrder(self.file_button, self.specials)
 
     def _choose_file(self) -> None:
-        path = self._ask_file()
-        if path is not None:
+        for path in self._choosers.open_files("Text of the Exercise", self._preferences.folder)[:1]:
             self.choose_file(path)
 
     def choose_file(self, path: Path) -> None:
@@ -245,14 +211,14 @@ class ExerciseForm(QWidget):
     @property
     def obstacle(self) -> str | None:
         """Why there is no text, in a sentence."""
-        empty = self.text.currentText() == _OF_WINDOW and not self._corpus().sources
+        empty = self.text.currentText() == _OF_WINDOW and not self._corpus.sources
         return "The corpus of the window is empty: open a text, or choose another one here." if empty else None
 
     @property
     def corpus_work(self) -> Callable[[], Work[Corpus]]:
         """Makes the chosen text; weights of the window's corpus are left out."""
         if self.text.currentIndex() == 0:
-            return partial(_made_work, Corpus(self._corpus().sources))
+            return partial(_made_work, Corpus(self._corpus.sources))
         if self.text.currentIndex() == 1 or self._file is None:
             return partial(_made_work, Corpus.from_texts([TEXT]))
         return partial(_read_work, self._file)

@@ -12,14 +12,10 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
-    QDialog,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
-    QLabel,
     QListWidget,
     QListWidgetItem,
-    QPushButton,
     QSizePolicy,
     QToolButton,
     QWidget,
@@ -36,9 +32,11 @@ from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import MARKS
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.fields import LimitField
-from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence, plain, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row, set_tab_order
+from tokstudio.gui.widgets.fields import LimitField, label_for
+from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence, plain
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order
+from tokstudio.gui.widgets.menus import link_button, push_button
+from tokstudio.gui.widgets.pane import Dialog
 
 # --- The filters of the Import step: which documents are kept, and how much of them -----------------------------------
 
@@ -55,7 +53,8 @@ class Filters(QWidget):
         self.least = LimitField("&Fewest characters of a document", "Shorter documents are dropped.", _LEAST, theme)
         self.most = LimitField("M&ost characters of a document", "The rest of longer documents is cut.", _MOST, theme)
         self.bytes = LimitField("Most &bytes of a source", "The rest of a longer source is not read.", _BYTES, theme)
-        for field in (self.least, self.most, self.bytes):
+        self.limits = self.least, self.most, self.bytes
+        for field in self.limits:
             field.name_it(field.check.text().replace("&", ""))
             field.set_brief(True)
             field.number.setMinimum(1)
@@ -84,7 +83,7 @@ class Filters(QWidget):
 
     def _widen(self) -> None:
         """Makes room for numbers of nine digits, after the fields have followed the text size."""
-        for field in (self.least, self.most, self.bytes):
+        for field in self.limits:
             field.number.setFixedWidth(self._theme.scaled(_WIDTH))
 
 
@@ -196,22 +195,18 @@ _SIZE = QSize(560, 520)
 _MOST_NAMED = 20
 
 
-class ImportDialog(QDialog):
+class ImportDialog(Dialog):
     """Asks how data sets with the same columns are read, and shows the first texts of the chosen column."""
 
     answered = Signal(object)  # the Reading, or None if cancelled; emitted exactly once
 
     def __init__(self, question: ImportQuestion, jobs: Jobs, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(f"{question.verb.replace('&', '')} – {question.looks[0].contents.name}", parent)
         self._question = question
         self._look = question.looks[0]
         self._contents = self._look.contents
         self._reading: Reading | None = None
-        self._looks = LatestJob(jobs, self, quiet=True)
-        verb = question.verb.replace("&", "")
-        self.setWindowTitle(f"{verb} – {self._contents.name}")
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._looks = LatestJob(jobs, self, self._take_contents, self._fail, quiet=True)
         self._build(theme)
         self._connect()
         self._show_contents(question.reading.field, question.reading.split_by)
@@ -219,25 +214,21 @@ class ImportDialog(QDialog):
         self.filters.show_reading(question.reading)
         self.more_button.setChecked(question.reading.filters)
         self._show_more()
-        resize_on_screen(self, theme, _SIZE)
         self.text.setFocus()
 
     # ---- construction
 
     def _build(self, theme: Theme) -> None:
-        self.headline = ElidedLabel()
-        self.headline.setTextFormat(Qt.TextFormat.PlainText)
-        self.headline.setProperty("role", "headline")
-        self.facts = ElidedLabel()
-        self.facts.setTextFormat(Qt.TextFormat.PlainText)
-        self.facts.setProperty("role", "muted")
+        self.headline, self.facts = ElidedLabel("headline"), ElidedLabel("muted")
         self.text, self.divisor, self.delimiter = ImportChoiceBox(()), ImportChoiceBox(()), ImportChoiceBox(())
         grid = QGridLayout()
         grid.setColumnStretch(1, 1)
         grid.setHorizontalSpacing(12)
-        self._delimiter_label = _named(grid, 0, "De&limiter", self.delimiter)
-        _named(grid, 1, "&Text", self.text)
-        _named(grid, 2, "&Divide by", self.divisor)
+        self._delimiter_label = label_for("De&limiter", self.delimiter)
+        labels = self._delimiter_label, label_for("&Text", self.text), label_for("&Divide by", self.divisor)
+        for at, (label, box) in enumerate(zip(labels, (self.delimiter, self.text, self.divisor), strict=True)):
+            grid.addWidget(label, at, 0)
+            grid.addWidget(box, at, 1)
         self.joins = QCheckBox("&Join the parts with the same value")
         self.joins.setToolTip("The parts of all data sets with the same value are one source, named like the value")
         grid.addWidget(self.joins, 3, 1)
@@ -252,30 +243,21 @@ class ImportDialog(QDialog):
         self.more_button.setAccessibleName("More: which documents are kept")
         self.more_button.setToolTip("Keep only some documents, or the beginning of each")
         self.filters = Filters(theme)
-        self.note = plain_label("error")
-        self.note.setWordWrap(True)
         self.note.hide()
-        head = column(self.headline, self.facts, spacing=2)
-        parts = (head, grid, (card, 1), self.more_button, self.filters, self.note, self._buttons())
-        column(*parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
-        set_tab_order(*self._order())
-
-    def _buttons(self) -> QHBoxLayout:
-        self.plain_button = QPushButton("Read as &Plain Text Instead", autoDefault=False)
-        self.plain_button.setProperty("link", "true")
-        self.plain_button.setToolTip("Read the file as it is, with the names of its columns and its separators")
+        tip = "Read the file as it is, with the names of its columns and its separators"
+        self.plain_button = link_button("Read as &Plain Text Instead", self._choose_plain_text, tip)
         self.plain_button.setVisible(can_be_text(self._contents))
-        self.cancel = QPushButton("Cancel", autoDefault=False)
-        self.import_button = QPushButton(self._question.verb, default=True)
-        self.import_button.setProperty("primary", "true")
-        return row(self.plain_button, STRETCH, self.cancel, self.import_button, spacing=8)
+        self.cancel = push_button("Cancel", self.reject)
+        self.import_button = push_button(self._question.verb, self._choose, is_main=True)
+        head = column(self.headline, self.facts, spacing=2)
+        buttons = row(self.plain_button, STRETCH, self.cancel, self.import_button, spacing=8)
+        self.fill(theme, _SIZE, head, grid, (card, 1), self.more_button, self.filters, self.note, buttons)
+        set_tab_order(*self._order())
 
     def _order(self) -> tuple[QWidget, ...]:
         """The controls in the order of the Tab key."""
         filters = self.filters
-        limits = [
-            part for field in (filters.least, filters.most, filters.bytes) for part in (field.check, field.number)
-        ]
+        limits = [part for field in filters.limits for part in (field.check, field.number)]
         chosen = (self.delimiter, self.text, self.divisor, self.joins, self.preview, self.more_button)
         return (*chosen, *limits, filters.duplicates, self.plain_button, self.cancel, self.import_button)
 
@@ -284,11 +266,6 @@ class ImportDialog(QDialog):
         self.divisor.currentIndexChanged.connect(self._show_joining)
         self.delimiter.currentIndexChanged.connect(self._look_again)
         self.more_button.toggled.connect(self._show_more)
-        self.plain_button.clicked.connect(self._choose_plain_text)
-        self.cancel.clicked.connect(self.reject)
-        self.import_button.clicked.connect(self._choose)
-        self._looks.done.connect(self._take_contents)
-        self._looks.failed.connect(self._fail)
         self.finished.connect(self._looks.cancel)
         self.finished.connect(self._answer)
 
@@ -302,9 +279,8 @@ class ImportDialog(QDialog):
         self.delimiter.show_choices(delimiter_choices(contents), contents.delimiter)
         for part in (self.delimiter, self._delimiter_label):
             part.setVisible(contents.delimiter is not None)
-        texts = text_choices(contents)
-        known = {choice.value for choice in texts}
-        self.text.show_choices(texts, field if field in known else contents.field)
+        is_known = any(one.name == field for one in texts_of(contents))
+        self.text.show_choices(text_choices(contents), field if is_known else contents.field)
         self._show_divisors(split_by)
         self._show_column()
 
@@ -349,7 +325,7 @@ class ImportDialog(QDialog):
         self._show_contents(self.text.value, self.divisor.value)
 
     def _fail(self, error: Exception) -> None:
-        self.note.setText(in_a_sentence(problem_of(error).text))
+        self.say(in_a_sentence(problem_of(error).text), "error")
         self.note.show()
 
     def _show_more(self) -> None:
@@ -383,13 +359,3 @@ class ImportDialog(QDialog):
 
     def _answer(self) -> None:
         self.answered.emit(self._reading)
-
-
-def _named(grid: QGridLayout, at: int, text: str, box: QWidget) -> QLabel:
-    """Adds a labelled control to a grid."""
-    label = QLabel(text)
-    label.setBuddy(box)
-    box.setAccessibleName(text.replace("&", ""))
-    grid.addWidget(label, at, 0)
-    grid.addWidget(box, at, 1)
-    return label

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import printable, several
@@ -38,10 +38,12 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import Field, set_role
+from tokstudio.gui.widgets.fields import Field, label_for
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label, plain
 from tokstudio.gui.widgets.layouts import column, resize_on_screen, row, rule
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
 
 # --- The field for a folder, with a line below that says what it will contain or what is wrong ------------------------
 
@@ -53,12 +55,8 @@ class FolderField(Field):
         self.edit = QLineEdit()
         super().__init__("", self.edit)
         self._choose = choose
-        label = QLabel("&Folder", textFormat=Qt.TextFormat.PlainText)
-        label.setBuddy(self.edit)
-        self.edit.setAccessibleName("Folder")
-        self.browse = QPushButton("&Browse…", autoDefault=False)
-        self.browse.clicked.connect(self._browse)
-        self.row.addWidget(label)
+        self.browse = push_button("&Browse…", self._browse)
+        self.row.addWidget(label_for("&Folder", self.edit))
         self.row.addWidget(self.edit, 1)
         self.row.addWidget(self.browse)
         self.edit.textChanged.connect(self.changed)
@@ -87,7 +85,7 @@ _SIZE = QSize(660, 640)
 _TICK = 100  # milliseconds between two updates of the progress
 
 
-class ExportDialog(QDialog):
+class ExportDialog(Dialog):
     """Exports one run, which need not be active. It stays open until it is closed and blocks only its parent window.
 
     The `formats` are checked at first.
@@ -105,7 +103,7 @@ class ExportDialog(QDialog):
         choosers: Choosers,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(f"Export {run.name}", parent)
         self._run, self._preferences, self._choosers = run, preferences, choosers
         self._jobs, self._runs = session.jobs, session.runs
         self._playhead = min(session.view.playhead, len(run))
@@ -113,12 +111,10 @@ class ExportDialog(QDialog):
         self._target_check: TargetCheck | None = None
         self._outcomes: dict[str, ExportOutcome] = {}
         self._refusals: dict[Path, str] = {}
-        self._parts = LatestJob(session.jobs, self, quiet=True)
-        self._target_checks = LatestJob(session.jobs, self, quiet=True)
+        self._parts = LatestJob(session.jobs, self, self._take_part, self._fail, quiet=True)
+        self._target_checks = LatestJob(session.jobs, self, self._take_target_check, self._fail, quiet=True)
         self._fits, self._exporting = InTurn(session.jobs, self), Exporting(session.jobs, self)
         self._timer = QTimer(self, interval=_TICK)
-        self.setWindowTitle(f"Export {run.name}")
-        self.setWindowModality(Qt.WindowModality.WindowModal)
         self._build(formats, theme)
         self._connect()
         resize_on_screen(self, theme, _SIZE)
@@ -149,21 +145,17 @@ class ExportDialog(QDialog):
         self.folder.set_folder(Path(self._preferences.get("export_folder", str(self._preferences.folder))))
         self.accept_loss = QCheckBox("Export any&way, with losses")
         self.accept_loss.hide()
-        self.note = paragraph_label("muted")
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        parts = ((self.list, 1), self.folder, self.accept_loss, self._buttons())
-        column(*parts, spacing=10, margins=(16, 16, 16, 16), parent=self)
-
-    def _buttons(self) -> QHBoxLayout:
-        self.show_button = QPushButton("&Show in Folder", autoDefault=False)
-        self.report_button = QPushButton("Save &Report…", autoDefault=False)
-        self.close_button = QPushButton("Close", autoDefault=False)
-        self.export_button = QPushButton("&Export", default=True)
-        self.export_button.setProperty("primary", "true")
+        self.show_button = push_button("&Show in Folder", self._show_files)
+        self.report_button = push_button("Save &Report…", self._save_report)
+        self.close_button = push_button("Close", self._close_or_cancel)
+        self.export_button = push_button("&Export", self._export, is_main=True)
         self.show_button.hide()
         self.report_button.hide()
         asked = (self.close_button, self.export_button)
-        return row(self.show_button, self.report_button, (self.note, 1), *asked, spacing=8)
+        buttons = row(self.show_button, self.report_button, (self.note, 1), *asked, spacing=8)
+        parts = ((self.list, 1), self.folder, self.accept_loss, buttons)
+        column(*parts, spacing=10, margins=(16, 16, 16, 16), parent=self)
 
     def _connect(self) -> None:
         self.part.toggled.connect(self._choose_part)
@@ -172,14 +164,6 @@ class ExportDialog(QDialog):
         self.list.copy_asked.connect(self._copy_snippet)
         self.folder.changed.connect(self._choose_places)
         self.accept_loss.toggled.connect(self._refresh)
-        self.export_button.clicked.connect(self._export)
-        self.close_button.clicked.connect(self._close_or_cancel)
-        self.show_button.clicked.connect(self._show_files)
-        self.report_button.clicked.connect(self._save_report)
-        self._parts.done.connect(self._take_part)
-        self._parts.failed.connect(self._fail)
-        self._target_checks.done.connect(self._take_target_check)
-        self._target_checks.failed.connect(self._fail)
         self._fits.answered.connect(self._take_fit)
         self._exporting.settled.connect(self._settled)
         self._exporting.refused.connect(self._take_refusal)
@@ -187,7 +171,6 @@ class ExportDialog(QDialog):
         self._timer.timeout.connect(self._show_progress)
         for asked in (self._parts, self._target_checks, self._fits):
             self.finished.connect(asked.cancel)
-        self.finished.connect(self.deleteLater)
 
     # ---- choices
 
@@ -291,7 +274,7 @@ class ExportDialog(QDialog):
         self.export_button.setEnabled(obstacle is None and not running)
         self.export_button.setToolTip(plain(obstacle or ""))
         replaces = f"Replaces {several(replaced, 'file')}." if replaced else ""
-        self._say("" if running else obstacle if obstacle is not None else replaces)
+        self.say("" if running else obstacle if obstacle is not None else replaces)
         self.close_button.setText("Cancel" if running else "Close")
         for widget in (self.part, self.gaps, self.folder, self.accept_loss):
             widget.setEnabled(not running)
@@ -301,12 +284,8 @@ class ExportDialog(QDialog):
             button.setVisible(written)
             button.setEnabled(not running)
 
-    def _say(self, text: str, role: str = "muted") -> None:
-        self.note.setText(text)
-        set_role(self.note, role)
-
     def _fail(self, error: Exception) -> None:
-        self._say(problem_of(error).text, "error")
+        self.say(problem_of(error).text, "error")
 
     # ---- writing
 
@@ -375,12 +354,12 @@ class ExportDialog(QDialog):
         report = self._reports.get(name)
         if report is not None:
             QGuiApplication.clipboard().setText(report.snippet)
-            self._say(f"Copied the Python code that loads {FORMATS[name].title}.")
+            self.say(f"Copied the Python code that loads {FORMATS[name].title}.")
 
     def _show_files(self) -> None:
         reports = [*self._reports.values()]
         if not self._choosers.show_file(reports[0].files[0] if len(reports) == 1 else self.folder.folder):
-            self._say("The folder could not be opened.", "error")
+            self.say("The folder could not be opened.", "error")
 
     def _save_report(self) -> None:
         path = self._choosers.save_file("Save Report", self.folder.folder / "REPORT.txt", "Text (*.txt)")
@@ -389,7 +368,7 @@ class ExportDialog(QDialog):
             self._jobs.start(work, self._report_saved, self._fail, writes=True)
 
     def _report_saved(self, path: Path) -> None:
-        self._say(f"Wrote {file_name(path)}.")
+        self.say(f"Wrote {file_name(path)}.")
         self.written.emit(f"Wrote {file_name(path)} to {printable(str(path.parent))}.")
 
     # ---- closing

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QFrame, QLabel, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame, QLabel, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
 
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats.common.format import Fit, Format
@@ -15,6 +15,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import TallBody, column, row, rule
+from tokstudio.gui.widgets.menus import link_button
 
 # --- One file format in the list of an export: its check box, its losses, and its result ------------------------------
 
@@ -35,7 +36,6 @@ class FormatRow(QWidget):
         super().__init__()
         self._theme = theme
         self._name = shown.name
-        self._possible = True
         self._outcome: ExportOutcome | None = None
         self._description = f"{_capitalized(shown.description)}."
         self.check = QCheckBox(shown.title)
@@ -45,14 +45,11 @@ class FormatRow(QWidget):
         self.bar = QProgressBar(textVisible=False)
         self.bar.setFixedWidth(_BAR)
         self.bar.setAccessibleName(f"Progress of {shown.title}")
-        self.copy_button = QPushButton("Copy Python", autoDefault=False)
-        self.copy_button.setProperty("link", "true")
-        self.copy_button.setToolTip("Copy the Python code that loads the written files")
+        tip = "Copy the Python code that loads the written files"
+        self.copy_button = link_button("Copy Python", self._copy, tip)
         self.copy_button.setAccessibleName(f"Copy the Python code that loads {shown.title}")
-        self.copy_button.clicked.connect(self._copy)
         top = row((self.check, 1), self.state, self.bar, self.copy_button, spacing=8)
-        about = paragraph_label("muted")
-        about.setText(self._description)
+        about = paragraph_label("muted", self._description)
         self._sentences, self._result = column(spacing=3), column(spacing=3)
         below = column(about, self._sentences, self._result, spacing=3, margins=(INDENT, 0, 0, 0))
         column(top, below, spacing=2, parent=self)

@@ -220,9 +220,7 @@ class InTurn(QObject):
     def __init__(self, jobs: Jobs, parent: QObject) -> None:
         super().__init__(parent)
         self._asked: deque[tuple[str, Callable[[], Work[Any]]]] = deque()
-        self._latest = LatestJob(jobs, self, quiet=True)
-        self._latest.done.connect(self._answer)
-        self._latest.failed.connect(self._answer)
+        self._latest = LatestJob(jobs, self, self._answer, self._answer, quiet=True)
 
     def ask(self, questions: Iterable[tuple[str, Callable[[], Work[Any]]]]) -> None:
         """Starts checks; the results of earlier ones are dropped."""

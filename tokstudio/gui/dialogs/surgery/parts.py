@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QGridLayout, QLabel, QPlainTextEdit, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
@@ -16,9 +16,11 @@ from tokstudio.gui.session.common.jobs import Cancelled, LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import Field, set_role
+from tokstudio.gui.widgets.fields import Field
 from tokstudio.gui.widgets.labels import Caption, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, resize_on_screen, row
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
 
 _AFTER_KEYS = 300  # milliseconds between the last change and the preview
 _MAKING = "Working…"
@@ -60,8 +62,7 @@ class EffectView(QWidget):
         self._grid.setHorizontalSpacing(16)
         self._grid.setColumnStretch(0, 1)
         self._labels: list[QLabel] = []
-        self.heading, self.notes = paragraph_label(), paragraph_label("muted")
-        self.heading.setProperty("role", "title")
+        self.heading, self.notes = paragraph_label("title"), paragraph_label("muted")
         self.tokens = QPlainTextEdit(readOnly=True)
         self.tokens.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.tokens.setTabChangesFocus(True)
@@ -77,11 +78,12 @@ class EffectView(QWidget):
 
     def show_effect(self, effect: Effect | None) -> None:
         """Shows an effect; None shows nothing."""
-        self._show_figures(effect.figures if effect is not None else ())
-        self.notes.setText(" ".join(effect.notes) if effect is not None else "")
-        self.notes.setVisible(bool(self.notes.text()))
-        self.heading.setText(effect.heading if effect is not None else "")
-        lines = "\n".join(effect.tokens) if effect is not None else ""
+        effect = effect or Effect((), "", ())
+        self._show_figures(effect.figures)
+        self.notes.setText(" ".join(effect.notes))
+        self.notes.setVisible(bool(effect.notes))
+        self.heading.setText(effect.heading)
+        lines = "\n".join(effect.tokens)
         if lines != self.tokens.toPlainText():
             self.tokens.setPlainText(lines)
         self.tokens.setAccessibleName(self.heading.text() or "Tokens")
@@ -112,31 +114,29 @@ class EffectView(QWidget):
         self.tokens.setFont(self._theme.monospace_font())
 
 
-class SurgeryDialog(QDialog):
+class SurgeryDialog(Dialog):
     """Fields at the left, their effect at the right, and below what prevents the change.
 
-    Subclasses give the fields to `build`, and define `effect_work`, `result_work` and `apply`.
+    Subclasses give the fields to `build`, and define `effect_work` and `result_work`.
+
+    Signals:
+        made: The changed tokenizer, a `ChangedTokenizer`.
 
     Args:
         title: The title of the window.
         verb: What the main button says.
     """
 
+    made = Signal(object)
     room = QSize(900, 620)
     shares = 5, 6  # of the width: for the fields, for the effect
 
     def __init__(self, session: Session, theme: Theme, title: str, verb: str, parent: QWidget | None) -> None:
-        super().__init__(parent)
+        super().__init__(title, parent)
         self._session, self._theme, self._verb = session, theme, verb
         self.effect: Effect | None = None
-        self.setWindowTitle(title)
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.view = EffectView(theme)
-        self.note = paragraph_label("muted")
-        self._job = LatestJob(session.jobs, self, quiet=True, asked=False, patience=_PATIENCE)
-        self._job.done.connect(self._take)
-        self._job.failed.connect(self._fail)
+        self._job = LatestJob(session.jobs, self, self._take, self._fail, quiet=True, asked=False, patience=_PATIENCE)
         self._later = QTimer(self, singleShot=True, interval=_AFTER_KEYS)
         self._later.timeout.connect(self._begin)
         self.finished.connect(self._end)
@@ -155,7 +155,10 @@ class SurgeryDialog(QDialog):
         column(*stretched, *([STRETCH] if growing is None else []), spacing=10, margins=(0, 0, 8, 0), parent=inner)
         sides = row((TallBody(inner), self.shares[0]), (self.view, self.shares[1]), spacing=20)
         head = column(self.caption, paragraph_label("muted", about), spacing=2)
-        column(head, (sides, 1), self.note, self._buttons(), spacing=12, margins=(20, 16, 20, 16), parent=self)
+        self.cancel_button = push_button("Cancel", self.reject)
+        self.apply_button = push_button(self._verb, self._apply, is_main=True)
+        buttons = row(STRETCH, self.cancel_button, self.apply_button, spacing=8)
+        column(head, (sides, 1), self.note, buttons, spacing=12, margins=(20, 16, 20, 16), parent=self)
         resize_on_screen(self, self._theme, self.room)
         self.ask()
 
@@ -168,8 +171,9 @@ class SurgeryDialog(QDialog):
         raise NotImplementedError
 
     def apply(self, result: object) -> None:
-        """Does what the dialog is for, with what `result_work` made; raises ConfigError where that is impossible."""
-        raise NotImplementedError
+        """Hands over what `result_work` made; raises ConfigError where that is impossible."""
+        self.made.emit(result)
+        self.accept()
 
     def ask(self) -> None:
         """Computes the effect anew, soon; meanwhile the change can be made already."""
@@ -181,20 +185,10 @@ class SurgeryDialog(QDialog):
             self._later.stop()
             self.view.show_effect(None)
             shown = "" if isinstance(error, FieldError) else str(error)
-            self._say(shown, "muted" if isinstance(error, NothingYet) else "error", why_not=str(error))
+            self.say(shown, "muted" if isinstance(error, NothingYet) else "error", why_not=str(error))
             return
-        self._say("Computing the effect…")
+        self.say("Computing the effect…")
         self._later.start()
-
-    # ---- private
-
-    def _buttons(self) -> QHBoxLayout:
-        self.cancel_button = QPushButton("Cancel", autoDefault=False)
-        self.cancel_button.clicked.connect(self.reject)
-        self.apply_button = QPushButton(self._verb, default=True)
-        self.apply_button.setProperty("primary", "true")
-        self.apply_button.clicked.connect(self._apply)
-        return row(STRETCH, self.cancel_button, self.apply_button, spacing=8)
 
     def _begin(self) -> None:
         self._job.run(self.effect_work())
@@ -205,30 +199,29 @@ class SurgeryDialog(QDialog):
             return
         self.effect = made
         self.view.show_effect(made)
-        self._say(made.problem, "error", why_not=made.problem)
+        self.say(made.problem, "error", why_not=made.problem)
 
     def _finish(self, result: object) -> None:
         try:
             self.apply(result)
         except ConfigError as error:
-            self._say(str(error), "error", why_not=str(error))
+            self.say(str(error), "error", why_not=str(error))
 
     def _fail(self, error: Exception) -> None:
         self.view.show_effect(None)
         told = problem_of(error).text
         # The effect is only information: the change can be made without it.
-        self._say(told, "error", why_not="" if isinstance(error, Cancelled) else told)
+        self.say(told, "error", why_not="" if isinstance(error, Cancelled) else told)
 
-    def _say(self, text: str, role: str = "muted", *, why_not: str = "") -> None:
+    def say(self, text: str, role: str = "muted", *, why_not: str = "") -> None:
         """Says below the fields what is going on, or what is wrong; `why_not` disables the main button."""
-        self.note.setText(text)
-        set_role(self.note, role)
+        super().say(text, role)
         self.apply_button.setEnabled(not why_not)
         self.apply_button.setToolTip(plain(why_not))
 
     def _apply(self) -> None:
         self._later.stop()
-        self._say(_MAKING, why_not=_MAKING)
+        self.say(_MAKING, why_not=_MAKING)
         self._job.run(self.result_work())
 
     def _end(self) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QDialog, QGridLayout, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QHeaderView, QLabel, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
@@ -31,17 +31,16 @@ from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
-from tokstudio.gui.widgets.fields import set_role
-from tokstudio.gui.widgets.figures import ReadOnlyTable
+from tokstudio.gui.widgets.fields import label_for, say
+from tokstudio.gui.widgets.figures import NO_INDEX, Index, ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import Caption, paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, resize_on_screen, row
+from tokstudio.gui.widgets.layouts import STRETCH, TallBody, row
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
 
 # --- The lines of a text that have other ids after a change, side by side ---------------------------------------------
 
-_Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
-_COLUMNS = ("Line", "Before", "After")
 MOST = 200  # lines
 _AROUND = 2  # tokens before the first that differs
 _PIECES = 14  # tokens of a line
@@ -88,8 +87,10 @@ def _pieces(tokenizer: Tokenizer, ids: NDArray[np.uint32], first: int) -> str:
     return lead + "|".join(marked(shown(tokenizer.tokens[token] or b"")) for token in some) + tail
 
 
-class ChangedLinesModel(QAbstractTableModel):
+class ChangedLinesModel(TableModel):
     """A row per line."""
+
+    titles = ("Line", "Before", "After")
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -102,23 +103,11 @@ class ChangedLinesModel(QAbstractTableModel):
         self.lines = lines
         self.endResetModel()
 
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
         """Returns the number of lines."""
         return 0 if parent.isValid() else len(self.lines)
 
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Returns the number of columns."""
-        return 0 if parent.isValid() else len(_COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the titles."""
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        return _COLUMNS[section] if role == Qt.ItemDataRole.DisplayRole else None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Returns the number of a line, or its tokens."""
         if not index.isValid():
             return None
@@ -126,9 +115,7 @@ class ChangedLinesModel(QAbstractTableModel):
         text = (f"{line.number:,}", line.before, line.after)[index.column()]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return text
-        if role == Qt.ItemDataRole.FontRole and index.column():
-            return self._theme.monospace_font()
-        return None
+        return self._theme.monospace_font() if role == Qt.ItemDataRole.FontRole and index.column() else None
 
 
 _SIZE = QSize(920, 720)
@@ -142,7 +129,7 @@ OF_FILE = "A file…"
 _LARGEST_REFERENCE = 1 << 22  # bytes of a file whose lines are compared
 
 
-class ProofDialog(QDialog):
+class ProofDialog(Dialog):
     """Proves the nine points in a job, and shows them as they are."""
 
     #: The tokenizer before and the run with the one after are to be compared.
@@ -157,18 +144,14 @@ class ProofDialog(QDialog):
         choosers: Choosers,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("What Stayed the Same", parent)
         self._session, self._run = session, run
         self._preferences, self._choosers = preferences, choosers
         self._tokenizer = run.tokenizer
         self.proof: Proof | None = None
-        self.setWindowTitle("What Stayed the Same")
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.caption = Caption()
         self.caption.say(run.name, [several(len(self._tokenizer), "token")])
-        self.verdict = paragraph_label("")
-        self.note = paragraph_label("muted")
+        self.verdict = paragraph_label()
         self.labels: list[QLabel] = []
         self._points = QWidget()
         self._grid = QGridLayout(self._points)
@@ -182,12 +165,9 @@ class ProofDialog(QDialog):
         self.body.room_changed.connect(self._fit)
         # The points get the room that they need, the lines the rest.
         parts = ((self.body, 4), self._reference_row(), (self.table, 1), self.note, self._buttons())
-        column(self.caption, self.verdict, *parts, spacing=10, margins=(20, 16, 20, 16), parent=self)
-        self._proofs = LatestJob(session.jobs, self, quiet=True, patience=_PATIENCE)
-        self._proofs.done.connect(self._take)
-        self._proofs.failed.connect(self._fail)
+        self.fill(theme, _SIZE, self.caption, self.verdict, *parts)
+        self._proofs = LatestJob(session.jobs, self, self._take, self._fail, quiet=True, patience=_PATIENCE)
         self.finished.connect(self._proofs.cancel)
-        resize_on_screen(self, theme, _SIZE)
         self._known = 0  # the row of the reference text
         self._map = Path(f"embedding{NPZ}")  # the last that was saved for NumPy
         self._prove()
@@ -210,26 +190,19 @@ class ProofDialog(QDialog):
         if self._session.corpus.sources:
             self.reference.addItem(OF_CORPUS)
         self.reference.addItem(OF_FILE)
-        self.reference.setAccessibleName("Reference text")
         self.reference.activated.connect(self._choose)
-        label = QLabel("&Reference text")
-        label.setBuddy(self.reference)
         self.lines_note = paragraph_label("muted")
+        label = label_for("&Reference text", self.reference)
         return row(label, self.reference, (self.lines_note, 1), spacing=8)
 
     def _buttons(self) -> QHBoxLayout:
-        self.map_button = QPushButton("Save Embedding &Map…", autoDefault=False)
-        self.map_button.setToolTip("Write which row of a model's embedding becomes which, for NumPy or as JSON")
-        self.python_button = QPushButton("Copy &Python Lines", autoDefault=False)
-        self.python_button.setToolTip("Copy the lines that resize a model's embedding by the map")
-        self.compare_button = QPushButton("&Compare Before and After", autoDefault=False)
-        self.compare_button.setToolTip("Show both tokenizers in the Compare pane")
-        self.close_button = QPushButton("Close", default=True)
-        self.close_button.setProperty("primary", "true")
-        self.map_button.clicked.connect(self._save_map)
-        self.python_button.clicked.connect(self._copy_python)
-        self.compare_button.clicked.connect(self._compare)
-        self.close_button.clicked.connect(self.accept)
+        tip = "Write which row of a model's embedding becomes which, for NumPy or as JSON"
+        self.map_button = push_button("Save Embedding &Map…", self._save_map, tip)
+        tip = "Copy the lines that resize a model's embedding by the map"
+        self.python_button = push_button("Copy &Python Lines", self._copy_python, tip)
+        tip = "Show both tokenizers in the Compare pane"
+        self.compare_button = push_button("&Compare Before and After", self._compare, tip)
+        self.close_button = push_button("Close", self.accept, is_main=True)
         return row(self.map_button, self.python_button, self.compare_button, STRETCH, self.close_button, spacing=8)
 
     # ---- the proof
@@ -247,7 +220,7 @@ class ProofDialog(QDialog):
         self._prove()
 
     def _prove(self) -> None:
-        self._say_verdict("Proving what stayed the same…", "muted")
+        say(self.verdict, "Proving what stayed the same…", "muted")
         chosen = self.reference.currentText()
         reference = self._session.view.text if chosen == OF_TEXT else self.reference.currentData()
         self._proofs.run(partial(_proof_work, self._tokenizer, self._session.corpus.current, reference))
@@ -258,21 +231,17 @@ class ProofDialog(QDialog):
         failed = sum(not point.holds for point in self.proof.points)
         number = len(self.proof.points)
         if failed:
-            self._say_verdict(f"{several(failed, 'point fails', 'points fail')} of {number}.", "error")
+            say(self.verdict, f"{several(failed, 'point fails', 'points fail')} of {number}.", "error")
         else:
             neutral = sum(point.neutral for point in self.proof.points)
             told = f" {_NEUTRAL} marks {neutral:,} that tell a change, or what was not checked." if neutral else ""
-            self._say_verdict(f"All {number} points hold.{told}", "")
+            say(self.verdict, f"All {number} points hold.{told}", "")
         self.model.show(lines)
         first = "The first " if len(lines) == MOST else ""
         self.lines_note.setText(f"{first}{len(lines):,} with other tokens" if lines else "No line has other tokens.")
 
     def _fail(self, error: Exception) -> None:
-        self._say_verdict(problem_of(error).text, "error")
-
-    def _say_verdict(self, text: str, role: str) -> None:
-        self.verdict.setText(text)
-        set_role(self.verdict, role)
+        say(self.verdict, problem_of(error).text, "error")
 
     def _show_points(self, points: tuple[Point, ...]) -> None:
         for label in self.labels:
@@ -313,18 +282,14 @@ class ProofDialog(QDialog):
     def _saved(self, path: Path) -> None:
         if path.suffix.lower() == NPZ:
             self._map = path
-        self._say(f"Wrote {file_name(path)}.")
+        self.say(f"Wrote {file_name(path)}.")
 
     def _map_failed(self, error: Exception) -> None:
-        self._say(problem_of(error).text, "error")
+        self.say(problem_of(error).text, "error")
 
     def _copy_python(self) -> None:
         QGuiApplication.clipboard().setText(python_lines(self._map))
-        self._say("Copied the Python lines that resize the embedding of a model.")
-
-    def _say(self, text: str, role: str = "muted") -> None:
-        self.note.setText(text)
-        set_role(self.note, role)
+        self.say("Copied the Python lines that resize the embedding of a model.")
 
     def _compare(self) -> None:
         origin = self._tokenizer.origin

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
 from tokstudio.core.base.errors import ConfigError
@@ -60,15 +59,10 @@ class WayField(Field):
 class PruneDialog(SurgeryDialog):
     """Removes tokens down to a size, below a use, of a script, or those that are selected.
 
-    Signals:
-        made: The pruned tokenizer, a `ChangedTokenizer`.
-
     Args:
         tokens: The selected tokens, by id.
         these: Whether they are chosen at first.
     """
-
-    made = Signal(object)
 
     def __init__(
         self,
@@ -164,11 +158,6 @@ class PruneDialog(SurgeryDialog):
     def result_work(self) -> Callable[[], Work[ChangedTokenizer]]:
         """Prunes."""
         return partial(self._work.result_work, self.choice, self.uses.value)
-
-    def apply(self, result: object) -> None:
-        """Hands over the pruned tokenizer."""
-        self.made.emit(result)
-        self.accept()
 
 
 def _check_least(uses: int) -> None:

@@ -9,17 +9,13 @@ from functools import partial
 from typing import TypeAlias
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QSignalBlocker,
     QSize,
     Qt,
-    Signal,
 )
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QHeaderView, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHeaderView, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
@@ -42,19 +38,18 @@ from tokstudio.gui.dialogs.surgery.works import (
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.figures import ReadOnlyTable
+from tokstudio.gui.widgets.fields import label_for
+from tokstudio.gui.widgets.figures import NO_INDEX, Index, ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import paragraph_label, plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import push_button
 
 # --- The special tokens of a tokenizer as rows that can be edited, and what is wrong with them ------------------------
 
 
 Place: TypeAlias = tuple[int, int]  # a row and a column
-_Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
 TOKEN, ID, ROLE, KIND = range(4)
 _MOST_DIGITS = 18  # of an id
-_COLUMNS = ("Token", "Id", "Role", "Kind")
 _KINDS = (
     "Programs can leave special tokens out when they decode, and find them only where they are allowed. Others are "
     "found in every text. With lstrip and rstrip a token takes the white space beside it, as a single word it is not "
@@ -84,8 +79,11 @@ def wrong_cells(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> dict[Place,
     return errors
 
 
-class SpecialsModel(QAbstractTableModel):
+class SpecialsModel(TableModel):
     """One row per special token, by id; texts can be edited, and ids of added ones."""
+
+    titles = ("Token", "Id", "Role", "Kind")
+    numbers = (ID,)
 
     def __init__(self, rows: list[SpecialRow], first: int, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -99,7 +97,7 @@ class SpecialsModel(QAbstractTableModel):
         taken, number = {row.text for row in self.rows}, 0
         while f"<|new_{number}|>" in taken:
             number += 1
-        self.beginInsertRows(_NO_INDEX, at, at)
+        self.beginInsertRows(NO_INDEX, at, at)
         after = max([self._first - 1, *(row.id for row in self.rows)]) + 1
         self.rows.append(SpecialRow(f"<|new_{number}|>", after, None))
         self.endInsertRows()
@@ -107,7 +105,7 @@ class SpecialsModel(QAbstractTableModel):
 
     def remove(self, at: int) -> None:
         """Removes a token that was added."""
-        self.beginRemoveRows(_NO_INDEX, at, at)
+        self.beginRemoveRows(NO_INDEX, at, at)
         del self.rows[at]
         self.endRemoveRows()
 
@@ -127,45 +125,29 @@ class SpecialsModel(QAbstractTableModel):
 
     # ---- Qt's own
 
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
         """Returns the number of special tokens."""
         return 0 if parent.isValid() else len(self.rows)
 
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Returns the number of columns."""
-        return 0 if parent.isValid() else len(_COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the titles."""
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if section == ID else Qt.AlignmentFlag.AlignLeft
-            return int(side | Qt.AlignmentFlag.AlignVCenter)
-        return _COLUMNS[section] if role == Qt.ItemDataRole.DisplayRole else None
-
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: Index) -> Qt.ItemFlag:
         """Makes texts editable, and the ids of added tokens."""
         flags = super().flags(index)
         edited = index.column() == TOKEN or (index.column() == ID and self.rows[index.row()].before is None)
         return flags | Qt.ItemFlag.ItemIsEditable if index.isValid() and edited else flags
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Returns the texts of the cells."""
         if not index.isValid():
             return None
         each = self.rows[index.row()]
-        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() == ID:
-            return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self.alignment(index.column())
         error = self._errors.get((index.row(), index.column()))
         if role == Qt.ItemDataRole.ForegroundRole and error is not None:
             return QColor(self._theme.palette.error)
-        if role == Qt.ItemDataRole.ToolTipRole and error is not None:
-            return plain(error)
-        if role == Qt.ItemDataRole.ToolTipRole and each.before not in (None, each.text):
-            return plain(f"Was {each.before}")
-        if role == Qt.ItemDataRole.ToolTipRole and index.column() == KIND:
-            return plain(_KINDS)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            was = f"Was {each.before}" if each.before not in (None, each.text) else ""
+            return plain(error or was or (_KINDS if index.column() == KIND else ""))
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
             return None
         if index.column() == KIND:
@@ -174,7 +156,7 @@ class SpecialsModel(QAbstractTableModel):
             return f"{each.id:,}" if role == Qt.ItemDataRole.DisplayRole else str(each.id)
         return each.text if index.column() == TOKEN else ", ".join(name.removesuffix("_token") for name in each.roles)
 
-    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Sets a text, or an id of digits."""
         each = self.rows[index.row()]
         if index.column() == TOKEN:
@@ -196,13 +178,8 @@ _NO_ROLE = "No role"
 
 
 class SpecialsDialog(SurgeryDialog):
-    """Changes special tokens.
+    """Changes special tokens."""
 
-    Signals:
-        made: The tokenizer with them, a `ChangedTokenizer`.
-    """
-
-    made = Signal(object)
     room = QSize(1000, 640)
     shares = 6, 5
 
@@ -213,8 +190,7 @@ class SpecialsDialog(SurgeryDialog):
         self._before = tuple(rows)
         self.model = SpecialsModel(rows, len(self._tokenizer.tokens), theme, self)
         self._make_table(theme)
-        below = QWidget()
-        below.setLayout(self._below())
+        below = self._make_below()
         for signal in (self.model.dataChanged, self.model.rowsInserted, self.model.rowsRemoved):
             signal.connect(self._refresh)
         self.table.selectionModel().currentRowChanged.connect(self._show_role)
@@ -236,28 +212,22 @@ class SpecialsDialog(SurgeryDialog):
         self.table.verticalHeader().setDefaultSectionSize(theme.scaled(28))
         self.table.horizontalHeader().setHighlightSections(False)
         self.table.horizontalHeader().setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
-        self.table.setColumnWidth(ID, theme.scaled(72))
-        self.table.setColumnWidth(ROLE, theme.scaled(104))
-        self.table.setColumnWidth(KIND, theme.scaled(150))
+        for number, width in ((ID, 72), (ROLE, 104), (KIND, 150)):
+            self.table.setColumnWidth(number, theme.scaled(width))
         self.table.setMinimumHeight(theme.scaled(220))
 
-    def _below(self) -> QHBoxLayout:
-        self.add_button = QPushButton("&Add", autoDefault=False)
-        self.add_button.setToolTip("Add a special token with the next id")
-        self.remove_button = QPushButton("&Remove", autoDefault=False)
-        self.remove_button.setToolTip("Remove the selected token, if it was added here")
+    def _make_below(self) -> QWidget:
+        self.add_button = push_button("&Add", self._add, "Add a special token with the next id")
+        self.remove_button = push_button("&Remove", self._remove, "Remove the selected token, if it was added here")
         self.role = QComboBox()
         self.role.addItem(_NO_ROLE, "")
         for name in dict.fromkeys([*ROLES, *self._tokenizer.roles]):
             self.role.addItem(name.removesuffix("_token"), name)
         self.role.setToolTip("What other programs use the selected token for")
-        label = QLabel("R&ole")
-        label.setBuddy(self.role)
-        self.role.setAccessibleName("Role")
-        self.add_button.clicked.connect(self._add)
-        self.remove_button.clicked.connect(self._remove)
         self.role.activated.connect(self._set_role)
-        return row(self.add_button, self.remove_button, STRETCH, label, self.role, spacing=8)
+        below, label = QWidget(), label_for("R&ole", self.role)
+        row(self.add_button, self.remove_button, STRETCH, label, self.role, spacing=8, parent=below)
+        return below
 
     # ---- user actions
 
@@ -307,8 +277,3 @@ class SpecialsDialog(SurgeryDialog):
     def result_work(self) -> Callable[[], Work[ChangedTokenizer]]:
         """Makes the tokenizer, with its name."""
         return partial(changed_specials_work, self._tokenizer, self._name, tuple(self.model.rows))
-
-    def apply(self, result: object) -> None:
-        """Hands over the tokenizer."""
-        self.made.emit(result)
-        self.accept()

@@ -8,13 +8,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QEvent,
     QItemSelection,
     QItemSelectionModel,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QSize,
     Qt,
     Signal,
@@ -41,6 +39,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets import layouts
+from tokstudio.gui.widgets.figures import NO_INDEX, Index, TableModel
 from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
 from tokstudio.gui.widgets.layouts import scrolls_body
 from tokstudio.gui.widgets.sliced_work import Slices
@@ -48,16 +47,15 @@ from tokstudio.gui.widgets.sliced_work import Slices
 # --- The sources of a corpus as a table: name, size, and a mark on changed files --------------------------------------
 # It reads no files; the caller says which have changed or are missing.
 
-_Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
-_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-
 NAME, SIZE, RELOAD = range(3)
 MISSING = "missing"
 
 
-class SourcesModel(QAbstractTableModel):
+class SourcesModel(TableModel):
     """One row per source, in the order of the corpus."""
+
+    titles = ("Source", "Size", "Reload")  # for a screen reader: the list has no visible header
+    numbers = (SIZE,)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -107,21 +105,11 @@ class SourcesModel(QAbstractTableModel):
             self._changed = marked
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._sources) - 1, RELOAD))
 
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
         """Returns the number of sources."""
         return 0 if parent.isValid() else len(self._sources)
 
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Returns the number of columns."""
-        return 0 if parent.isValid() else 3
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Names the columns for a screen reader; the list has no visible header."""
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole and 0 <= section < 3:
-            return ("Source", "Size", "Reload")[section]
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Returns the content of a cell."""
         if not index.isValid() or not index.row() < len(self._sources):
             return None
@@ -132,8 +120,8 @@ class SourcesModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             reload_tip = "Read the file again" if changed else ""
             return plain(reload_tip if column == RELOAD else _tip(source, changed))
-        if role == Qt.ItemDataRole.TextAlignmentRole and column == SIZE:
-            return _RIGHT
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self.alignment(column)
         if role == Qt.ItemDataRole.ForegroundRole and column == SIZE:
             wrong = bool(changed) or is_missing(source)
             return QColor(self._theme.palette.warning if wrong else self._theme.palette.muted)

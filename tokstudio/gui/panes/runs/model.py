@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.base.atomic_files import file_name
@@ -18,11 +18,10 @@ from tokstudio.gui.session.measuring.measurers import TextMeasurer
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.figures import NO_INDEX, Index
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.version import __version__
 
-_Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
 LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _CENTER = int(Qt.AlignmentFlag.AlignCenter)
@@ -110,15 +109,15 @@ class RunsModel(QAbstractTableModel):
         """Returns the row of a run, or -1."""
         return next((row for row, one in enumerate(self._runs) if one is run), -1)
 
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
         """Returns the number of runs."""
         return 0 if parent.isValid() else len(self._runs)
 
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
+    def columnCount(self, parent: Index = NO_INDEX) -> int:
         """Returns the number of columns."""
         return 0 if parent.isValid() else len(COLUMNS)
 
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: Index) -> Qt.ItemFlag:
         """Makes names editable."""
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsEditable if index.column() == NAME else flags
@@ -136,7 +135,7 @@ class RunsModel(QAbstractTableModel):
             return plain(explained(self._measured_on() if section == RATIO else column.tip, column.word))
         return column.alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Returns the content of a cell."""
         run = self.run(index.row()) if index.isValid() else None
         if run is None or not 0 <= index.column() < len(COLUMNS):
@@ -160,7 +159,7 @@ class RunsModel(QAbstractTableModel):
             return plain(self._tip(run, number))
         return None
 
-    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Emits `renamed`."""
         run = self.run(index.row()) if index.isValid() else None
         if run is None or index.column() != NAME or role != Qt.ItemDataRole.EditRole or not str(value).strip():

@@ -9,7 +9,6 @@ from functools import partial
 from PySide6.QtCore import (
     QEvent,
     QModelIndex,
-    QPersistentModelIndex,
     QPoint,
     QRect,
     QRectF,
@@ -63,7 +62,7 @@ from tokstudio.gui.session.measuring.measurers import ChosenText
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.figures import ReadOnlyTable
+from tokstudio.gui.widgets.figures import Index, ReadOnlyTable
 from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label, plain
 from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.menus import Menu, set_why_not
@@ -327,9 +326,7 @@ class _Mark(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
         active, palette, hue = bool(index.data(ACTIVE)), self._theme.palette, index.data(HUE)
         pen = QPen(QColor(palette.control)) if hue is None else curve_pen(palette, hue, active=active)

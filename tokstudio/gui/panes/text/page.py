@@ -292,9 +292,7 @@ class TextPage(QWidget):
         self._shown: _Key | None = None
         self._stale = True
         self._prepared = False
-        self.latest = LatestJob(session.jobs, self, asked=False)
-        self.latest.done.connect(self._finished)
-        self.latest.failed.connect(self._failed)
+        self.latest = LatestJob(session.jobs, self, self._finished, self._failed, asked=False)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
         self._pause.timeout.connect(self.refresh)
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE)

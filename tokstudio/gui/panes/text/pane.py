@@ -58,9 +58,7 @@ class TextPane(Pane):
         self.steps = StepsPage(session, theme, actions)
         self.pages = stacked(self.encode, self.decode, self.steps)
         self.body.addWidget(self.pages)
-        self._files = LatestJob(session.jobs, self)
-        self._files.done.connect(self._take_file)
-        self._files.failed.connect(self._file_failed)
+        self._files = LatestJob(session.jobs, self, self._take_file, self._file_failed)
         self._target: TextPage = self.encode
         self.setAcceptDrops(True)
         self._step_keys = [self._step_key(name, sequence) for name, sequence in STEP_KEYS.items()]

@@ -86,9 +86,7 @@ class StepsPage(QWidget):
         self._here: State | None = None
         self._playhead = -1
         self._keyboard_wanted = False  # whether to move the focus to the slider
-        self.latest = LatestJob(session.jobs, self, quiet=True)
-        self.latest.done.connect(self._take)
-        self.latest.failed.connect(self._fail)
+        self.latest = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
         self._pause.timeout.connect(self.refresh)
         self._build(theme)

@@ -11,11 +11,9 @@ from itertools import takewhile, zip_longest
 
 import numpy as np
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QEvent,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QPointF,
     QRect,
     QRectF,
@@ -45,7 +43,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.rows import direction
 from tokstudio.gui.token_text.spelling import CIRCLE, CUT, beginning, ending, hexadecimal, mark_of, standing
 from tokstudio.gui.token_text.token_label import token_label
-from tokstudio.gui.widgets.figures import ReadOnlyTable, keeps_copy
+from tokstudio.gui.widgets.figures import NO_INDEX, Index, ReadOnlyTable, TableModel, keeps_copy
 from tokstudio.gui.widgets.labels import guarded_painter, laid_out, plain, utf16_offsets
 
 # --- Finds the lines of a corpus with a token, a few hundred at a time, in any thread ---------------------------------
@@ -186,14 +184,12 @@ def _plain(text: str) -> str:
 # --- The lines with a token as rows: the text before it, the token, the text after it, and the line number ------------
 
 LEFT, TOKEN, RIGHT, PLACE = range(4)
-_TITLES = ("Before", "Token", "After", "Line")
-_NO_INDEX = QModelIndex()
-
-_Index = QModelIndex | QPersistentModelIndex
 
 
-class ConcordanceModel(QAbstractTableModel):
+class ConcordanceModel(TableModel):
     """Lines in the order of the corpus, added at the end as they are found."""
+
+    titles = ("Before", "Token", "After", "Line")  # for a screen reader
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -217,15 +213,11 @@ class ConcordanceModel(QAbstractTableModel):
         """The line of a row."""
         return self._lines[row]
 
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
         """The number of lines so far; 0 below a row."""
         return 0 if parent.isValid() else len(self._lines)
 
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Before, token, after, line; 0 below a row."""
-        return 0 if parent.isValid() else len(_TITLES)
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """The text of a cell, with its location as the tip."""
         if not index.isValid():
             return None
@@ -237,12 +229,6 @@ class ConcordanceModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             sides = (Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignHCenter, Qt.AlignmentFlag.AlignLeft)
             return (*sides, Qt.AlignmentFlag.AlignRight)[column] | Qt.AlignmentFlag.AlignVCenter
-        return None
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The titles of the columns, for a screen reader."""
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return _TITLES[section]
         return None
 
 
@@ -283,7 +269,7 @@ class _Cells(QStyledItemDelegate):
         self.figures = self._theme.tabular_font(_FONT)
         self.metrics, self.bold_metrics = QFontMetricsF(self.letters), QFontMetricsF(self.bold)
 
-    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
         if index.column() != PLACE:
             option.text = ""  # pyright: ignore[reportAttributeAccessIssue] (`paint` draws it)
@@ -291,9 +277,7 @@ class _Cells(QStyledItemDelegate):
         for role in (QPalette.ColorRole.Text, QPalette.ColorRole.HighlightedText):
             option.palette.setColor(role, QColor(self._theme.palette.muted))  # pyright: ignore[reportAttributeAccessIssue]
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paints one cell."""
         super().paint(painter, option, index)
         if index.column() == PLACE:

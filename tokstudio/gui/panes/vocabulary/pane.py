@@ -55,9 +55,7 @@ class VocabularyPane(TablePane):
 
         self.table.horizontalHeader().sortIndicatorChanged.connect(self._sorted)
         self.panel.changed.connect(self._set_kinds)
-        self._completing = LatestJob(session.jobs, self, asked=False)
-        self._completing.done.connect(self.panel.set_scripts)
-        self._completing.failed.connect(self._completing_failed)
+        self._completing = LatestJob(session.jobs, self, self.panel.set_scripts, self._completing_failed, asked=False)
         session.indexing.changed.connect(self._complete_index)
         # The rows are painted first.
         self._soon = QTimer(self, singleShot=True, interval=_PAINTED)

@@ -140,9 +140,7 @@ class WhyPane(Pane):
         self._answer: WhyMerge | None = None
         self._known: dict[tuple[StudioRun, int], WhyMerge] = {}
         self._characters = actions["byte_level_characters"]
-        self._latest = LatestJob(session.jobs, self, quiet=True)
-        self._latest.done.connect(self._take)
-        self._latest.failed.connect(self._fail)
+        self._latest = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
         self._settled = QTimer(self, singleShot=True, interval=_SETTLED)
         self._settled.timeout.connect(self._begin)
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE)

@@ -257,6 +257,8 @@ class LatestJob(QObject):
     """Runs one job at a time. Emits `done` or `failed` for the newest request, and only for that.
 
     Args:
+        take: Gets each result of `done`.
+        fail: Gets each error of `failed`.
         quiet: Whether the status bar does not show them.
         asked: Whether they begin at the user's request, not in the course of something else.
         patience: Milliseconds after which a quiet job is shown; None for never.
@@ -269,12 +271,18 @@ class LatestJob(QObject):
         self,
         jobs: Jobs,
         parent: QObject | None = None,
+        take: Callable[..., object] | None = None,
+        fail: Callable[[Exception], object] | None = None,
         *,
         quiet: bool = False,
         asked: bool = True,
         patience: int | None = None,
     ) -> None:
         super().__init__(parent)
+        if take is not None:
+            self.done.connect(take)
+        if fail is not None:
+            self.failed.connect(fail)
         self._quiet, self._asked = quiet, asked
         self._jobs = jobs
         self._job: Job | None = None
