@@ -8,7 +8,8 @@ import signal
 
 import pytest
 
-from tests.core.training.test_boundless import TEXT, boundless
+from tests.core.algorithms import BOUNDLESS_TEXT as TEXT
+from tests.core.algorithms import boundless
 from tokstudio import Corpus, Trainer, cli, train
 
 

@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from tests.core.project.test_picky import TEXT, config_of
+from tests.core.algorithms import PICKY_TEXT as TEXT
+from tests.core.algorithms import picky as config_of
 from tokstudio import Corpus, cli, train
 
 

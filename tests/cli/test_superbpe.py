@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from tests.core.training.test_superbpe import TEXT, superbpe
+from tests.core.algorithms import SUPERBPE_TEXT as TEXT
+from tests.core.algorithms import superbpe
 from tokstudio import Corpus, cli, train
 from tokstudio.core.formats.loading import load
 

@@ -1,15 +1,11 @@
-"""What tests of the core stand on: `reference` and `texts` beside them, and a short search for garbage."""
+"""A short search for garbage after each test."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import gc
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)

@@ -3,21 +3,30 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import io
+from collections import Counter
+
 import numpy as np
 import pytest
+import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pre_tokens
 from tests.core.texts import documents, patient, settings_of_runs
+from tokstudio import load
 from tokstudio.core.analysis import concordance as module
+from tokstudio.core.analysis import token_counts as usage
 from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
+from tokstudio.core.libraries.client import LibraryProcess
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train
 
 POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
@@ -126,27 +135,24 @@ class TestLines:
         tokenizer = train(Corpus.from_text("abab"), TrainingConfig(vocabulary_size=257, pattern=pattern))
         return [(hit.left, hit.text, hit.right) for hit in found(corpus, tokenizer, token, **chosen)]
 
-    def test_a_hit_contains_its_line(self):
-        text = "first\none ab two\r\nlast ab"
-        assert self.lines(text, 256) == [("one ", "ab", " two"), ("last ", "ab", "")]
-
-    def test_a_long_line_is_cut(self):
-        assert self.lines("x" * 100 + "ab" + "y" * 100, 256, width=5) == [("xxxxx", "ab", "yyyyy")]
+    @pytest.mark.parametrize(
+        ("text", "token", "chosen", "lines"),
+        [
+            ("first\none ab two\r\nlast ab", 256, {}, [("one ", "ab", " two"), ("last ", "ab", "")]),
+            ("x" * 100 + "ab" + "y" * 100, 256, {"width": 5}, [("xxxxx", "ab", "yyyyy")]),
+            ("日本", 0xE6, {}, [("", "\ufffd", "\ufffd本"), ("日", "\ufffd", "\ufffd")]),
+            (["x", "ab", "y"], 256, {}, [("", "ab", "")]),
+            ("x\ny", 10, {}, [("x", "\n", "y")]),
+        ],
+    )
+    def test_a_hit_contains_its_line(self, text, token, chosen, lines):
+        assert self.lines(text, token, **chosen) == lines
 
     def test_no_character_is_cut_at_the_ends_of_a_line(self):
         for filler in ("é", "日", "😀"):
             for pad in range(5):
                 (line,) = self.lines("." * pad + filler * 40 + "ab" + "." * pad + filler * 40, 256, width=7)
                 assert line == ((filler * 7, "ab", ("." * pad + filler * 7)[:7]))
-
-    def test_a_partial_character_becomes_u_fffd(self):
-        assert self.lines("日本", 0xE6) == [("", "\ufffd", "\ufffd本"), ("日", "\ufffd", "\ufffd")]
-
-    def test_lines_stay_in_their_document(self):
-        assert self.lines(["x", "ab", "y"], 256) == [("", "ab", "")]
-
-    def test_a_line_feed_is_found_as_well(self):
-        assert self.lines("x\ny", 10) == [("x", "\n", "y")]
 
 
 def test_special_tokens_are_found_and_are_not_searched_for_text():
@@ -211,17 +217,13 @@ def test_an_unknown_token_that_is_special_is_found_where_its_text_was_cut_out_as
     assert len(hits) == finish(count_uses_work(tokenizer, corpus))[unknown]
 
 
-def test_invalid_utf8_is_skipped_with_base_characters():
+def test_invalid_utf8_is_skipped_with_base_characters_and_with_a_pattern_only_its_words():
     tokenizer = train(Corpus.from_text("abab"), TrainingConfig(base="characters", vocabulary_size=3))
     assert len(places(Corpus.from_texts([b"ab", b"ab\xff"]), tokenizer, 2)) == 1
-
-
-def test_only_invalid_words_are_skipped_with_a_pattern():
     config = TrainingConfig(base="characters", vocabulary_size=4, pattern="whitespace")
     tokenizer = train(Corpus.from_text("abab "), config)
     assert tokenizer.tokens[3] == b"ab"
-    corpus = Corpus.from_text(b"ab abab ab\xff ab")
-    assert [position for _, position in places(corpus, tokenizer, 3)] == [0, 3, 5, 12]
+    assert [position for _, position in places(Corpus.from_text(b"ab abab ab\xff ab"), tokenizer, 3)] == [0, 3, 5, 12]
 
 
 def test_an_id_that_is_not_in_use_is_refused():
@@ -230,3 +232,191 @@ def test_an_id_that_is_not_in_use_is_refused():
     for token in (-1, 265, 270):
         with pytest.raises(ConfigError, match=f"Id {token} is not in the vocabulary"):
             Concordance(corpus, tokenizer.at(5), token)
+
+
+# --- The lines of a library tokenizer, compared with the library's ids of whole documents -----------------------------
+
+# A character that has no token of its own is several tokens, of which all but one take no text.
+STRANGE = "\U00013000"
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory) -> LibraryTokenizer:
+    """Puts a space before every text, and spells what it does not know in bytes."""
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([POEM] * 20),
+        model_writer=out,
+        model_type="bpe",
+        vocab_size=300,
+        hard_vocab_limit=False,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        minloglevel=2,
+    )
+    path = tmp_path_factory.mktemp("model") / "small.model"
+    path.write_bytes(out.getvalue())
+    return load(path)
+
+
+def found_by_library(corpus, tokenizer, token):
+    return finish(Concordance(corpus, tokenizer, token).find_work(100_000))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"the sea {STRANGE}"],
+        [STRANGE],
+        [f"she {STRANGE}{STRANGE}", "", "sea shore", f"{STRANGE} a", f"by\n{STRANGE}", "x"],
+    ],
+)
+def test_tokens_without_text_stand_in_their_own_document(tokenizer, texts):
+    corpus = Corpus.from_texts(texts)
+    expected = {(number, token): n for number, text in enumerate(texts)
+                for token, n in Counter(tokenizer.encode(text)).items()}  # fmt: skip
+    for token in {token for _, token in expected}:
+        hits = found_by_library(corpus, tokenizer, token)
+        counts = Counter((hit.document, token) for hit in hits)
+        assert counts == {key: n for key, n in expected.items() if key[1] == token}
+        for hit in hits:
+            assert hit.left + hit.text + hit.right in texts[hit.document]
+
+
+def test_in_word_counts_each_word_is_encoded_separately(tokenizer):
+    corpus = Corpus.from_counts({f"sea{STRANGE}": 5, "shore": 3, STRANGE: 2})
+    last = tokenizer.encode(STRANGE)[-1]
+    hits = found_by_library(corpus, tokenizer, last)
+    assert {(hit.document, hit.count, hit.left) for hit in hits} == {(0, 5, f"sea{STRANGE}"), (2, 2, STRANGE)}
+    assert sum(hit.count for hit in hits) == finish(count_uses_work(tokenizer, corpus))[last]
+
+
+def test_spans_of_a_long_text_have_the_occurrences_of_the_whole(tokenizer, monkeypatch):
+    monkeypatch.setattr(module, "_LIBRARY_PIECE", 100)
+    monkeypatch.setattr(module, "_LIBRARY_MARGIN", 60)
+    text = POEM * 3 + "12 " * 99 + f"{STRANGE} and\n  {STRANGE}{STRANGE}\n" * 20 + "the shells " * 40
+    corpus = Corpus.from_texts([text, f"sea {STRANGE}"])
+    uses = finish(count_uses_work(tokenizer, corpus))
+    assert any(uses[token] and made == b" " for token, made in enumerate(tokenizer.tokens))
+    for token in np.flatnonzero(uses).tolist():
+        hits = found_by_library(corpus, tokenizer, token)
+        assert len(hits) == uses[token]
+        assert [hit.position for hit in hits] == sorted(hit.position for hit in hits)
+
+
+def test_a_token_added_before_a_text_occurs_once(tokenizer, monkeypatch):
+    monkeypatch.setattr(usage, "_LONGEST_SEQUENCE", 1000)
+    monkeypatch.setattr(usage, "_LAST_LINES", 200)
+    text = POEM * 50
+    uses = finish(count_uses_work(tokenizer, Corpus.from_text(text)))
+    assert {token: n for token, n in enumerate(uses.tolist()) if n} == Counter(tokenizer.encode(text))
+
+
+def test_short_documents_are_sent_to_the_library_together(tokenizer, monkeypatch):
+    asked = []
+    ask = LibraryProcess.parts
+
+    def counted(process, *request):
+        asked.append(request)
+        return ask(process, *request)
+
+    monkeypatch.setattr(LibraryProcess, "parts", counted)
+    texts = [f"sea {number}" for number in range(2000)]
+    for corpus in (Corpus.from_texts(texts), Corpus.from_counts(dict.fromkeys(texts, 3))):
+        asked.clear()
+        sea = tokenizer.encode("sea")[0]
+        uses = finish(count_uses_work(tokenizer, corpus))
+        hits = found_by_library(corpus, tokenizer, sea)
+        assert [hit.document for hit in hits] == list(range(2000))
+        assert uses[sea] == sum(hit.count for hit in hits)
+        assert len(asked) < 10
+
+
+# --- Counts of tokens in a corpus, compared with encoding each document and with the counts of training ---------------
+
+TEXTS = ["she sells sea shells by the sea shore\n" * 30, "", "the <|end|> of the sea <|end|>", "naïve 日本 shells"]
+
+
+def without_run(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer as a file would hold it."""
+    return Tokenizer(
+        tokenizer.merges,
+        pattern=tokenizer.pattern,
+        special_tokens=tokenizer.special_tokens,
+        alphabet=tokenizer.alphabet,
+    )
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_counts_equal_those_of_separately_encoded_documents(pattern):
+    corpus = Corpus.from_texts(TEXTS)
+    tokenizer = train(
+        corpus,
+        TrainingConfig(vocabulary_size=300, pattern=pattern, special_tokens=["<|end|>"], special_placement="last"),
+    )
+    expected = Counter(token for text in TEXTS for token in tokenizer.encode(text, "all"))
+    uses = finish(count_uses_work(tokenizer, corpus))
+    assert {token: int(n) for token, n in enumerate(uses) if n} == dict(expected)
+    assert uses[tokenizer.special_tokens["<|end|>"]] == 2
+    seen = list(count_uses_work(tokenizer, corpus))
+    assert seen[-1].done == seen[-1].total == corpus.bytes
+    assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_counts_on_the_training_text_equal_those_of_the_run(pattern):
+    corpus = Corpus.from_texts(TEXTS)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=320, pattern=pattern))
+    for merges in (0, 7, len(tokenizer.merges)):
+        counted = finish(count_uses_work(without_run(tokenizer.at(merges)), corpus))
+        followed = tokenizer.run.uses(merges)
+        assert counted[: len(followed)].tolist() == followed.tolist()
+
+
+def test_words_count_as_often_as_they_occur():
+    corpus = Corpus.from_counts({"sea": 5, "shell": 3, "sells": 3, "日": 1})
+    tokenizer = train(Corpus.from_texts(TEXTS), TrainingConfig(vocabulary_size=290, pattern="gpt2"))
+    expected = Counter()
+    for word, times in {"sea": 5, "shell": 3, "sells": 3, "日": 1}.items():
+        for token in tokenizer.encode(word):
+            expected[token] += times
+    uses = finish(count_uses_work(tokenizer, corpus))
+    assert {token: int(n) for token, n in enumerate(uses) if n} == dict(expected)
+
+
+def test_invalid_utf8_is_replaced_with_base_characters():
+    corpus = Corpus.from_texts(["abab \ufffd"])
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=7, base="characters", pattern="none"))
+    broken = Corpus.from_texts([b"ab\xff"])
+    uses = finish(count_uses_work(tokenizer, broken))
+    assert uses.sum() == len(tokenizer.encode("ab\ufffd"))
+
+
+def test_a_long_sequence_is_cut_at_a_line_end(monkeypatch):
+    monkeypatch.setattr(usage, "_LONGEST_SEQUENCE", 100)
+    monkeypatch.setattr(usage, "_LAST_LINES", 60)
+    corpus = Corpus.from_text("the sea shells\n" * 40)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=262, pattern="none"))
+    uses = finish(count_uses_work(tokenizer, corpus))
+    lengths = np.array([len(tokenizer.tokens[token]) for token in range(len(uses))])
+    assert int((uses * lengths).sum()) == corpus.bytes
+    # No merge reached over a line end, so nothing differs.
+    assert all(b"\nt" not in token for token in tokenizer.tokens)
+    assert uses.tolist() == tokenizer.run.uses().tolist()
+
+
+def test_differences_at_a_cut_are_corrected(monkeypatch):
+    monkeypatch.setattr(usage, "_LONGEST_SEQUENCE", 110)
+    monkeypatch.setattr(usage, "_LAST_LINES", 60)
+    monkeypatch.setattr(usage, "_BESIDE", 50)
+    text = "naïve 日本\n  the sea\n" * 60
+    corpus = Corpus.from_text(text)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=290, pattern="none"))
+    tokenizer = tokenizer.at(20)
+    assert any(b"\n " in (token or b"") for token in tokenizer.tokens)
+    uses = finish(count_uses_work(tokenizer, corpus))
+    seen = [progress.done for progress in count_uses_work(tokenizer, corpus)]
+    assert uses.tolist() == np.bincount(tokenizer.encode(text), minlength=len(uses)).tolist()
+    assert seen == sorted(seen)
+    assert seen[-1] == corpus.bytes

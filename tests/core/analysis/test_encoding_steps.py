@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pre_tokens, replace
 from tests.core.texts import document, documents, patient, settings_of_runs
-from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
@@ -119,11 +119,6 @@ def test_a_word_from_its_bytes_to_its_tokens():
     assert steps.step(3).start == 2
 
 
-def test_an_empty_text_has_no_pieces():
-    steps = stepped(trained(), "")
-    assert (len(steps), len(steps.state(0)), len(steps.state(1))) == (2, 0, 0)
-
-
 def test_characters_and_the_unknown_token():
     vocabulary = ["a", "é", "日", "<u>"]
     tokenizer = trained("aéaé日日", 8, base="characters", base_vocabulary=vocabulary, unknown_token="<u>")
@@ -154,7 +149,8 @@ def test_a_whole_word_is_not_merged():
 
 
 def test_an_unknown_state_is_refused():
-    steps = stepped(trained(), "the")
+    empty, steps = stepped(trained(), ""), stepped(trained(), "the")
+    assert (len(empty), len(empty.state(0)), len(empty.state(1))) == (2, 0, 0)
     for number in (-1, len(steps)):
         with pytest.raises(ConfigError, match=f"There is no state {number}: this encoding has {len(steps)}"):
             steps.state(number)
@@ -300,86 +296,121 @@ class TestAnswers:
         steps = stepped(tokenizer or self.tokenizer, text, merges, allowed_special)
         return why_not_one(steps, start, stop)
 
-    def test_it_is_one(self):
-        why = self.answer("low", 0, 3)
-        assert (why.kind, why.sentence, why.token, why.merge) == ("one", '"low" is one token.', 258, 3)
+    @pytest.mark.parametrize(
+        ("text", "span", "merges", "kind", "sentence", "facts"),
+        [
+            ("low", (0, 3), None, "one", '"low" is one token.', {"token": 258, "merge": 3}),
+            (
+                "low",
+                (1, 3),
+                None,
+                "was one",
+                '"ow" was one token, until merge 3 joined "l" and "ow".',
+                {"taken_by": 3},
+            ),
+            ("lower", (0, 5), None, "missing", 'No merge joins "low" and "er".', {"left": 258, "right": 256}),
+            # A token that stands there goes beyond it.
+            ("slower", (0, 3), None, "missing", 'No merge makes "slo": it is not in the vocabulary.', {"left": None}),
+            (
+                "slower",
+                (0, 6),
+                None,
+                "missing",
+                'No merge joins "s" and "low", or "low" and "er": "slower" is not in the vocabulary.',
+                {"left": ord("s"), "right": 258},
+            ),
+            (
+                "slowest",
+                (0, 7),
+                None,
+                "missing",
+                'No merge joins "s" and "low", or "low" and "e", …: "slowest" is not in the vocabulary.',
+                {},
+            ),
+            # A pair that a merge joins which is not applied is not among them.
+            ("slower", (0, 6), 2, "missing", 'No merge joins "s" and "l": "slower" is not in the vocabulary.', {}),
+            (
+                "lower",
+                (0, 5),
+                2,
+                "missing",
+                '"l" + "ow" is merge 3, but only the first 2 of the merges are applied here, and no merge makes '
+                '"lower".',
+                {"merge": 3, "left": ord("l"), "right": 257},
+            ),
+            (
+                "lower",
+                (1, 5),
+                None,
+                "late",
+                '"ow" + "er" is merge 4, but "ow" was already taken by merge 3: "l" + "ow".',
+                {"token": 259, "merge": 4, "left": 257, "right": 256, "taken_by": 3},
+            ),
+            (
+                "low",
+                (0, 3),
+                2,
+                "after",
+                '"l" + "ow" is merge 3, but only the first 2 of the merges are applied here.',
+                {"merge": 3},
+            ),
+            ("ow", (0, 2), 0, "after", '"o" + "w" is merge 2, but none of the merges are applied here.', {}),
+            (
+                "low er",
+                (1, 5),
+                None,
+                "border",
+                'The text is split between "low" and " er" before merging, and no merge crosses a split.',
+                {},
+            ),
+            ("日", (0, 2), None, "missing", "No merge joins E6 and 97.", {}),
+            (" \n", (0, 2), None, "missing", 'No merge joins " " and "\\n".', {}),
+        ],
+    )
+    def test_the_answer(self, text, span, merges, kind, sentence, facts):
+        why = self.answer(text, *span, merges)
+        assert (why.kind, why.sentence) == (kind, sentence)
+        assert {name: getattr(why, name) for name in facts} == facts
 
-    def test_it_was_one(self):
-        why = self.answer("low", 1, 3)
-        assert (why.kind, why.taken_by) == ("was one", 3)
-        assert why.sentence == '"ow" was one token, until merge 3 joined "l" and "ow".'
-
-    def test_no_merge_joins_them(self):
-        why = self.answer("lower", 0, 5)
-        assert (why.kind, why.left, why.right) == ("missing", 258, 256)
-        assert why.sentence == 'No merge joins "low" and "er".'
-
-    def test_no_merge_makes_it(self):
-        # A token that stands there goes beyond it.
-        why = self.answer("slower", 0, 3)
-        assert (why.kind, why.left) == ("missing", None)
-        assert why.sentence == 'No merge makes "slo": it is not in the vocabulary.'
-
-    def test_no_merge_joins_some_of_several(self):
-        why = self.answer("slower", 0, 6)
-        assert (why.kind, why.left, why.right) == ("missing", ord("s"), 258)
-        assert why.sentence == 'No merge joins "s" and "low", or "low" and "er": "slower" is not in the vocabulary.'
-        more = self.answer("slowest", 0, 7).sentence
-        assert more == 'No merge joins "s" and "low", or "low" and "e", …: "slowest" is not in the vocabulary.'
-        # A pair that a merge joins which is not applied is not among them.
-        early = self.answer("slower", 0, 6, merges=2).sentence
-        assert early == 'No merge joins "s" and "l": "slower" is not in the vocabulary.'
-
-    def test_the_merges_between_several_are_not_applied(self):
-        why = self.answer("lower", 0, 5, merges=2)
-        assert (why.kind, why.merge, why.left, why.right) == ("missing", 3, ord("l"), 257)
-        assert why.sentence == (
-            '"l" + "ow" is merge 3, but only the first 2 of the merges are applied here, and no merge makes "lower".'
-        )
-
-    def test_a_merge_came_too_late(self):
-        why = self.answer("lower", 1, 5)
-        assert (why.kind, why.token, why.merge, why.left, why.right, why.taken_by) == ("late", 259, 4, 257, 256, 3)
-        assert why.sentence == '"ow" + "er" is merge 4, but "ow" was already taken by merge 3: "l" + "ow".'
-
-    def test_a_part_of_it_came_too_late(self):
-        merges = [[98, 99], [97, 98], [257, 99]]  # bc, ab, abc
-        why = self.answer("abc", 0, 3, tokenizer=Tokenizer(np.array(merges, np.int32)))
-        assert why.kind == "late"
-        assert why.sentence == (
-            '"abc" is made of "ab". "a" + "b" is merge 2, but "b" was already taken by merge 1: "b" + "c".'
-        )
-
-    def test_the_same_merge_took_it(self):
-        why = self.answer("aaa", 1, 3, tokenizer=Tokenizer(np.array([[97, 97]], np.int32)))
-        assert (why.kind, why.merge, why.taken_by) == ("late", 1, 1)
-        assert why.sentence == '"a" + "a" is merge 1, but "a" was already taken by the same merge one place before.'
-
-    def test_the_merge_is_after_the_playhead(self):
-        why = self.answer("low", 0, 3, merges=2)
-        assert (why.kind, why.merge) == ("after", 3)
-        assert why.sentence == '"l" + "ow" is merge 3, but only the first 2 of the merges are applied here.'
-        none = '"o" + "w" is merge 2, but none of the merges are applied here.'
-        assert self.answer("ow", 0, 2, merges=0).sentence == none
-
-    @pytest.mark.parametrize("merges", [1, 2, 3])
-    def test_it_is_too_late_before_the_merge_is_applied_as_well(self, merges):
-        pairs = [[97, 98], [99, 100], [98, 257], [98, 258]]  # ab, cd, b + cd, which is taken, and b + bcd
-        why = self.answer("abcd", 1, 4, merges=merges, tokenizer=Tokenizer(np.array(pairs, np.int32)))
-        assert (why.kind, why.merge, why.taken_by) == ("late", 3, 1)
-        assert why.sentence == '"b" + "cd" is merge 3, but "b" was already taken by merge 1: "a" + "b".'
-
-    def test_it_is_too_late_where_only_its_last_part_is_lost(self):
-        pairs = [[99, 100], [97, 98], [257, 99]]  # cd, ab, and ab + c, of which neither part stands after cd
-        why = self.answer("abcd", 0, 3, merges=1, tokenizer=Tokenizer(np.array(pairs, np.int32)))
-        assert (why.kind, why.merge, why.taken_by) == ("late", 3, 1)
-
-    def test_pre_tokens_meet_in_it(self):
-        why = self.answer("low er", 1, 5)
-        assert why.kind == "border"
-        assert why.sentence == (
-            'The text is split between "low" and " er" before merging, and no merge crosses a split.'
-        )
+    @pytest.mark.parametrize(
+        ("pairs", "text", "span", "applied", "sentence", "numbers"),
+        [
+            (
+                [[98, 99], [97, 98], [257, 99]],  # bc, ab, abc
+                "abc",
+                (0, 3),
+                (None,),
+                '"abc" is made of "ab". "a" + "b" is merge 2, but "b" was already taken by merge 1: "b" + "c".',
+                None,
+            ),
+            (
+                [[97, 97]],
+                "aaa",
+                (1, 3),
+                (None,),
+                '"a" + "a" is merge 1, but "a" was already taken by the same merge one place before.',
+                (1, 1),
+            ),
+            # Before the merge is applied as well: ab, cd, b + cd, which is taken, and b + bcd.
+            (
+                [[97, 98], [99, 100], [98, 257], [98, 258]],
+                "abcd",
+                (1, 4),
+                (1, 2, 3),
+                '"b" + "cd" is merge 3, but "b" was already taken by merge 1: "a" + "b".',
+                (3, 1),
+            ),
+            # Where only its last part is lost: cd, ab, and ab + c, of which neither part stands after cd.
+            ([[99, 100], [97, 98], [257, 99]], "abcd", (0, 3), (1,), None, (3, 1)),
+        ],
+    )
+    def test_a_merge_came_too_late(self, pairs, text, span, applied, sentence, numbers):
+        tokenizer = Tokenizer(np.array(pairs, np.int32))
+        for merges in applied:
+            why = self.answer(text, *span, merges, tokenizer)
+            assert why.kind == "late"
+            assert numbers in (None, (why.merge, why.taken_by))
+            assert sentence in (None, why.sentence)
 
     def test_special_tokens(self):
         tokenizer = trained(special_tokens=["<end>"])
@@ -412,13 +443,6 @@ class TestAnswers:
             why = self.answer("aéb", start, stop, tokenizer=tokenizer)
             assert (why.kind, why.sentence) == ("unknown", expected)
 
-    def test_invalid_utf8_is_shown_as_bytes(self):
-        why = self.answer("日", 0, 2)
-        assert why.sentence == "No merge joins E6 and 97."
-
-    def test_white_space_is_written_as_in_code(self):
-        assert self.answer(" \n", 0, 2).sentence == 'No merge joins " " and "\\n".'
-
     @pytest.mark.parametrize(("start", "stop"), [(-1, 2), (0, 4), (2, 2)])
     def test_a_span_outside_the_text_is_refused(self, start, stop):
         with pytest.raises(ConfigError, match=f"There is no text from byte {start} to {stop}"):
@@ -433,3 +457,91 @@ def test_tokens_are_found_by_their_bytes(tokenizer, data):
     assert tokenizer.tokens.spelling(raw) == [token for token, spelt in enumerate(tokens) if spelt == raw]
     earlier = tokenizer.at(len(tokenizer.merges) // 2)
     assert earlier.tokens.spelling(raw) == [token for token in tokenizer.tokens.spelling(raw) if token < len(earlier)]
+
+
+# --- An encoding in rounds, compared with the slow loop and with encoding by fewer merges -----------------------------
+
+
+def ids_of(rounds, number):
+    return rounds.state(number).ids.tolist()
+
+
+@settings(patient, max_examples=80)
+@given(tokenizers(), runs_of_ab)
+def test_each_round_equals_one_pass_of_the_slow_loop(tokenizer, text):
+    rounds = Rounds(stepped(tokenizer, text))
+    slow, number = list(text), 1
+    assert ids_of(rounds, 0) == [-1] * bool(text)
+    assert ids_of(rounds, 1) == slow
+    for merge, pair in enumerate(tokenizer.merges.tolist(), 1):
+        before, slow = slow, replace(slow, *pair, 255 + merge)
+        if slow == before:
+            continue
+        number += 1
+        made = rounds.round(number)
+        assert (made.kind, made.merge, [made.left, made.right], made.token) == ("merge", merge, pair, 255 + merge)
+        assert ids_of(rounds, number) == slow
+        assert len(made.starts) == len(before) - len(slow)
+        state = rounds.state(number)
+        assert [state.starts[i] for i in range(len(state)) if state.ids[i] == made.token] == made.starts.tolist()
+    assert len(rounds) == number + 1
+
+
+@settings(patient, max_examples=60)
+@given(tokenizers(), runs_of_ab, st.data())
+def test_fewer_merges_give_the_steps_of_the_earlier_tokenizer(tokenizer, text, data):
+    merges = data.draw(st.integers(0, len(tokenizer.merges)))
+    assert_same(stepped(tokenizer, text).at(merges), stepped(tokenizer, text, merges))
+
+
+@settings(patient, max_examples=40)
+@given(documents, settings_of_runs, document, st.sampled_from(["none", "gpt2"]), st.data())
+def test_fewer_merges_of_a_trained_tokenizer(texts, chosen, text, pattern, data):
+    tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen, pattern=pattern))
+    merges = data.draw(st.integers(0, len(tokenizer.merges)))
+    steps = stepped(tokenizer, text)
+    assert_same(steps.at(merges), stepped(tokenizer, text, merges))
+    # The round of the last merge that is applied shows the text as with so many merges.
+    rounds = Rounds(steps)
+    last = max((i for i in range(2, len(rounds)) if rounds.round(i).merge <= merges), default=1)
+    assert ids_of(rounds, last) == tokenizer.at(merges).encode(text)
+
+
+def assert_same(one, other):
+    assert (one.data, one.merges, len(one)) == (other.data, other.merges, len(other))
+    for name in vars(one.pieces):
+        assert np.array_equal(getattr(one.pieces, name), getattr(other.pieces, name)), name
+
+
+def test_a_round_applies_a_merge_at_all_its_places():
+    rounds = Rounds(stepped(trained(pattern="gpt2"), POEM))
+    merges = [rounds.round(number).merge for number in range(2, len(rounds))]
+    assert merges == sorted(set(merges))
+    assert max(len(rounds.round(number).starts) for number in range(2, len(rounds))) > 3
+
+
+def test_a_whole_word_is_kept_until_its_merge_is_applied():
+    # "ab" is one token as it is, once merge 2 has made that token of other parts.
+    merges = np.array([[98, 97], [97, 98]], np.int32)
+    tokenizer = Tokenizer(merges, pattern="whitespace", whole_words=[257])
+    steps = stepped(tokenizer, "ab")
+    assert len(steps) == 2
+    for merges in range(3):
+        assert_same(steps.at(merges), stepped(tokenizer, "ab", merges))
+    words = stepped(words_as_they_are(), "a the then")
+    assert_same(words.at(0), stepped(words_as_they_are(), "a the then", 0))
+
+
+def test_the_first_round_has_special_tokens_and_an_unknown_one_is_refused():
+    assert len(Rounds(stepped(trained(), ""))) == len(Rounds(stepped(trained(), "XYZ"))) == 2
+    assert ids_of(Rounds(stepped(trained(), "XYZ")), 1) == list(b"XYZ")
+    special = trained(special_tokens=["<end>"])
+    rounds, end = Rounds(stepped(special, "sea<end>shells", allowed_special="all")), special.special_tokens["<end>"]
+    assert all(end in ids_of(rounds, number) for number in range(len(rounds)))
+    assert ids_of(rounds, 0) == [-1, end, -1]
+    rounds = Rounds(stepped(trained(), "the"))
+    for call in (rounds.state, rounds.round):
+        with pytest.raises(ConfigError, match="There is no state 90"):
+            call(90)
+    with pytest.raises(ConfigError, match="No steps are known"):
+        rounds.steps.at(10_000)

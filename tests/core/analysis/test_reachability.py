@@ -75,6 +75,26 @@ def test_each_reason_has_its_own_constant():
     assert tokenizer.encode("no") == [262]
 
 
+DOUBLED = [[97, 97], *([256 + k, 256 + k] for k in range(9))]
+
+
+@pytest.mark.parametrize(
+    ("merges", "pattern", "text", "tokens", "kinds"),
+    [
+        # Of two tokens with the same bytes one is made.
+        ([[97, 97], [97, 256], [256, 97]], "none", "aaa", 1, [REACHED, MADE_OTHERWISE, REACHED]),
+        # A long token is tried as well.
+        ([*DOUBLED, [97, 265]], "none", "a" * 1025, 2, [REACHED] * 10 + [MADE_OTHERWISE]),
+        # "a" and the first byte of a character: the pattern sees a letter and something broken.
+        ([[97, 0xC3]], "gpt2", "aé", 2, [REACHED]),
+    ],
+)
+def test_tokens_that_are_made_in_one_way_or_in_none(merges, pattern, text, tokens, kinds):
+    tokenizer = Tokenizer(np.array(merges, np.int32), pattern=pattern)
+    assert len(tokenizer.encode(text)) == tokens
+    assert reach(tokenizer)[256:] == kinds
+
+
 def test_tokens_from_word_counts_may_be_split_by_the_pattern():
     counts = Corpus.from_counts({"hello world": 5, "hello": 3, "o w": 9})
     trained = train(counts, TrainingConfig(vocabulary_size=270, pattern="gpt2"))
@@ -82,19 +102,6 @@ def test_tokens_from_word_counts_may_be_split_by_the_pattern():
     assert b"hello world" in cut
     assert b"hello" not in cut
     assert all(b" " in (token or b"")[1:] for token in cut)
-
-
-def test_of_two_tokens_with_the_same_bytes_one_is_made():
-    tokenizer = Tokenizer(np.array([[97, 97], [97, 256], [256, 97]], np.int32))
-    assert tokenizer.encode("aaa") == [258]
-    assert reach(tokenizer)[256:] == [REACHED, MADE_OTHERWISE, REACHED]
-
-
-def test_a_long_token_is_tried_as_well():
-    doubled = [[97, 97], *([256 + k, 256 + k] for k in range(9))]
-    tokenizer = Tokenizer(np.array([*doubled, [97, 265]], np.int32))
-    assert len(tokenizer.encode("a" * 1025)) == 2
-    assert reach(tokenizer)[256:] == [REACHED] * 10 + [MADE_OTHERWISE]
 
 
 def test_characters_are_merged_as_characters():
@@ -105,10 +112,3 @@ def test_characters_are_merged_as_characters():
     cut = {again.tokens[token] for token, kind in enumerate(reach(again)) if kind == CUT}
     assert cut
     assert all(b" " in (token or b"")[1:] for token in cut)
-
-
-def test_the_end_of_a_character_is_tried_by_merges_alone():
-    # "a" and the first byte of a character: the pattern sees a letter and something broken.
-    tokenizer = Tokenizer(np.array([[97, 0xC3]], np.int32), pattern="gpt2")
-    assert tokenizer.encode("aé")[0] == 256
-    assert reach(tokenizer)[256] == REACHED

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import replace as changed
 from itertools import pairwise
 
@@ -11,15 +13,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.reference import HUGGINGFACE_ORDER, named_pattern, pre_tokens, replace
-from tests.core.texts import documents, patient, settings_of_runs
+from tests.core.algorithms import PICKY_TEXT as PICKY_TEXT
+from tests.core.algorithms import SUPERBPE_TEXT as SUPERBPE_TEXT
+from tests.core.algorithms import picky as picky
+from tests.core.algorithms import superbpe
+from tests.core.reference import (
+    HUGGINGFACE_ORDER,
+    count_pairs,
+    encode_by_rank,
+    named_pattern,
+    pieces,
+    pre_tokens,
+    replace,
+)
+from tests.core.texts import config_by_name, documents, patient, settings_of_runs
+from tokstudio.core.analysis import why_this_merge
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.algorithms import TIE_BREAKS
+from tokstudio.core.model.algorithms import SECOND_PATTERN, TIE_BREAKS, ParityAware
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -123,14 +138,6 @@ def test_the_first_merge_and_the_last_of_a_longer_text(tie_break):
         assert_explained(corpus, run, in_bytes([POEM.encode() * 3]), number)
 
 
-def test_given_word_counts():
-    words = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
-    corpus = Corpus.from_counts(words)
-    run = train(corpus, TrainingConfig(vocabulary_size=262, tie_break="bytes")).run
-    for number in range(1, len(run) + 1):
-        assert_explained(corpus, run, [(list(word.encode()), count) for word, count in words.items()], number)
-
-
 def test_what_is_held_out_is_not_counted():
     lines = [f"line {n} of many, {n * n} and {n % 7}\n" for n in range(60)]
     corpus = Corpus.from_text("".join(lines))
@@ -155,24 +162,33 @@ def test_pairs_across_special_tokens_and_unknown_characters_are_not_counted():
     assert [(pair.left, pair.right, pair.count) for pair in (why.chosen, *why.runners_up)] == [(3, 2, 5), (2, 3, 1)]
 
 
-class TestReasons:
-    def reason(self, text, number=1, **chosen):
-        corpus = Corpus.from_text(text)
-        return finish(why_work(corpus, train(corpus, TrainingConfig(vocabulary_size=300, **chosen)).run, number)).reason
+def test_given_word_counts():
+    words = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
+    corpus = Corpus.from_counts(words)
+    run = train(corpus, TrainingConfig(vocabulary_size=262, tie_break="bytes")).run
+    for number in range(1, len(run) + 1):
+        assert_explained(corpus, run, [(list(word.encode()), count) for word, count in words.items()], number)
 
-    def test_more_often_than_any_other(self):
-        assert self.reason("ababc") == "It occurs 2 times, more often than any other pair: the next has 1."
 
-    def test_the_rule_decides(self):
-        expected = "2 pairs occur 2 times; of those, the pair that comes first in the corpus is merged."
-        assert self.reason("ababa") == expected
+LOWEST = "3 pairs occur once; of those, the pair with the lowest left id, then the lowest right id is merged."
 
-    def test_another_rule(self):
-        expected = "3 pairs occur once; of those, the pair with the lowest left id, then the lowest right id is merged."
-        assert self.reason("dcba", tie_break="lowest-id") == expected
 
-    def test_nothing_else_is_left(self):
-        assert self.reason("abc", number=2) == "It occurs once, and no other pair is left."
+@pytest.mark.parametrize(
+    ("text", "number", "tie_break", "reason"),
+    [
+        ("ababc", 1, "first", "It occurs 2 times, more often than any other pair: the next has 1."),
+        ("ababa", 1, "first", "2 pairs occur 2 times; of those, the pair that comes first in the corpus is merged."),
+        ("dcba", 1, "lowest-id", LOWEST),
+        ("abc", 2, "first", "It occurs once, and no other pair is left."),
+    ],
+)
+def test_the_reason(text, number, tie_break, reason):
+    corpus = Corpus.from_text(text)
+    run = train(corpus, TrainingConfig(vocabulary_size=300, tie_break=tie_break)).run
+    assert finish(why_work(corpus, run, number)).reason == reason
+    for unknown in (0, -1, len(run) + 1):
+        with pytest.raises(ConfigError, match=f"There is no merge {unknown}: this run has {len(run)}"):
+            finish(why_work(corpus, run, unknown))
 
 
 def test_a_corpus_that_changed_is_refused():
@@ -203,14 +219,6 @@ def test_merges_that_do_not_follow_are_refused():
             finish(why_work(corpus, changed(run, merges=np.array(merges, np.int32)), 2))
 
 
-@pytest.mark.parametrize("number", [0, -1, 4])
-def test_an_unknown_merge_is_refused(number):
-    corpus = Corpus.from_text("abcd")
-    run = train(corpus, TrainingConfig(vocabulary_size=300)).run
-    with pytest.raises(ConfigError, match=f"There is no merge {number}: this run has 3"):
-        finish(why_work(corpus, run, number))
-
-
 def test_a_recount_does_not_change_later_merges():
     """Counting anew in the middle of a training changes none of the merges after it."""
     from tokstudio.core.training.engine import Engine
@@ -236,3 +244,156 @@ def test_counts_of_weighted_sources_are_told_in_whole_units():
     assert why.reason == "It occurs 2.25 times, more often than any other pair: the next has 1."
     run = train(corpus.with_weights({"a": 0.5, "b": 0}), TrainingConfig(vocabulary_size=257)).run
     assert finish(why_work(corpus, run, 1)).reason.startswith("It occurs once, ")
+
+
+# --- Why a merge of parity-aware BPE was made: who chose, and the candidates in its text ------------------------------
+
+LANGUAGES = {
+    "de.txt": "der dachs und der fuchs und der igel, und noch ein dachs. " * 4,
+    "en.txt": "the badger and the fox and the hedgehog, and another badger. " * 4,
+    "fi.txt": "mäyrä ja kettu ja siili, ja vielä toinen mäyrä. " * 4,
+}
+PARALLEL = {"de": "der fuchs", "en": "the fox", "fi": "kettu ja siili"}
+BY_LANGUAGE = Corpus(tuple(Source.from_texts([text], name) for name, text in LANGUAGES.items()))
+
+
+def by_turns(**more):
+    return train(BY_LANGUAGE, config_by_name("parity", vocabulary_size=320, **more)).run
+
+
+@pytest.mark.parametrize("tie_break", TIE_BREAKS)
+@pytest.mark.parametrize("more", [{}, {"parallel": PARALLEL}, {"window": 6, "alpha": 1.2, "global_merges": 4}])
+def test_the_candidates_are_those_of_the_language_that_chose(tie_break, more):
+    run = by_turns(tie_break=tie_break, **more)
+    for number in (1, 3, 8, 25, 60):
+        why = finish(why_work(BY_LANGUAGE, run, number, 5))
+        language = int(run.chosen.numbers[number - 1])
+        ids = [list(text.encode()) for text in LANGUAGES.values()]
+        for place, pair in enumerate(run.merges[: number - 1].tolist()):
+            ids = [replace(document, *pair, 256 + place) for document in ids]
+        counts = count_pairs(ids if language < 0 else [ids[language]], [1] * 3 if language < 0 else [1])
+        assert (why.chosen.left, why.chosen.right) == tuple(run.merges[number - 1].tolist())
+        assert why.chosen.count == max(counts.values()) == counts[why.chosen.left, why.chosen.right]
+        assert sorted((pair.count for pair in why.runners_up), reverse=True) == sorted(counts.values())[-2:-7:-1]
+        assert all(counts[pair.left, pair.right] == pair.count for pair in why.runners_up)
+        assert why.choosing.number == language
+
+
+def test_the_words_for_a_parallel_text():
+    why = finish(why_work(BY_LANGUAGE, by_turns(parallel=PARALLEL), 1))
+    assert why.choosing.scores == (9, 7, 14)
+    assert why.reason.startswith(
+        "fi.txt chose: its parallel text is 40 % longer than the mean. In its text: It occurs "
+    )
+    # One that never chooses is no part of the mean.
+    why = finish(why_work(BY_LANGUAGE, by_turns(parallel={"de": PARALLEL["de"], "fi": PARALLEL["fi"]}), 1))
+    assert why.choosing.scores == (9, pytest.approx(float("nan"), nan_ok=True), 14)
+    assert why.reason.startswith("fi.txt chose: its parallel text is 22 % longer than the mean. ")
+
+
+def test_the_words_for_bytes_per_token_and_for_all_together():
+    run = by_turns(global_merges=1, ratios={"en": 2})
+    assert finish(why_work(BY_LANGUAGE, run, 1)).reason.startswith(
+        "All languages chose together, as in plain BPE. 3 pairs occur 24 times; "
+    )
+    why = finish(why_work(BY_LANGUAGE, run, 2))
+    assert why.reason.startswith("en.txt chose: its 0.5")
+    assert "bytes per token (divided by its ratio) are the fewest. In its text: " in why.reason
+    reason = finish(why_work(BY_LANGUAGE, by_turns(), 1)).reason
+    assert " bytes per token are the fewest. In its text: " in reason
+    assert "ratio" not in reason
+
+
+def test_the_words_where_one_was_passed_over():
+    run = by_turns(window=4, alpha=0.9, ratios={"fi": 50})
+    reasons = [finish(why_work(BY_LANGUAGE, run, number)).reason for number in range(1, 6)]
+    assert any("of those that may choose. fi.txt chose too often lately. " in reason for reason in reasons)
+    assert run.chosen.numbers[:2].tolist() == [2, 2]
+
+
+def test_a_language_without_a_pair_is_no_problem():
+    texts = [Source.from_texts(["a b"], "a"), Source.from_texts(["xyxyxyxy zyzyzy"], "b")]
+    corpus = Corpus(tuple(texts))
+    run = train(
+        corpus,
+        TrainingConfig(min_frequency=2, algorithm=ParityAware(parallel={"a": "a" * 23, "b": "b"})),
+    ).run
+    assert set(run.chosen.numbers.tolist()) == {1}
+    assert finish(why_work(corpus, run, 1)).choosing.number == 1
+
+
+# --- Why a merge of Picky BPE was made, and why its parts were removed or stayed --------------------------------------
+
+
+def test_each_answer_is_that_of_the_run():
+    corpus = Corpus.from_text(PICKY_TEXT)
+    run = train(corpus, picky()).run
+    for number in range(1, len(run) + 1):
+        why = finish(why_work(corpus, run, number))
+        assert [why.chosen.left, why.chosen.right] == run.merges[number - 1].tolist()
+        removed = {each.token: each.uses for each in why.judged if each.is_removed}
+        pair, row = run.merges[number - 1].tolist(), run.removals[number - 1].tolist()
+        assert removed == {part: uses for part, uses in zip(pair, row[2:], strict=True) if uses >= 0}
+        assert ("was removed" in why.reason) == bool(removed)
+
+
+def test_the_shares_are_told():
+    corpus = Corpus.from_texts(["abc"] * 10 + ["abd"] * 9 + ["ab"])
+    run = train(corpus, picky()).run
+    assert finish(why_work(corpus, run, 2)).reason == (
+        "It occurs 10 times, more often than any other pair: the next has 9. "
+        "Its left part was removed: 50.00 % of it was merged, more than 40 %, and 10 fell apart."
+    )
+
+
+# --- Why a merge of SuperBPE was made: the stage, its candidates, and those it dropped --------------------------------
+
+SUPERBPE_CORPUS = Corpus.from_text(SUPERBPE_TEXT)
+
+
+@pytest.mark.parametrize("tie_break", TIE_BREAKS)
+@pytest.mark.parametrize("most", [1, 2])
+def test_the_candidates_are_those_of_the_stage_that_chose(tie_break, most):
+    made = train(SUPERBPE_CORPUS, superbpe(tie_break=tie_break, max_words=most))
+    run, merges = made.run, made.merges.tolist()
+    for number in (1, 20, 34, 35, 36, 45, 56):
+        why = finish(why_work(SUPERBPE_CORPUS, run, number, 5))
+        stage = 1 if number <= 34 else 2
+        words = Counter(pieces(SUPERBPE_TEXT.encode(), named_pattern("gpt2") if stage == 1 else SECOND_PATTERN))
+        ranks = {tuple(pair): rank for rank, pair in enumerate(merges[: number - 1])}
+        counts = count_pairs([encode_by_rank(word, ranks) for word in words], list(words.values()))
+        dropped = dict[tuple[int, int], int]()
+        for pair in list(counts) if stage == 2 else ():
+            token = b"".join(made.tokens[part] for part in pair)
+            if b": " in token or len(re.findall(rb"[^ ]+", token)) > most:
+                dropped[pair] = counts.pop(pair)
+        assert [why.chosen.left, why.chosen.right] == merges[number - 1]
+        assert why.chosen.count == max(counts.values()) == run.counts[number - 1]
+        assert [pair.count for pair in why.runners_up] == sorted(counts.values())[-2:-7:-1]
+        above = sorted((count for count in dropped.values() if count >= why.chosen.count), reverse=True)
+        assert [pair.count for pair in why.vetoed] == above
+        assert all(dropped[pair.left, pair.right] == pair.count for pair in why.vetoed)
+        assert why.stage == stage
+
+
+def test_the_words():
+    run = train(SUPERBPE_CORPUS, superbpe(max_words=1)).run
+    assert finish(why_work(SUPERBPE_CORPUS, run, 3)).reason.startswith("Stage 1 chose, within words. ")
+    why = finish(why_work(SUPERBPE_CORPUS, run, 35))
+    assert re.match(
+        rf"Stage 2 chose, across words\. {len(why.vetoed)} pairs were dropped that occur as often or more, "
+        rf"up to {why.vetoed[0].count} times: with too many words, or a colon before a space\. ",
+        why.reason,
+    )
+    free = train(Corpus.from_text("a b a b c"), superbpe(259, 257, max_words=100)).run
+    assert finish(why_work(Corpus.from_text("a b a b c"), free, 2)).reason.startswith(
+        "Stage 2 chose, across words. 2 pairs occur 2 times; "
+    )
+
+
+def test_too_little_memory_for_stage_2_is_told(monkeypatch):
+    run = train(SUPERBPE_CORPUS, superbpe()).run
+    monkeypatch.setattr(why_this_merge, "free_memory", lambda: 1000)
+    assert finish(why_work(SUPERBPE_CORPUS, run, 34)).stage == 1
+    with pytest.raises(ConfigError, match="Counting the pairs again would take"):
+        finish(why_work(SUPERBPE_CORPUS, run, 35))

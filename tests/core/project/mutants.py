@@ -8,7 +8,7 @@ import sqlite3
 import struct
 from contextlib import closing
 
-from projects import opened_or_refused
+from tests.core.project.projects import opened_or_refused
 
 PAGE = 4096
 COLUMNS = {

@@ -14,10 +14,10 @@ from pathlib import Path
 from shutil import copyfile
 
 import pytest
-from mutants import change, check_mutants_of_bytes, check_mutants_of_values
-from projects import differences, extended, opened, opened_or_refused, saved, small_project
 
 from tests.core.new_content import give
+from tests.core.project.mutants import change, check_mutants_of_bytes, check_mutants_of_values
+from tests.core.project.projects import differences, extended, opened, opened_or_refused, saved, small_project
 from tests.times import TIMES
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish

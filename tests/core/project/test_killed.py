@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
-from projects import differences, opened, saved
-from workers import CORPUS, KINDS
 
+from tests.core.project import workers
+from tests.core.project.projects import differences, opened, saved
+from tests.core.project.workers import CORPUS, KINDS
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.project import Project, ProjectRun, recoverable_work
@@ -31,11 +32,9 @@ class Worker:
     """The process of `workers.py`, and what its present fork has said."""
 
     def __init__(self, folder):
-        command = [sys.executable, str(Path(__file__).with_name("workers.py")), str(folder)]
-        path = os.pathsep.join(filter(None, sys.path))
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
-        )
+        command = [sys.executable, "-m", workers.__name__, str(folder)]
+        root = Path(__file__).parents[3]
+        self.process = subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.said: list[list[str]] = []
         assert self.read() == ["ready"]
 

@@ -8,10 +8,10 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from mutants import change
-from projects import opened, opened_or_refused, saved, small_project
 
 from tests.core.corpus.readers.written import DOCUMENTS, FORMATS, json_lines, of_parquet, zipped
+from tests.core.project.mutants import change
+from tests.core.project.projects import opened, opened_or_refused, saved, small_project
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.project import Project, keep_source_work, reopen_source_work

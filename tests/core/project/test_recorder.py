@@ -11,9 +11,9 @@ import time
 from contextlib import closing
 
 import pytest
-from projects import LINES, differences, opened, saved, small_project, stopped
 
 from tests.core.formats.trained import TEXT
+from tests.core.project.projects import LINES, differences, opened, saved, small_project, stopped
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mutants import change
-from projects import LINES, differences, every_kind, opened, saved, small_project, trained
 
 from tests.core.formats.trained import banana, ranks_of, same, tiktoken_lines
 from tests.core.formats.trained import trained as trained_tokenizer
+from tests.core.project.mutants import change
+from tests.core.project.projects import LINES, differences, every_kind, opened, saved, small_project, trained
 from tokstudio import save
 from tokstudio.core.base import atomic_files as files
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
@@ -151,55 +151,34 @@ def test_a_setting_missing_in_an_older_project_gets_its_default(tmp_path):
     assert differences(opened(path).runs[0].run.config, small_project().runs[0].run.config) == []
 
 
-def test_a_project_of_the_fourth_version_opens(tmp_path):
+# The columns that came with each version, besides those of the versions after it.
+ADDED = {
+    1: {"source": ("weight", "counted_with", "places", "reading"), "run": ("weights",)},
+    2: {"run": ("start", "languages", "parallel"), "merge": ("chosen_by",)},
+    3: {"run": ("second_counts",)},
+    4: {"merge": ("overtaken",)},
+}
+
+
+@pytest.mark.parametrize("version", ADDED)
+def test_a_project_of_an_earlier_version_opens(tmp_path, version):
     project = small_project()
     path = saved(project, tmp_path / "mine.tokstudio")
-    _make_earlier(path, 4, {"merge": ("overtaken",)})
-    assert differences(opened(path).runs[0].run, project.runs[0].run) == []
-
-
-def test_a_project_of_the_third_version_opens(tmp_path):
-    project = small_project()
-    path = saved(project, tmp_path / "mine.tokstudio")
-    _make_earlier(path, 3, {"run": ("second_counts",), "merge": ("overtaken",)})
-    assert differences(opened(path).runs[0].run, project.runs[0].run) == []
-
-
-def test_a_project_of_the_second_version_opens(tmp_path):
-    project = small_project()
-    path = saved(project, tmp_path / "mine.tokstudio")
-    _make_earlier(
-        path, 2, {"run": ("start", "languages", "parallel", "second_counts"), "merge": ("chosen_by", "overtaken")}
-    )
-    again = opened(path)
-    assert differences(again.runs[0].run, project.runs[0].run) == []
-    assert differences(opened(saved(again, path)).runs[0].run, project.runs[0].run) == []
-
-
-def _make_earlier(path, version, dropped):
-    """Makes a project one of an earlier version, without the columns that were added since."""
-    change(path, *(f"ALTER TABLE {table} DROP COLUMN {name}" for table, names in dropped.items() for name in names))
+    for added in [columns for since, columns in ADDED.items() if since >= version]:
+        change(path, *(f"ALTER TABLE {table} DROP COLUMN {name}" for table, names in added.items() for name in names))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema=ON")
         for table in tables_of(version):
             connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (table, table.split()[2]))
         connection.execute(f"PRAGMA user_version={version}")
-
-
-def test_a_project_of_the_first_version_opens(tmp_path):
-    project = small_project()
-    path = saved(project, tmp_path / "mine.tokstudio")
-    added = {
-        "source": ("weight", "counted_with", "places", "reading"),
-        "run": ("weights", "start", "languages", "parallel", "second_counts"),
-        "merge": ("chosen_by", "overtaken"),
-    }
-    _make_earlier(path, 1, added)
     again = opened(path)
     assert differences(again.runs[0].run, project.runs[0].run) == []
-    assert [source.weight for source in again.sources] == [1000, 1000]
-    assert [source.text.counted_with for source in again.sources] == [None, None]
-    assert opened(saved(again, path)).sources[1].text.counts.tolist() == [7, 1]
+    if version == 1:
+        assert [source.weight for source in again.sources] == [1000, 1000]
+        assert [source.text.counted_with for source in again.sources] == [None, None]
+    upgraded = opened(saved(again, path))
+    assert differences(upgraded.runs[0].run, project.runs[0].run) == []
+    assert upgraded.sources[1].text.counts.tolist() == [7, 1]
 
 
 def test_a_saved_weighted_run_resumes_with_the_same_weights_only(tmp_path):

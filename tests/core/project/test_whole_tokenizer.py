@@ -1,6 +1,6 @@
 """A tokenizer as JSON: with all that decides its ids, and refused where it is damaged."""
-# SPDX-License-Identifier: MIT
 
+# SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from dataclasses import replace
@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tokstudio import load_project, save_project
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
-from tokstudio.core.project import keep_changed_work, reopen_tokenizer_work
+from tokstudio.core.project import Project, ProjectRun, keep_changed_work, reopen_tokenizer_work, save_work
 from tokstudio.core.project.schema import from_json, to_json
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.surgery.proof import embedding_map, verify
@@ -139,3 +140,36 @@ def test_long_strings_may_be_longer_than_lists():
     assert from_json(long) == {"one": "a" * (1 << 24), "other": '"' * 1000}
     with pytest.raises(ValueError, match="too long"):
         to_json([[0] * (1 << 20), "a" * (1 << 24)])
+
+
+# --- Projects in Python: tokenizers saved in one, and opened from any -------------------------------------------------
+
+
+def test_a_tokenizer_that_was_changed_in_the_window_is_opened_too(tmp_path):
+    made = trained()
+    small = prune(made, 270).tokenizer
+    runs = (ProjectRun("Run 1", made.run), finish(keep_changed_work("small", small)))
+    finish(save_work(Project(runs=runs, active=0), tmp_path / "a.tokstudio"))
+    opened = load_project(tmp_path / "a.tokstudio")
+    assert [len(tokenizer) for tokenizer in opened.values()] == [len(made), 270]
+    assert opened["small"].encode(TEXT) == small.encode(TEXT)
+
+
+def test_what_cannot_be_saved_is_refused_and_no_file_is_replaced(tmp_path):
+    made = trained()
+    place = tmp_path / "a.tokstudio"
+    with pytest.raises(ConfigError, match=r"a.json: the name of a project must end in .tokstudio"):
+        save_project({"a": made}, tmp_path / "a.json")
+    with pytest.raises(ConfigError, match='"b" has no run, which is what a project keeps: export it instead'):
+        save_project({"a": made, "b": prune(made, 270).tokenizer}, place)
+    assert list(tmp_path.iterdir()) == []
+    save_project({"a": made}, place)
+    with pytest.raises(FormatError, match="this file exists already"):
+        save_project({"b": made}, place)
+    assert list(load_project(place)) == ["a"]
+    with pytest.raises(FormatError, match=r"b\.tokstudio"):
+        load_project(tmp_path / "b.tokstudio")
+
+
+def test_a_project_can_be_empty(tmp_path):
+    assert load_project(save_project({}, tmp_path / "a.tokstudio")) == {}

@@ -1,4 +1,4 @@
-"""A process whose forks train, record and save for ever, to be killed: `python workers.py FOLDER`.
+"""A process whose forks train, record and save for ever, to be killed: `python -m tests.core.project.workers FOLDER`.
 
 It prepares the compiled loops once. For every line it reads, the name of a kind, it forks a worker, prints `pid N`, and
 `dead` when the worker is gone. The worker prints what it has done, each line after it is done.
@@ -11,8 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from projects import LINES
-
+from tests.core.project.projects import LINES
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import pickle
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,26 +11,16 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.core.algorithms import BOUNDLESS_TEXT as TEXT
+from tests.core.algorithms import boundless
 from tests.core.reference import encode_boundless, named_pattern, train_boundless
-from tests.core.texts import config_by_name, document, patient
-from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
-from tokstudio.core.base.progress import finish
+from tests.core.texts import document, patient
+from tokstudio import Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.kernels import encode as kernel
 from tokstudio.core.model.algorithms import TIE_BREAKS
-from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
-from tokstudio.core.training.curves import held_out_work, source_curves_work
-from tokstudio.core.training.prepare_corpus import count_text_work
 
 CORPORA = Path(__file__).parents[3] / "resources" / "corpora"
-TEXT = (
-    "one of the cats sat on the mat, at the end of the day: of the 12 cats one of them sat.\n"
-    "12345 of the 67 dogs ... ran to the end of the road (and so on), as of the 1st of May!!\n"
-) * 6
-
-
-def boundless(size=300, pattern="gpt2", **more):
-    return config_by_name("boundless", vocabulary_size=size, pattern=pattern, **more)
 
 
 def expression(pattern):
@@ -195,57 +183,7 @@ class TestDefinition:
         assert len(made) < kernel.LONG
 
 
-class TestPlayhead:
-    def test_a_run_stopped_early_has_the_same_first_merges(self):
-        trainer = Trainer(Corpus.from_text(TEXT), boundless(320))
-        while trainer.merges_made < 40:
-            trainer.advance(3)
-        trainer.stop()
-        assert trainer.run.merges.tolist() == TRAINED.merges[: len(trainer.run)].tolist()
-        assert trainer.tokenizer().encode(TEXT) == TRAINED.at(len(trainer.run)).encode(TEXT)
-
-    def test_uses_are_those_of_the_text_at_that_time(self):
-        run = TRAINED.run
-        for merges in (0, 1, 30, 45, 64):
-            ids = TRAINED.at(merges).encode(TEXT)
-            assert run.uses(merges).tolist() == np.bincount(ids, minlength=len(run.uses(merges))).tolist()
-
-    def test_held_out_text_and_sources_are_measured_at_every_merge(self):
-        sources = Source.from_texts([TEXT], "a"), Source.from_texts(["to the end of a day, 12 times. " * 9], "b")
-        corpus = Corpus(sources)
-        tokenizer = train(corpus, boundless(320))
-        texts = ["at the end of 1234 days ...\n\nthe cats: ", "of the", " day"]
-        held_out = finish(held_out_work(tokenizer.run, [Source.from_texts(texts, "c")]))
-        counted = finish(count_text_work(corpus, tokenizer.run.config))
-        by_source, again = (finish(source_curves_work(tokenizer.run, text)) for text in (corpus, counted))
-        assert again.tokens.tolist() == by_source.tokens.tolist()
-        for merges in (0, 20, 40, 64):
-            earlier = tokenizer.at(merges)
-            assert held_out.tokens[merges] == sum(len(earlier.encode(text)) for text in texts)
-            sizes = [len(earlier.encode(bytes(source.data))) for source in corpus.sources]
-            assert by_source.tokens[merges].tolist() == sizes
-        assert why_not_by_merge(tokenizer) is None
-
-    def test_a_pickled_tokenizer_keeps_its_supermerges(self):
-        assert pickle.loads(pickle.dumps(TRAINED.at(50))).encode(TEXT) == TRAINED.at(50).encode(TEXT)
-
-
 class TestTraining:
-    @pytest.mark.parametrize("merges", [1, 20, 50])
-    def test_a_run_goes_on_as_if_it_had_not_ended(self, merges):
-        corpus, trainer = Corpus.from_text(TEXT), Trainer(Corpus.from_text(TEXT), boundless(320))
-        while trainer.merges_made < merges:
-            trainer.advance(merges - trainer.merges_made)
-        trainer.stop()
-        for size in (320, 330):
-            whole = train(corpus, boundless(size)).run
-            resumed = Trainer.resume(corpus, trainer.run, boundless(size))
-            assert next(iter(resumed)).first == merges + 1
-            for _ in resumed:
-                pass
-            for name in ("merges", "counts", "tokens_after", "overtaken"):
-                assert np.array_equal(getattr(resumed.run, name), getattr(whole, name))
-
     def test_a_run_goes_on_at_a_lower_minimum_frequency(self):
         corpus = Corpus.from_text(TEXT)
         often, rare = (TrainingConfig(min_frequency=least, pattern="gpt2", algorithm="boundless") for least in (7, 2))
@@ -258,23 +196,6 @@ class TestTraining:
         for name in ("merges", "counts", "tokens_after", "overtaken"):
             assert np.array_equal(getattr(resumed.run, name), getattr(whole, name))
 
-    def test_a_run_that_says_other_counts_were_overtaken_does_not_go_on(self):
-        corpus, run = Corpus.from_text(TEXT), train(Corpus.from_text(TEXT), boundless(320)).run
-        overtaken = run.overtaken.copy()
-        overtaken[np.flatnonzero(overtaken > 0)[0]] += 1
-        with pytest.raises(CorpusError, match="do not match"):
-            list(Trainer.resume(corpus, replace(run, overtaken=overtaken), boundless(330)))
-
-    def test_progress_says_which_phase_it_is_in(self):
-        trainer, phases = Trainer(Corpus.from_text(TEXT), boundless(320)), list[str]()
-        while trainer.ended is None:
-            trainer.advance(1)
-            progress = trainer.progress
-            assert 0 <= progress.done <= max(progress.total, progress.done * (progress.total == 0))
-            phases.append(progress.phase)
-            assert trainer.merges_made == 0 or progress.phase == "merging"
-        assert "merging words" in phases
-
     def test_held_out_text_is_left_out_in_both_phases(self):
         text = (2 * TEXT).encode()
         trainer = Trainer(Corpus.from_text(text), boundless(290, held_out=0.3))
@@ -285,41 +206,11 @@ class TestTraining:
         assert run.corpus.bytes == len(text) - len(held_out.data)
         assert int((run.uses() * trainer.tokenizer().tokens.lengths()[: len(run.uses())]).sum()) == run.corpus.bytes
 
-    @pytest.mark.parametrize(
-        ("more", "message"),
-        [
-            ({"pattern": "none"}, "BoundlessBPE needs a pattern"),
-            ({"transition": 280}, "only be set for SuperBPE"),
-            ({"window": 3}, "parity"),
-        ],
-    )
-    def test_what_cannot_work_is_refused(self, more, message):
-        with pytest.raises(ConfigError, match=message):
-            boundless(**more)
-
-    def test_word_counts_are_refused(self):
-        with pytest.raises(ConfigError, match="has word counts, but BoundlessBPE joins adjacent words"):
-            Trainer(Corpus.from_counts({"the": 3}), boundless())
-
-    def test_a_tokenizer_cannot_be_its_start(self):
-        with pytest.raises(ConfigError, match="cannot start from a tokenizer"):
-            Trainer(Corpus.from_text(TEXT), boundless(400), start=train(Corpus.from_text(TEXT), boundless().as_plain()))
-
-    def test_dropout_is_refused(self):
-        with pytest.raises(ConfigError, match="dropout is not defined"):
-            TRAINED.with_dropout(0.1)
-        assert TRAINED.at(2).with_dropout(0.1).dropout is not None
-
-
-@pytest.mark.parametrize("base", ["bytes", "characters"])
-def test_an_empty_corpus_gives_no_merges(base):
-    config = TrainingConfig(vocabulary_size=300, algorithm="boundless", pattern="gpt2", base=base)
-    assert not len(train(Corpus.from_text(""), config).merges)
-
 
 @pytest.mark.parametrize("base", ["bytes", "characters"])
 def test_tokens_with_letters_are_those_with_letters_in_their_text(base):
     """Letters may be cut by the border of two parts."""
+    assert not len(train(Corpus.from_text(""), boundless(base=base)).merges)
     words = [
         f"{first}{second}{mark}" for first in "é太🌍𐐀ﬁ" for second in "ا1ж⁂語" for mark in ("", "!", "\u0301", "7")
     ]

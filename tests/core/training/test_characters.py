@@ -9,17 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.reference import count_pairs, replace
-from tests.core.texts import patient
+from tests.core.reference import count_pairs, replace, train_slowly
+from tests.core.texts import documents, patient
+from tokstudio import extend
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import NOTHING_LEFT
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.training import symbols
 from tokstudio.core.training.engine import Engine
@@ -142,9 +144,9 @@ def test_a_missing_character_is_named_with_its_position(tmp_path):
     first.write_text("abc\ncab\n", "utf-8")
     second.write_text("abc\r\nab" + "ß" * 400_000 + "\nßab é" + "b" * 100, "utf-8")
     config = TrainingConfig(vocabulary_size=20, base="characters", base_vocabulary=list("abcß\r\n "))
-    for documents in ("file", "line"):
+    for each in ("file", "line"):
         with pytest.raises(CorpusError, match=r"^second\.txt, line 3, character 5: The character \"é\""):
-            train(Corpus.from_files([first, second], documents), config)
+            train(Corpus.from_files([first, second], each), config)
     with pytest.raises(CorpusError, match=r"^Pasted text, document 2, character 3: The character \"x\""):
         train(Corpus.from_texts(["abc", "abx"]), config)
 
@@ -245,3 +247,67 @@ def test_replacing_invalid_utf8_in_pieces_gives_the_same_result(size, monkeypatc
         pass
     assert trainer.prepared.replaced == 3
     assert trainer.prepared.bytes == sum(len(text.decode("utf-8", "replace").encode()) for text in texts)
+
+
+# --- Test whole characters --------------------------------------------------------------------------------------------
+
+ASIAN = "日本語の日本は本日の日 中日 国中国 Ωμέγα — “ω” 👩‍👩‍👧‍👦👩 "
+
+
+def allowed(made: bytes, characters: set[bytes]) -> bool:
+    """Whether a merge makes whole characters, or lies inside one of the text."""
+    try:
+        made.decode()
+    except UnicodeDecodeError:
+        return any(made in character for character in characters)
+    return True
+
+
+any_documents = documents.map(lambda raw: [each.decode("utf-8", "replace") for each in raw])
+asian = st.lists(st.text("日本語é—😀 a", max_size=30), max_size=4)
+
+
+@settings(patient, max_examples=80)
+@given(any_documents | asian, st.sampled_from(TIE_BREAKS), st.booleans())
+def test_it_is_the_definition(texts, tie_break, frequent):
+    limits = {"min_frequency": 2} if frequent else {"vocabulary_size": 290}
+    config = TrainingConfig(tie_break=tie_break, algorithm="whole-characters", **limits)
+    run = train(Corpus.from_texts(texts), config).run
+    raw = [text.encode() for text in texts]
+    characters = {character.encode() for text in texts for character in text}
+    recount = train_slowly(raw, tie_break=tie_break, refuses=lambda made: not allowed(made, characters), **limits)
+    assert run.merges.tolist() == [list(pair) for pair in recount.merges]
+    assert run.counts.tolist() == recount.counts
+    assert run.ended == recount.ended
+
+
+def test_no_token_has_a_part_of_a_character_beside_anything_else():
+    corpus = Corpus.from_text(ASIAN * 20)
+    characters = {character.encode() for character in ASIAN}
+    settings = {"vocabulary_size": 330, "pattern": "gpt2"}
+    plain = train(corpus, TrainingConfig(**settings))
+    whole = train(corpus, TrainingConfig(**settings, algorithm="whole-characters"))
+    assert any(not allowed(token, characters) for token in plain.tokens if len(token) > 1)
+    assert all(allowed(token, characters) for token in whole.tokens if len(token) > 1)
+    assert whole.decode(whole.encode(ASIAN)) == ASIAN
+
+
+def test_nothing_is_left_where_no_token_may_join_what_is_there():
+    config = TrainingConfig(min_frequency=2, algorithm="whole-characters")
+    assert train(Corpus.from_texts([b"\xa5\xe6"]), config).run.ended == NOTHING_LEFT
+    assert train(Corpus.from_texts(["日"]), config).run.ended == "no pair occurs 2 times"
+
+
+def test_rules_of_the_user_hold_too():
+    config = TrainingConfig(vocabulary_size=300, algorithm="whole-characters", forbidden=["token:日本"])
+    tokens = [*train(Corpus.from_text(ASIAN * 9), config).tokens]
+    assert "日本".encode() not in tokens
+    assert "日".encode() in tokens
+
+
+def test_what_has_no_sense_is_refused():
+    with pytest.raises(ConfigError, match="whole already: choose plain BPE"):
+        TrainingConfig(vocabulary_size=300, base="characters", algorithm="whole-characters")
+    start = train(Corpus.from_text(ASIAN), TrainingConfig(vocabulary_size=270))
+    with pytest.raises(ConfigError, match="BPE of whole characters cannot start from a tokenizer"):
+        extend(start, Corpus.from_text(ASIAN), TrainingConfig(vocabulary_size=300, algorithm="whole-characters"))

@@ -7,10 +7,14 @@ Trainer gives them yet.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import codecs
+import gc
 import importlib
+import itertools
 import pkgutil
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from unittest.mock import patch
 
@@ -23,14 +27,16 @@ from numba.core.dispatcher import Dispatcher
 from tests.core.reference import HUGGINGFACE_ORDER, count_pairs, train_slowly
 from tests.core.texts import document, patient
 from tokstudio.core import kernels
-from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes
+from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes, read_only
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.kernels import tables as k
+from tokstudio.core.kernels.documents import valid_until
 from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization import count_words
 from tokstudio.core.pretokenization.word_counts import WordCounts
+from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training import engine as engine_module
 from tokstudio.core.training.engine import Engine, Units
@@ -375,11 +381,109 @@ def test_preparing_the_loops_leaves_none_to_be_compiled_later():
     script = (
         "from tokstudio.core.warm_up import exercise\n"
         "exercise()\n"
-        "import test_engine as room\n"
+        "import tests.core.training.test_engine as room\n"
         "prepared = room.signatures()\n"
         "room.use_everything()\n"
         "print(*[name for name, found in room.signatures().items() if found != prepared[name]])\n"
     )
-    here = Path(__file__).parent
-    result = subprocess.run([sys.executable, "-c", script], cwd=here, capture_output=True, text=True, check=True)
+    root = Path(__file__).parents[3]
+    result = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
+
+
+# --- The memory after a training --------------------------------------------------------------------------------------
+
+MUCH = "".join(f"word{n * n % 997} and {n % 991} ünd {n * 7 % 89}\n" for n in range(6_000))
+
+
+def ended(corpus, config, *, stopped):
+    trainer = Trainer(corpus, config)
+    while trainer.ended is None:
+        trainer.advance()
+        if stopped and trainer.merges_made:
+            trainer.stop()
+    return trainer
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize("base", ["bytes", "characters"])
+@pytest.mark.parametrize("pattern", ["none", "cl100k", r"\S+|\s+"])
+def test_the_memory_of_merging_is_freed_at_the_end(pattern, base, stopped):
+    corpus = Corpus.from_text(MUCH)
+    config = TrainingConfig(vocabulary_size=400, pattern=pattern, base=base)
+    # What is kept for every later training (loops, classes of characters) is loaded by then.
+    assert ended(corpus, config, stopped=stopped).merges_made
+    gc.collect()
+    tracemalloc.start()
+    try:
+        trainer = ended(corpus, config, stopped=stopped)
+        gc.collect()
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert trainer.run.tokens_before > 0
+    assert peak > len(MUCH), "there was something to free"
+    assert kept < 100_000
+
+
+# --- Validity of UTF-8, compared with Python's decoder document by document -------------------------------------------
+
+# What decides in UTF-8: the first and the last byte of each kind, and those between which a lead byte allows fewer.
+DECIDING = bytes.fromhex("41 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
+
+
+def is_valid(documents: list[bytes], budget: int) -> bool:
+    data = read_only(np.frombuffer(b"".join(documents), np.uint8))
+    ends = read_only(np.cumsum([len(document) for document in documents], dtype=np.int64))
+    at, document, valid = 0, 0, True
+    for _ in range(len(data) + len(documents) + 1):
+        if not valid or document >= len(documents):
+            break
+        at, document, valid = valid_until(data, at, document, ends, classes(), budget)
+    assert not valid or (at, document) == (len(data), len(documents))
+    return valid
+
+
+def by_python(document: bytes) -> bool:
+    try:
+        document.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def may_begin(document: bytes) -> bool:
+    """Whether valid text begins so."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(document)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_every_beginning_of_a_character_is_judged_as_by_python(length):
+    documents = map(bytes, itertools.product(DECIDING, repeat=length))
+    # What follows bytes that are wrong already does not matter: a seventh of it is enough.
+    judged = [document for number, document in enumerate(documents) if number % 7 == 0 or may_begin(document[:-1])]
+    assert len(judged) > len(DECIDING) ** length / 8
+    assert [document for document in judged if is_valid([document], 100) != by_python(document)] == []
+
+
+@given(
+    st.lists(st.one_of(st.text().map(str.encode), st.binary(), st.text("aé日😀", min_size=20).map(str.encode))),
+    st.integers(1, 40),
+)
+def test_documents_are_valid_when_each_is_however_few_bytes_are_looked_at(documents, budget):
+    assert is_valid(documents, budget) == all(map(by_python, documents))
+
+
+@pytest.mark.parametrize("place", [0, 1, 7, 8, 4095, 4096, 4097])
+def test_one_invalid_byte_is_found_anywhere(place, monkeypatch):
+    monkeypatch.setattr("tokstudio.core.training.prepare_corpus._LOOKED_AT", 4096)
+    text = b"a" * place + b"\xe6\x97" + b"a" * 9000
+    trainer = Trainer(Corpus.from_texts([text, "日".encode()]), TrainingConfig(base="characters", min_frequency=9000))
+    for _ in trainer:
+        pass
+    assert trainer.prepared is not None
+    assert trainer.prepared.replaced == 1

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern, pre_tokens, train_by_turns
 from tests.core.texts import config_by_name, document, patient
-from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
+from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.base.errors import MissingCharacterError
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware
@@ -258,31 +257,6 @@ PARALLEL = {
 
 
 class TestTraining:
-    def test_the_first_merges_are_the_run_with_fewer(self):
-        corpus = corpus_of(TEXTS)
-        whole = train(corpus, parity(330, parallel=PARALLEL, window=7, global_merges=5)).run
-        for merges in (3, 5, 20):
-            run = train(corpus, parity(256 + merges, parallel=PARALLEL, window=7, global_merges=5)).run
-            assert run.merges.tolist() == whole.merges[:merges].tolist()
-            assert run.chosen.numbers.tolist() == whole.chosen.numbers[:merges].tolist()
-
-    def test_a_run_goes_on_as_if_it_had_not_ended(self):
-        corpus = corpus_of(TEXTS)
-        short, long = (train(corpus, parity(size, parallel=PARALLEL, window=7)).run for size in (290, 330))
-        trainer = Trainer.resume(corpus, short, parity(330, parallel=PARALLEL, window=7))
-        batches = list(trainer)
-        assert batches[0].first == 35
-        run = trainer.run
-        assert (run.merges.tolist(), run.counts.tolist()) == (long.merges.tolist(), long.counts.tolist())
-        assert run.chosen.numbers.tolist() == long.chosen.numbers.tolist()
-        with pytest.raises(ConfigError, match="Only the limits"):
-            Trainer.resume(corpus, short, parity(330, parallel=PARALLEL, window=8))
-        numbers = short.chosen.numbers.copy()
-        numbers[7] = (numbers[7] + 1) % 3
-        other = replace(short, chosen=replace(short.chosen, numbers=numbers))
-        with pytest.raises(CorpusError, match="do not match"):
-            list(Trainer.resume(corpus, other, parity(330, parallel=PARALLEL, window=7)))
-
     def test_batches_say_who_chose(self):
         trainer = Trainer(corpus_of(TEXTS), parity(290, parallel=PARALLEL, global_merges=2))
         numbers = np.concatenate([batch.chosen_by for batch in trainer])
@@ -342,29 +316,6 @@ class TestTraining:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"ratios": {"de": 0}}, 'ratio of "de" must be a number above 0'),
-        ({"ratios": {"de": float("nan")}}, 'ratio of "de" must be a number above 0'),
-        ({"ratios": {"de": 2.0}, "parallel": PARALLEL}, "Ratios are for training without parallel texts"),
-        ({"window": 0}, "window must be at least 1"),
-        ({"window": 9, "alpha": 0}, "Alpha must be a number above 0"),
-        ({"alpha": 3}, "Alpha needs a window"),
-        ({"global_merges": -1}, "Global merges must be at least 0"),
-        ({"parallel": {"de": 3}}, "must be a string or a path"),
-        ({"parallel": [("de", "a"), ("de", "b")]}, 'must not contain "de" twice'),
-        ({"parallel": "de"}, "must be given by name"),
-        ({"algorithm": "none"}, 'Algorithm "none" is unknown'),
-        ({"algorithm": "bpe", "window": 100}, "only be set for Parity-aware BPE"),
-        ({"algorithm": "bpe", "parallel": PARALLEL}, "only be set for Parity-aware BPE"),
-    ],
-)
-def test_invalid_settings(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        config_by_name(**{"vocabulary_size": 300, "algorithm": "parity", **settings})
-
-
-@pytest.mark.parametrize(
     ("texts", "settings", "message"),
     [
         ({"de.txt": ["abc"]}, {}, "at least two languages"),
@@ -377,13 +328,6 @@ def test_invalid_settings(settings, message):
 def test_languages_that_do_not_fit(texts, settings, message):
     with pytest.raises(ConfigError, match=message):
         Trainer(corpus_of(texts), parity(300, **settings))
-
-
-def test_training_from_a_tokenizer_is_refused():
-    corpus = corpus_of(TEXTS)
-    start = train(corpus, TrainingConfig(vocabulary_size=260))
-    with pytest.raises(ConfigError, match="cannot start from a tokenizer"):
-        Trainer(corpus, parity(300), start=start)
 
 
 def test_the_tie_rule_is_that_of_the_algorithm():

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,15 +12,20 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.core.algorithms import PICKY_TEXT as TEXT
 from tests.core.picky_reference import Recount, merge, train_picky_slowly
 from tests.core.texts import config_by_name, patient
-from tokstudio import ConfigError, Corpus, CorpusError, Run, Tokenizer, Trainer, TrainingConfig, extend, train
-from tokstudio.core.model.algorithms import algorithm_of
+from tokstudio import ConfigError, Corpus, Run, Tokenizer, Trainer, TrainingConfig, extend, train
+from tokstudio.core.base.progress import finish
+from tokstudio.core.base.resources import resource
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import Picky
 from tokstudio.core.model.picky import falls_of, share_merged
 from tokstudio.core.training import picky_engine
+from tokstudio.core.training.curves import held_out_work, source_curves_work
 
 WORDS = regex.compile(r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+")
-RIGHT = Path("resources/corpora/how-tokenizers-work.txt").read_text("utf-8")
+RIGHT = resource("corpora/how-tokenizers-work.txt").read_text("utf-8")
 
 
 def picky(**given) -> TrainingConfig:
@@ -204,30 +207,6 @@ def test_special_tokens_and_forbidden_tokens_hold():
     check(tokenizer.run, train_picky_slowly(words, None, 0.7, 23, allows=lambda made: made != b"the"))
 
 
-def test_a_stopped_training_goes_on_as_if_it_had_not_stopped():
-    corpus = Corpus.from_text(RIGHT)
-    whole = train(corpus, picky(vocabulary_size=600, threshold=0.7)).run
-    small = train(corpus, picky(vocabulary_size=400, threshold=0.7)).run
-    assert np.array_equal(whole.removals[: len(small)], small.removals)
-    resumed = Trainer.resume(corpus, small, picky(vocabulary_size=600, threshold=0.7))
-    for _ in resumed:
-        pass
-    assert np.array_equal(resumed.run.merges, whole.merges)
-    assert np.array_equal(resumed.run.removals, whole.removals)
-    assert (resumed.run.ended, resumed.run.vocabulary_size) == ("reached vocabulary size", 600)
-    same = Trainer.resume(corpus, small, small.config)
-    for _ in same:
-        pass
-    assert same.run.ended == small.ended
-    with pytest.raises(ConfigError, match="must be at least 400"):
-        Trainer.resume(corpus, small, picky(vocabulary_size=399, threshold=0.7))
-    rows = small.removals.copy()
-    rows[5, 1] += 1
-    damaged = replace(small, removals=rows)
-    with pytest.raises(CorpusError, match="do not match"):
-        [*Trainer.resume(corpus, damaged, picky(vocabulary_size=600, threshold=0.7))]
-
-
 def test_in_small_pieces_it_is_the_same(monkeypatch):
     corpus, config = Corpus.from_text(RIGHT), picky(vocabulary_size=500, threshold=0.6)
     whole, trainer = train(corpus, config).run, Trainer(corpus, config)
@@ -239,29 +218,17 @@ def test_in_small_pieces_it_is_the_same(monkeypatch):
     assert np.array_equal(trainer.run.tokens_after, whole.tokens_after)
 
 
-def test_what_has_no_sense_is_refused():
-    for threshold in (-0.1, 1.1, float("nan"), "0.9", True, None):
-        with pytest.raises(ConfigError, match="threshold must be a number from 0 to 1"):
-            picky(vocabulary_size=300, threshold=threshold)
-    with pytest.raises(ConfigError, match='"threshold" can only be set for Picky BPE'):
-        algorithm_of("bpe", {"threshold": 0.5})
-    with pytest.raises(ConfigError, match="has its own tie rule"):
-        picky(vocabulary_size=300, tie_break="first")
-    with pytest.raises(ConfigError, match="is only for Picky BPE"):
-        TrainingConfig(vocabulary_size=300, tie_break="smallest-bytes")
-    plain = picky(vocabulary_size=300, threshold=0.5).as_plain()
-    assert plain == TrainingConfig(vocabulary_size=300)
+def test_it_is_not_extended_and_a_smaller_vocabulary_is_refused():
+    assert picky(vocabulary_size=300, threshold=0.5).as_plain() == TrainingConfig(vocabulary_size=300)
     corpus = Corpus.from_text(RIGHT)
-    start = train(corpus, TrainingConfig(vocabulary_size=270))
-    with pytest.raises(ConfigError, match="Picky BPE cannot start from a tokenizer"):
-        extend(start, corpus, picky(vocabulary_size=300))
-    made = train(corpus, picky(vocabulary_size=300))
+    tokenizer = train(corpus, picky(vocabulary_size=300))
     with pytest.raises(ConfigError, match="removes tokens again"):
-        extend(made, corpus, TrainingConfig(vocabulary_size=320))
-    with pytest.raises(ConfigError, match="removes tokens again"):
-        made.with_dropout(0.1)
-    with pytest.raises(ConfigError, match="removes tokens again"):
-        made.compact()
+        extend(tokenizer, corpus, TrainingConfig(vocabulary_size=320))
+    with pytest.raises(ConfigError, match="must be at least 300"):
+        Trainer.resume(corpus, tokenizer.run, picky(vocabulary_size=299))
+    same = Trainer.resume(corpus, tokenizer.run, tokenizer.run.config)
+    list(same)
+    assert same.run.ended == tokenizer.run.ended == "reached vocabulary size"
 
 
 @pytest.mark.parametrize("base", [300, 70_000])
@@ -285,3 +252,62 @@ def test_falls_do_not_depend_on_the_number_of_base_tokens(base):
     for name in ("merges", "places", "starts", "spans"):
         assert getattr(many, name).tolist() == getattr(few, name).tolist()
     assert int(few.spans[:20].min()) == 2
+
+
+# --- The tokens of any text after each merge of Picky BPE: held against the encoding with that many merges ------------
+
+OTHERS = ["abc abd the dog<s>abab the cat and the cat", "", "a bird, then", "the the the"]
+
+
+def trained(**more):
+    config = TrainingConfig(algorithm=Picky(threshold=0.4), special_tokens=["<s>"], **{"vocabulary_size": 290} | more)
+    run = train(Corpus.from_text(TEXT), config).run
+    assert (run.removals[:, 2:] >= 0).sum() > 5
+    return run
+
+
+def counted(run, texts):
+    """The tokens of some texts, encoded anew with each number of merges; special tokens are not counted."""
+    tokenizer, made = Tokenizer.from_run(run), []
+    for merges in range(len(run) + 1):
+        earlier = tokenizer.at(merges)
+        made.append(sum(len(earlier.encode(part)) for text in texts for part in text.split("<s>")))
+    return made
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_held_out_text_is_counted_after_each_merge(pattern):
+    run = trained(pattern=pattern)
+    found = finish(held_out_work(run, [Source.from_texts(OTHERS), Source.from_texts(["abcabd"])]))
+    assert found.tokens.tolist() == counted(run, [*OTHERS, "abcabd"])
+    assert found.bytes == len("".join([*OTHERS, "abcabd"]).replace("<s>", "").encode())
+
+
+def test_its_own_text_is_counted_as_in_training():
+    run = trained(pattern="gpt2")
+    found = finish(held_out_work(run, [Source.from_texts([TEXT])]))
+    assert found.tokens[0] == run.tokens_before
+    assert found.tokens[1:].tolist() == run.tokens_after.tolist()
+    assert finish(held_out_work(run, [])).tokens.tolist() == [0] * (len(run) + 1)
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_sources_are_counted_after_each_merge(pattern):
+    corpus = Corpus((Source.from_texts(OTHERS, "one"), Source.from_texts([TEXT], "two")))
+    run = train(corpus, trained(pattern=pattern).config).run
+    curves = finish(source_curves_work(run, corpus))
+    assert curves.names == ("one", "two")
+    assert curves.tokens[:, 0].tolist() == counted(run, OTHERS)
+    assert curves.tokens.sum(axis=1)[1:].tolist() == run.tokens_after.tolist()
+
+
+def test_a_missing_character_is_told_or_counts_as_a_token():
+    run = trained(base="characters", vocabulary_size=60)
+    with pytest.raises(ConfigError, match="not in the vocabulary"):
+        finish(held_out_work(run, [Source.from_texts(["the €"])]))
+    corpus = Corpus((Source.from_texts(["abc €"], "one"), Source.from_texts([TEXT], "two"))).with_weights({"one": 0})
+    again = train(corpus, run.config).run
+    assert np.array_equal(again.merges, run.merges)
+    curves = finish(source_curves_work(again, corpus))
+    assert curves.tokens[0, 0] == 5
+    assert curves.tokens[:, 0].tolist() == [2 + n for n in counted(again, ["abc"])]

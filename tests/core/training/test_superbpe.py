@@ -6,11 +6,12 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.core.algorithms import SUPERBPE_TEXT as TEXT
+from tests.core.algorithms import superbpe
 from tests.core.reference import (
     REACHED_SIZE,
     encode_by_rank,
@@ -20,30 +21,20 @@ from tests.core.reference import (
     train_second_stage,
     train_slowly_with_pattern,
 )
-from tests.core.texts import config_by_name, document, patient
-from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
+from tests.core.texts import document, patient
+from tokstudio import Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import SECOND_PATTERN, TIE_BREAKS
 from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import covering, splitter
-from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.curves import held_out_work, source_curves_work
 from tokstudio.core.training.forecast import forecast_work
 from tokstudio.core.training.prepare_corpus import count_text_work
 from tokstudio.core.training.trainer import extend
 
 CORPORA = Path(__file__).parents[3] / "resources" / "corpora"
-TEXT = (
-    "the end of the day: one of the cats sat on the mat, at the end of the day.\n"
-    "12345 of the 67 dogs ... ran to the end of the road (and so on), as of the 1st of May!!\n"
-) * 6
 SECONDS = {"": SECOND_PATTERN, "none": None, "whitespace": r"\s*\S+|\s+", r"\d+": r"\d+", r"b| +c": r"b| +c"}
-
-
-def superbpe(size=330, transition=290, pattern="gpt2", **more):
-    return config_by_name("superbpe", vocabulary_size=size, transition=transition, pattern=pattern, **more)
 
 
 def by_definition(texts, config):
@@ -238,70 +229,8 @@ class TestPlayhead:
             trainer.advance(5)
         assert trainer.tokenizer().pattern == covering(SECOND_PATTERN)
 
-    def test_uses_and_bytes_per_token_are_those_of_the_text_at_that_time(self):
-        tokenizer = train(Corpus.from_text(TEXT), superbpe())
-        run = tokenizer.run
-        for merges in (0, 1, 33, 34, 35, 50, 74):
-            ids = tokenizer.at(merges).encode(TEXT)
-            assert run.uses(merges).tolist() == np.bincount(ids, minlength=len(run.uses(merges))).tolist()
-            assert run.bytes_per_token(merges) == len(TEXT) / len(ids)
-
-    def test_held_out_text_and_sources_are_measured_at_every_merge(self):
-        corpus = Corpus(
-            (Source.from_texts([TEXT], "a"), Source.from_texts(["to the end of a day, 12 times. " * 9], "b"))
-        )
-        tokenizer = train(corpus, superbpe())
-        text = "at the end of 1234 days ...\n\nthe cats: " * 3
-        held_out = finish(held_out_work(tokenizer.run, [Source.from_texts([text], "c")]))
-        counted = finish(count_text_work(corpus, tokenizer.run.config))
-        by_source, again = (finish(source_curves_work(tokenizer.run, text)) for text in (corpus, counted))
-        assert again.tokens.tolist() == by_source.tokens.tolist()
-        for merges in (0, 20, 34, 35, 74):
-            earlier = tokenizer.at(merges)
-            assert held_out.tokens[merges] == len(earlier.encode(text))
-            sizes = [len(earlier.encode(bytes(source.data))) for source in corpus.sources]
-            assert by_source.tokens[merges].tolist() == sizes
-
-    def test_counts_after_fewer_merges_do_not_follow_from_those_after_all(self):
-        tokenizer = train(Corpus.from_text(TEXT), superbpe())
-        assert why_not_by_merge(tokenizer) == "Up to merge 34 it splits text by another pattern."
-        assert why_not_by_merge(tokenizer.at(34)) is None
-
 
 class TestTraining:
-    @pytest.mark.parametrize("merges", [0, 10, 34, 35, 60])
-    def test_a_run_goes_on_as_if_it_had_not_ended(self, merges):
-        corpus = Corpus.from_text(TEXT)
-        whole, trainer = train(corpus, superbpe()).run, Trainer(corpus, superbpe())
-        while trainer.merges_made < merges:
-            trainer.advance(merges - trainer.merges_made)
-        trainer.stop()
-        resumed = Trainer.resume(corpus, trainer.run, superbpe())
-        batches = list(resumed)
-        assert batches[0].first == merges + 1
-        for name in ("merges", "counts", "tokens_after", "second_counts"):
-            assert np.array_equal(getattr(resumed.run, name), getattr(whole, name))
-        assert [batch.second_counts is None for batch in batches] == [batch.first <= 34 for batch in batches]
-
-    def test_a_resumed_run_keeps_its_transition(self):
-        corpus = Corpus.from_text(TEXT)
-        run = train(corpus, superbpe()).run
-        for other in (superbpe(400, 280), superbpe(400, max_words=3), superbpe(400, second_pattern="none")):
-            with pytest.raises(ConfigError, match="Only the limits"):
-                Trainer.resume(corpus, run, other)
-        again = Trainer.resume(corpus, run, superbpe(340))
-        assert len(list(again)) > 0
-        assert again.run.merges.tolist() == train(corpus, superbpe(340)).run.merges.tolist()
-
-    def test_another_corpus_at_the_transition_is_noticed(self):
-        corpus = Corpus.from_text(TEXT)
-        run = train(corpus, superbpe()).run
-        changed = np.array(run.second_counts)
-        changed[0] += 1
-        object.__setattr__(run, "second_counts", changed)
-        with pytest.raises(Exception, match="do not match this corpus"):
-            list(Trainer.resume(corpus, run, superbpe(340)))
-
     def test_held_out_text_is_the_same_in_both_stages(self):
         config = superbpe(290, 270, held_out=0.3)
         text = (2 * TEXT).encode()
@@ -317,7 +246,9 @@ class TestTraining:
         corpus = Corpus.from_text(TEXT)
         counted = finish(count_text_work(corpus, superbpe()))
         trainer = Trainer(corpus, superbpe(), counted=counted)
-        assert len(list(trainer)) > 0
+        batches = list(trainer)
+        assert {batch.first > 34 for batch in batches} == {False, True}
+        assert all((batch.second_counts is None) == (batch.first <= 34) for batch in batches)
         assert trainer.run.merges.tolist() == train(corpus, superbpe()).merges.tolist()
 
     def test_a_forecast_has_room_for_both_stages(self):
@@ -327,14 +258,6 @@ class TestTraining:
         assert both.fits
         # Stage 2 has nearly the whole text in memory, not its words.
         assert both.memory > len(TEXT) * 100 * 3 > plain.memory
-
-    def test_progress_never_leaves_its_bounds(self):
-        trainer, phases = Trainer(Corpus.from_text(TEXT), superbpe()), []
-        while trainer.ended is None:
-            trainer.advance(3)
-            phases.append(trainer.progress.phase)
-            assert 0 <= trainer.progress.done <= max(trainer.progress.total, 1)
-        assert phases.index("encoding") > phases.index("merging")
 
     def test_a_superbpe_tokenizer_can_be_extended(self):
         made = train(Corpus.from_text(TEXT), superbpe())
@@ -357,41 +280,3 @@ class TestCovering:
         assert splitter(made).split(text) == expected
         # Other libraries match the covering pattern as it is written.
         assert pre_tokens(text, made) == expected
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"transition": None}, "needs a transition"),
-        ({"transition": 255}, "at least 256, not 255"),
-        ({"transition": 256, "special_tokens": ["<s>"]}, "at least 257, not 256"),
-        ({"transition": 330}, "below the vocabulary size, 330, not 330"),
-        ({"transition": 2.5}, "must be a whole number"),
-        ({"max_words": 0}, "must be at least 1"),
-        ({"pattern": "none"}, "needs a pattern for its first stage"),
-        ({"second_pattern": "gpt3"}, 'second pattern cannot be used. Pattern "gpt3" is unknown'),
-        ({"second_pattern": "("}, "second pattern cannot be used. The pattern does not compile"),
-        ({"second_pattern": r"(a)\1"}, "cannot refer to its own groups"),
-        ({"second_pattern": "x*"}, "second pattern cannot be used. The pattern matches empty"),
-        ({"second_pattern": 3}, "second pattern must be a string"),
-        ({"base": "characters"}, "needs bytes"),
-        ({"window": 100}, '"window" can only be set for Parity-aware BPE'),
-        ({"algorithm": "bpe"}, '"transition" can only be set for SuperBPE'),
-        ({"algorithm": "parity"}, '"transition" can only be set for SuperBPE'),
-        ({"algorithm": "bpe", "transition": None, "max_words": 3}, '"max_words" can only be set for SuperBPE'),
-        ({"algorithm": "bpe", "transition": None, "second_pattern": "none"}, '"second_pattern" can only be set for'),
-    ],
-)
-def test_invalid_settings(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        config_by_name(
-            **{"vocabulary_size": 330, "transition": 290, "pattern": "gpt2", "algorithm": "superbpe"} | settings
-        )
-
-
-def test_it_does_not_start_from_a_tokenizer_or_train_on_word_counts():
-    start = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=270, pattern="gpt2"))
-    with pytest.raises(ConfigError, match="SuperBPE cannot start from a tokenizer"):
-        Trainer(Corpus.from_text(TEXT), superbpe(), start=start)
-    with pytest.raises(ConfigError, match="has word counts, but SuperBPE splits text in two ways"):
-        Trainer(Corpus.from_counts({"the": 3}), superbpe())

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -12,13 +13,15 @@ from hypothesis import strategies as st
 
 from tests.core.reference import train_slowly
 from tests.core.texts import documents, limits, patient, settings_of_runs
+from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.algorithms import TIE_BREAKS
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware, Picky
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import Trainer, train
+from tokstudio.core.training.trainer import Trainer, extend, train
 
 
 def run_of(texts, **settings_of_run):
@@ -376,3 +379,153 @@ def test_a_frequency_too_large_to_be_counted_in_fractions_is_never_reached():
     run = train(corpus, TrainingConfig(min_frequency=2**62)).run
     assert run is not None
     assert run.ended == "no pair occurs 4,611,686,018,427,387,904 times"
+
+
+# --- Weights in four bytes: those that do not fit are in an array of their own, which changes no training -------------
+
+TEXTS = {
+    "english": "the cat sat on the mat, and the other cat sat on the hat; " * 9,
+    "german": "die Katze saß auf der Matte, und die andere Katze saß auf dem Hut; " * 7,
+    "greek": "η γάτα κάθισε στο χαλάκι και η άλλη γάτα στο καπέλο; " * 5,
+}
+CORPUS = Corpus(tuple(Source.from_texts(text, name) for name, text in TEXTS.items()))
+PARALLEL = {"english": "a cat " * 3, "german": "eine Katze " * 3}
+TRAININGS = {
+    **{tie_break: {"tie_break": tie_break} for tie_break in TIE_BREAKS},
+    "characters": {"base": "characters"},
+    "whole characters": {"algorithm": "whole-characters"},
+    "Picky BPE": {"algorithm": Picky(threshold=0.3)},
+    "parity-aware BPE": {"algorithm": ParityAware(global_merges=5)},
+    "BoundlessBPE": {"algorithm": "boundless"},
+}
+
+
+def merges_of(tokenizer):
+    run = tokenizer.run
+    return run.merges.tolist(), run.counts.tolist(), run.tokens_after.tolist(), tokenizer.tokens[300:320]
+
+
+@pytest.fixture
+def hardly_any_fit(monkeypatch):
+    """Lets only weights of 1 and 2 fit."""
+    return lambda: monkeypatch.setattr("tokstudio.core.base.arrays._LARGEST_INT32", 2)
+
+
+@given(st.lists(st.integers(0, 5) | st.integers((1 << 31) - 2, 1 << 62)), st.integers(0, 3))
+def test_weights_in_four_bytes_are_what_they_were(weights, known):
+    short, heavy = in_four_bytes(np.array(weights, np.int64), known)
+    assert short.dtype == np.int32
+    assert (short < 0).sum() == len(heavy) == sum(weight >= 1 << 31 for weight in weights)
+    before = np.arange(known)
+    assert in_eight_bytes(short, np.concatenate([before, heavy])).tolist() == weights
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_weights_that_do_not_fit_change_no_training(name, hardly_any_fit):
+    config = TrainingConfig(vocabulary_size=330, pattern="gpt2", **TRAININGS[name])
+    before = merges_of(train(CORPUS, config))
+    hardly_any_fit()
+    assert merges_of(train(CORPUS, config)) == before
+
+
+def test_weights_that_do_not_fit_change_no_training_by_parallel_texts(hardly_any_fit):
+    texts = Corpus(CORPUS.sources[:2])
+    config = TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm=ParityAware(parallel=PARALLEL))
+    before = merges_of(train(texts, config))
+    hardly_any_fit()
+    assert merges_of(train(texts, config)) == before
+
+
+def test_weights_that_do_not_fit_change_no_further_training(hardly_any_fit):
+    config = TrainingConfig(vocabulary_size=330, pattern="gpt2")
+    start = Tokenizer(train(CORPUS, TrainingConfig(vocabulary_size=280, pattern="gpt2")).merges, pattern="gpt2")
+    before = merges_of(extend(start, CORPUS, config))
+    hardly_any_fit()
+    assert merges_of(extend(start, CORPUS, config)) == before
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "picky"])
+def test_words_may_occur_more_often_than_31_bits_can_count(algorithm):
+    words, times = {" low": 5, " lower": 2, " newest": 6, " widest": 3, "!": 1}, 1 << 33
+    config = TrainingConfig(vocabulary_size=266, pattern="gpt2", algorithm=algorithm)
+    few = train(Corpus.from_counts(words), config).run
+    many = Trainer(Corpus.from_counts({word: count * times for word, count in words.items()}), config)
+    for _ in many:
+        pass
+    assert many.run.merges.tolist() == few.merges.tolist()
+    assert many.run.counts.tolist() == [count * times for count in few.counts.tolist()]
+    assert many.run.tokens_after.tolist() == [tokens * times for tokens in few.tokens_after.tolist()]
+    assert many.tokens_before == times * few.tokens_before
+
+
+# --- The estimated progress of merging, compared with its work: replaced places and rounds ----------------------------
+
+
+def zipf_text(words):
+    """Text with Zipf's spread of words, as languages have, of many lengths and with no two alike."""
+    random = np.random.default_rng(3)
+    vocabulary = ["".join(random.choice(list("etaoinshrdlu"), random.integers(1, 9))) for _ in range(3_000)]
+    ranks = np.minimum(random.zipf(1.3, words) - 1, len(vocabulary) - 1)
+    return " ".join(vocabulary[rank] for rank in ranks)
+
+
+ZIPF_TEXT = zipf_text(200_000)
+
+
+def followed(**limits):
+    """Each share that was said while merging, with the tokens that the merges took until then."""
+    trainer = Trainer(Corpus.from_text(ZIPF_TEXT), TrainingConfig(**limits))
+    shares, removed, tokens = [], [], 0
+    while trainer.ended is None:
+        batch = trainer.advance(20)
+        if len(batch):
+            tokens = int(batch.tokens_after[-1])
+        progress = trainer.progress
+        if trainer.merges_made and trainer.ended is None:
+            assert progress.phase == "merging"
+            shares.append(progress.done / progress.total)
+            removed.append(trainer.tokens_before - tokens)
+    return np.array(shares), np.array(removed) / (trainer.tokens_before - tokens)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"vocabulary_size": 1_500},
+        {"vocabulary_size": 5_000},
+        {"min_frequency": 20},
+        {"vocabulary_size": 1_500, "min_frequency": 2},
+        {"vocabulary_size": 5_000, "pattern": "gpt2"},
+    ],
+)
+def test_the_share_only_grows_from_little_to_nearly_all(limits):
+    shares, _ = followed(**limits)
+    assert shares.tolist() == sorted(shares.tolist())
+    assert shares[0] < 0.3
+    assert 0.9 < shares[-1] <= 1
+
+
+@pytest.mark.parametrize("size", [1_500, 5_000])
+def test_half_of_the_tokens_taken_is_not_a_few_percent(size):
+    """By merges it would be 1 to 3 %."""
+    shares, removed = followed(vocabulary_size=size)
+    half = shares[np.searchsorted(removed, 0.5)]
+    assert 0.1 < half < 0.8
+
+
+@pytest.mark.parametrize("pattern", ["none", "cl100k", r"\s*\S+|\s+"])
+@pytest.mark.parametrize("others", [{}, {"base": "characters", "held_out": 0.1, "special_tokens": ["<e>"]}])
+def test_before_merging_each_phase_comes_once_and_goes_forward_over_all_sources(pattern, others):
+    sources = [Source.from_texts([ZIPF_TEXT[at : at + 700_000].replace(" o", "\no")]) for at in (0, 20_000, 50_000)]
+    trainer = Trainer(Corpus(tuple(sources)), TrainingConfig(vocabulary_size=400, pattern=pattern, **others))
+    seen = []
+    trainer.advance()
+    while trainer.prepared is None:
+        seen.append(trainer.progress)
+        trainer.advance()
+    phases = [phase for phase, _ in groupby(progress.phase for progress in seen)]
+    assert len(phases) == len(set(phases)), "no phase comes back"
+    for phase in phases:
+        done = [progress.done for progress in seen if progress.phase == phase]
+        assert done == sorted(done)
+        assert len({progress.total for progress in seen if progress.phase == phase}) == 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.core.training.test_superbpe import TEXT, superbpe
+from tests.core.algorithms import SUPERBPE_TEXT as TEXT
+from tests.core.algorithms import superbpe
 from tokstudio import Corpus, Trainer
 from tokstudio.gui.state.run import StudioRun
 

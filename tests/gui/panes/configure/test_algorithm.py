@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.core.project.test_picky import TEXT as PICKY_TEXT
+from tests.core.algorithms import PICKY_TEXT
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio import Corpus, TrainingConfig, train
