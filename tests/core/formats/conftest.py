@@ -1,9 +1,20 @@
-"""Lets the tests of the formats import `trained`, which stands beside them and is no test."""
+"""What several formats are tested with."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+
+@pytest.fixture
+def from_folder(monkeypatch):
+    """What transformers makes of a folder."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    transformers = pytest.importorskip("transformers")
+    return lambda folder: transformers.AutoTokenizer.from_pretrained(str(folder))
+
+
+@pytest.fixture
+def in_a_process(monkeypatch):
+    """Libraries read files of any size in a process of their own."""
+    monkeypatch.setattr("tokstudio.core.libraries.client._SMALL", 0)

@@ -95,17 +95,20 @@ def mutant_of_lines(whole, chance):
     return b"\n".join(lines)
 
 
-def read_or_refused(path, pattern="none", text="bandana ban \0日"):
+def read_or_refused(path, pattern="none", text="bandana ban \0日", names=(r"[^\n:]+",)):
     """The tokenizer; None after making sure that the error is one sentence that names a file."""
     try:
-        tokenizer = load(path, pattern)
+        tokenizer = load(path.with_suffix(".tiktoken") if path.name == "ranks.json" else path, pattern)
         with suppress(ConfigError):  # a character that is not in the vocabulary, a pattern that drops text
-            tokenizer.decode(tokenizer.encode(text))
+            again = tokenizer.decode(tokenizer.encode(text))
+            # A library leaves out bytes without a token; a prefix space is not removed again.
+            if tokenizer.library is None and tokenizer.alphabet.base == "bytes" and tokenizer.pattern == "none":
+                assert again in (text, f" {text}")
     except FormatError as error:
         words = str(error)
-        assert re.fullmatch(r"[^\n:]+: [^\n]+\.", words), words
+        assert re.fullmatch(rf"({'|'.join(names)}): [^\n]+\.", words), words
         assert words.isprintable(), words
-        assert len(words) < 500, words
+        assert len(words) < 300, words
         return None
     assert len(tokenizer) == len(tokenizer.tokens.ids())
     return tokenizer

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from tests.core.formats.trained import (
     banana,
     everything,
-    of_characters,
     same,
     shuffled,
     texts_to_train_on,
@@ -252,10 +251,3 @@ def test_one_special_token_is_named_alone_and_those_that_come_first_move_the_ids
     vocabulary = json.loads(written(one)["vocabulary.json"])
     assert list(vocabulary)[-1] == "256"
     assert vocabulary["256"] == {"bytes": [97, 110], "text": "an"}
-
-
-@pytest.mark.parametrize("accept_loss", [False, True])
-def test_characters_cannot_be_held(tmp_path, accept_loss):
-    with pytest.raises(FormatError, match=r"^vocabulary\.json: .* bytes, but this tokenizer merges characters\."):
-        save(of_characters(), tmp_path / "out", "classic", accept_loss)
-    assert list(tmp_path.iterdir()) == []

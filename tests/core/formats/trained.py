@@ -6,14 +6,19 @@ from __future__ import annotations
 import base64
 import json
 import random
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 import tokenizers
 from hypothesis import strategies as st
 
+from tokstudio.core.base.errors import FormatError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats.huggingface.format import HuggingFace
+from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.text.byte_level import to_characters
@@ -135,3 +140,32 @@ def steps(*several: object) -> dict[str, Any]:
 
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+
+
+@contextmanager
+def refusal(words: str, file: str = "") -> Iterator[None]:
+    """Makes sure that something is refused in one sentence with these words, after the name of the file if given."""
+    with pytest.raises(FormatError) as caught:
+        yield
+    said = str(caught.value)
+    assert words in said if not file else said.startswith(f"{file}: {words}"), said
+    assert "\n" not in said
+
+
+def spoil(monkeypatch: pytest.MonkeyPatch, name: str, file: str, change: Callable[[bytes], bytes]) -> None:
+    """Lets a format write something else into one of its files."""
+    known, right = type(FORMATS[name]), type(FORMATS[name]).contents
+
+    def wrong(self: Any, tokenizer: Tokenizer) -> dict[str, Iterable[bytes]]:
+        contents = right(self, tokenizer)
+        whole = b"".join(contents[file])
+        assert change(whole) != whole
+        return {**contents, file: [change(whole)]}
+
+    monkeypatch.setattr(known, "contents", wrong)
+
+
+def added(content: str, **more: object) -> dict[str, Any]:
+    """A special token as the files of Hugging Face list it."""
+    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}
+    return {"content": content, **flags, **more}

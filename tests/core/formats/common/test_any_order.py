@@ -12,18 +12,23 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.core.formats.trained import TEXT, everything, trained, with_specials
 from tokstudio import ConfigError, FormatError, add_specials, load, prune, save
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
+from tokstudio.core.formats.common import recover_merges as ranks
 from tokstudio.core.formats.common.recover_merges import recover_merges_work
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
+from tokstudio.core.tokenizer.self_encoding import pieces_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 tiktoken = pytest.importorskip("tiktoken")
@@ -198,17 +203,6 @@ def test_a_pair_in_no_order_encodes_as_the_library(tmp_path):
     assert load(tmp_path / "again", "none").merges.tolist() == tokenizer.merges.tolist()
 
 
-def test_merges_of_ranks_are_those_of_the_slow_search():
-    for seed in range(30):
-        ranked = BYTES + some_tokens(seed, b"ab", 30)
-        rank_of = {token: rank for rank, token in enumerate(ranked)}
-        parts = finish(recover_merges_work(ranked)).tolist()
-        for rank, token in enumerate(ranked[256:], 256):
-            without = {other: number for other, number in rank_of.items() if other != token}
-            slow = by_ranks(token, without)
-            assert parts[rank] == (slow if len(slow) == 2 else [-1, -1])
-
-
 def test_they_are_written_as_files_that_the_libraries_read_the_same(tmp_path):
     tokens = some_tokens(5)
     tokenizer = load(write_ranks(tmp_path / "ranks", tokens))
@@ -333,3 +327,44 @@ def test_llama_3_s_own_files_encode_as_their_libraries_at_any_playhead(shared, t
         held = {token: rank for token, rank in tokens.items() if rank < 256 + merges}
         openai = tiktoken.Encoding("x", pat_str=REGEX["llama3"], mergeable_ranks=held, special_tokens={})
         assert tokenizer.at(merges).encode(text) == openai.encode(text, disallowed_special=())
+
+
+# --- Merges that are found again are those that a slow search over every pair of parts finds --------------------------
+
+tokens = st.lists(st.text("ab", min_size=2, max_size=9).map(str.encode), max_size=25, unique=True)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@settings(deadline=None)
+@given(tokens, st.randoms())
+def test_every_merge_is_that_of_the_slow_search(ordered, words, chance):
+    """Each behind what it may be made of, as in files of programs, or in any order."""
+    chance.shuffle(words)
+    ranked = BYTES + (sorted(words, key=len) if ordered else words)
+    rank_of = {token: rank for rank, token in enumerate(ranked)}
+    parts = finish(recover_merges_work(ranked)).tolist()
+    for rank, token in enumerate(ranked[256:], 256):
+        slow = by_ranks(token, {other: number for other, number in rank_of.items() if other != token})
+        assert parts[rank] == (slow if len(slow) == 2 else [-1, -1])
+
+
+@pytest.mark.parametrize("budget", [1, 7, 1000])
+def test_it_goes_on_where_it_stopped(monkeypatch, budget):
+    tokenizer = trained(TEXT * 20, 300)
+    monkeypatch.setattr(ranks, "_BUDGET", budget)
+    parts = finish(recover_merges_work(list(tokenizer.tokens)))
+    assert np.array_equal(parts[256:], tokenizer.merges)
+
+
+def test_tokens_of_a_run_are_all_made_of_their_own_bytes():
+    for tokenizer in (everything(), with_specials("cl100k", "first"), trained("ab" * 5000, 14)):
+        tokens = [tokenizer.tokens[token] for token in tokenizer.merge_results]
+        assert set(finish(pieces_work(tokenizer, tokens)).tolist()) == {1}
+
+
+def test_how_many_tokens_are_made_of_the_bytes_of_each_is_counted():
+    tokenizer = Tokenizer(np.array([[97, 98], [98, 99], [97, 257]]))
+    counts = finish(pieces_work(tokenizer, [b"abc", b"a", b"bc", b"xyz", b"abcabc"]))
+    assert counts.tolist() == [2, 1, 1, 3, 4]
+    assert finish(pieces_work(tokenizer, [])).tolist() == []
+    assert finish(pieces_work(tokenizer, [b"abc"])).tolist() == [2]

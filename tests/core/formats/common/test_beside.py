@@ -10,7 +10,7 @@ import lzma
 import pytest
 import sentencepiece
 
-from tests.core.formats.trained import TEXT, trained
+from tests.core.formats.trained import TEXT, added, trained
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
@@ -20,18 +20,6 @@ from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 
 KLONSUPHAP = ("vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "tokenizer_config.json")
-
-
-@pytest.fixture
-def from_folder(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    transformers = pytest.importorskip("transformers")
-    return lambda folder: transformers.AutoTokenizer.from_pretrained(str(folder))
-
-
-def added(content, **more):
-    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}
-    return {"content": content, **flags, **more}
 
 
 def pair(folder, **files):

@@ -12,7 +12,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.core.formats.trained import trained
+from tests.core.formats.trained import added, trained
 from tokstudio import Corpus, TrainingConfig, save
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
@@ -30,6 +30,7 @@ from tokstudio.core.surgery.specials import add_specials, replace_specials
 from tokstudio.core.training.trainer import extend
 
 CONFIG = "tokenizer_config.json"
+BESIDE = {"config": CONFIG, "map": "special_tokens_map.json", "added": "added_tokens.json", "model": "config.json"}
 MESSAGES = [{"role": "user", "content": "What is  this?"}, {"role": "assistant", "content": "Ünïcode <b>"}]
 TEMPLATE = (
     "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}{{ eos_token }}\n"
@@ -63,13 +64,6 @@ CHAT = {
 }
 
 
-@pytest.fixture
-def from_folder(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    transformers = pytest.importorskip("transformers")
-    return lambda folder: transformers.AutoTokenizer.from_pretrained(str(folder))
-
-
 def written(folder, changes=None, **files):
     """A folder with the tokenizer.json of a small tokenizer, and files beside it."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,9 +77,7 @@ def written(folder, changes=None, **files):
         file["padding"]["pad_id"] = ids["<|endoftext|>"]
     (folder / "tokenizer.json").write_text(json.dumps(file))
     for name, content in files.items():
-        usual = {"config": "tokenizer_config.json", "map": "special_tokens_map.json", "added": "added_tokens.json"}
-        usual["model"] = "config.json"
-        (folder / usual[name]).write_text(json.dumps(content))
+        (folder / BESIDE[name]).write_text(json.dumps(content))
     return folder
 
 
@@ -155,7 +147,7 @@ def test_a_chat_tokenizer_keeps_its_configuration(tmp_path, from_folder):
     assert again.special_tokens == tokenizer.special_tokens
     assert again.preparation == tokenizer.preparation
     save(again, tmp_path / "third")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
+    for name in ("tokenizer.json", CONFIG):
         assert (tmp_path / "third" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
@@ -186,11 +178,6 @@ def test_chat_templates_are_read_and_written_as_they_stand(tmp_path, from_folder
         assert any(
             "has another chat template than tokenizer_config.json, and wins." in said for said in tokenizer.remarks
         )
-
-
-def added(content, **more):
-    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}
-    return {"content": content, **flags, **more}
 
 
 TEXTS = ("banana<|im_start|>ban <|image|> <think> ab", "<|pad|>a<a>", "x <b>  <|im_end|>\n<c> ban ana", "ban", "")
@@ -257,9 +244,9 @@ TEXTS = ("banana<|im_start|>ban <|image|> <think> ab", "<|pad|>a<a>", "x <b>  <|
 def test_files_beside_are_read_as_transformers_reads_them(tmp_path, from_folder, files, said):
     folder = written(tmp_path / "chat", **{"config": {"clean_up_tokenization_spaces": False}, **files})
     if "tokenizer_class" not in files.get("config", {}):
-        config = json.loads((folder / "tokenizer_config.json").read_bytes())
+        config = json.loads((folder / CONFIG).read_bytes())
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
-        (folder / "tokenizer_config.json").write_text(json.dumps(config))
+        (folder / CONFIG).write_text(json.dumps(config))
     theirs, tokenizer = from_folder(folder), load(folder)
     assert len(theirs) == len(tokenizer)
     named = {token: number for number, token in enumerate(tokenizer.tokens) if token is not None}
@@ -422,7 +409,7 @@ def test_a_project_keeps_the_files_beside_a_tokenizer(tmp_path):
     loaded = finish(load_work(folder))
     kept = finish(keep_tokenizer_work("chat", loaded.files))
     assert [file.name for file in kept.files][1:] == [
-        "tokenizer_config.json",
+        CONFIG,
         "chat_template.jinja",
         "additional_chat_templates/rag.jinja",
     ]
@@ -445,24 +432,24 @@ def test_a_chat_template_of_another_tokenizer_in_the_folder_is_not_taken_over(tm
         (CONFIG, '{"eos_token": 3}', r"eos_token: a token must be a text, not .3."),
         (CONFIG, '{"added_tokens_decoder": [1]}', "added_tokens_decoder must be an object"),
         (
-            "tokenizer_config.json",
+            CONFIG,
             '{"added_tokens_decoder": {"x": {"content": "a"}}}',
             "added_tokens_decoder: .*id must be",
         ),
         (
-            "tokenizer_config.json",
+            CONFIG,
             '{"added_tokens_decoder": {"7": "a"}}',
             "added_tokens_decoder: token 7 has no content",
         ),
         (
-            "tokenizer_config.json",
+            CONFIG,
             '{"added_tokens_decoder": {"7": {"content": "a", "lstrip": 1}}}',
             "must be true or false",
         ),
         (CONFIG, '{"additional_special_tokens": "a"}', "additional_special_tokens must be a list"),
         (CONFIG, '{"chat_template": 5}', "chat_template must be a text, or a list"),
         (
-            "tokenizer_config.json",
+            CONFIG,
             '{"chat_template": [{"name": "a"}]}',
             "each chat template needs a name and a template",
         ),

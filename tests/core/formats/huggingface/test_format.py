@@ -82,9 +82,18 @@ def proved(report):
 @pytest.mark.parametrize("make", [with_specials, with_unknown])
 def test_the_name_of_a_pattern_is_found_again(tmp_path, make, pattern):
     tokenizer = make(pattern)
+    if pattern == "cl100k":  # by its expression
+        named = tokenizer
+        tokenizer = Tokenizer(
+            named.merges,
+            named.merge_results,
+            alphabet=named.alphabet,
+            special_tokens=named.special_tokens,
+            pattern=REGEX[pattern],
+        )
     save(tokenizer, tmp_path)
     assert "{1,3}+" not in (tmp_path / "tokenizer.json").read_text(encoding="utf-8")
-    assert same(load(tmp_path), tokenizer)
+    assert same(load(tmp_path), named if pattern == "cl100k" else tokenizer)
     numbers = "1 12 123 1234 12345 1234567 12345678901"
     assert library_ids(tmp_path / "tokenizer.json", numbers) == tokenizer.encode(numbers)
 
@@ -104,7 +113,15 @@ def test_characters_are_what_the_library_reads_and_would_write(tmp_path, make):
     tokenizer, path = make(), tmp_path / "tokenizer.json"
     report = save(tokenizer, path, sample=TEXT * 20)
     library = tokenizers.Tokenizer.from_file(str(path))
-    for text in (TEXT, "the mat", " the <s>" if "<s>" in tokenizer.special_tokens else " the ", "日本the"):
+    if unknown := tokenizer.special_tokens.get("[UNK]"):
+        assert tokenizer.encode("a\u0301éé the[UNK]b", "all").count(unknown) == 4
+    for text in (
+        TEXT,
+        "the mat",
+        "a\u0301éé the[UNK]b" if unknown else "a",
+        " the <s>" if "<s>" in tokenizer.special_tokens else " the ",
+        "日本the",
+    ):
         ids = tokenizer.encode(text, "all")
         assert library.encode(text, add_special_tokens=False).ids == ids
         assert library.decode(ids, skip_special_tokens=False) == tokenizer.decode(ids)
@@ -113,14 +130,6 @@ def test_characters_are_what_the_library_reads_and_would_write(tmp_path, make):
     library.save(str(tmp_path / "theirs.json"))
     assert path.read_bytes() == (tmp_path / "theirs.json").read_bytes()
     assert same(load(path), tokenizer)
-
-
-def test_an_unknown_character_is_one_unknown_token_there_too(tmp_path):
-    tokenizer = with_unknown()
-    save(tokenizer, tmp_path)
-    text = "a\u0301éé the[UNK]b"
-    assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
-    assert tokenizer.encode(text, "all").count(tokenizer.special_tokens["[UNK]"]) == 4
 
 
 @quick
@@ -138,22 +147,12 @@ def test_a_sample_takes_part_in_the_proof(tmp_path):
     assert with_sample.proof == save(tokenizer, tmp_path, sample=("\ufffd" + TEXT * 300).encode()).proof
 
 
-def test_a_large_file_is_proved_in_another_process(tmp_path, monkeypatch):
-    tokenizer = everything()
-    expected = save(tokenizer, tmp_path, sample=TEXT).proof
-    monkeypatch.setattr(client, "_SMALL", 0)
-    monkeypatch.setattr(client, "Answers", None)
-    assert save(tokenizer, tmp_path, sample=TEXT).proof == expected
-
-
-def test_where_another_process_cannot_be_had_it_is_proved_here(tmp_path, monkeypatch):
-    monkeypatch.setattr(client, "_SMALL", 0)
+def test_where_another_process_cannot_be_had_it_is_proved_here(tmp_path, monkeypatch, in_a_process):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
     assert save(banana(), tmp_path).proof.startswith("identical over ")
 
 
-def test_closing_while_another_process_proves_ends_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(client, "_SMALL", 0)
+def test_closing_while_another_process_proves_ends_it(tmp_path, monkeypatch, in_a_process):
     started = started_processes(monkeypatch)
     work = huggingface.HuggingFace().prove(banana(), {"tokenizer.json": _written(tmp_path)}, "x", "")
     while not started:
@@ -166,35 +165,6 @@ def _written(folder):
     path = folder / "some.json"
     path.write_bytes(b"".join(huggingface.HuggingFace().contents(banana())["tokenizer.json"]))
     return path
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        (b'"a",\n        "n"', b'"n",\n        "a"', "the tokenizers library cannot read it"),
-        (b'"use_regex": false', b'"use_regex": true', "differs at token "),
-        (b'"an": 256', b'"an": 300', "differs at token "),
-        (b'"decoder": {\n    "type": "ByteLevel"', b'"decoder": {\n    "type": "Fuse"', "do not decode to the text"),
-        (b'"an": 256', b'"am": 256', "the tokenizers library cannot read it"),
-    ],
-)
-def test_a_file_that_the_library_understands_differently_never_replaces_the_old_one(
-    tmp_path, monkeypatch, old, new, words
-):
-    target = tmp_path / "tokenizer.json"
-    target.write_text("the old file")
-    pieces = huggingface._pieces
-
-    def wrong(tokenizer):
-        whole = b"".join(pieces(tokenizer))
-        assert old in whole
-        yield whole.replace(old, new)
-
-    monkeypatch.setattr(huggingface, "_pieces", wrong)
-    with pytest.raises(FormatError, match=rf"^tokenizer\.json: .*{words}"):
-        save(Tokenizer(np.array([[97, 110], [97, 32]])), target, sample="an nan  a b, banana")
-    assert target.read_text() == "the old file"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["tokenizer.json"]
 
 
 def test_special_tokens_of_white_space_that_the_library_finds_elsewhere_are_named(tmp_path):
@@ -221,38 +191,6 @@ def test_a_file_that_the_library_trained_is_read(tmp_path):
     for text in (TEXT, torture_text(), "the hat"):
         assert tokenizer.encode(text) == library.encode(text).ids
     assert tokenizer.tokens[300] is not None
-
-
-def test_tokens_far_longer_than_a_piece_come_back(tmp_path):
-    tokenizer = trained(b'\x00\xff"\\' * 40_000, 30)
-    assert tokenizer.tokens.length(len(tokenizer.tokens) - 1) > 100_000
-    pieces = list(huggingface.HuggingFace().contents(tokenizer)["tokenizer.json"])
-    assert max(map(len, pieces)) < 100_000
-    save(tokenizer, tmp_path)
-    assert same(load(tmp_path), tokenizer)
-
-
-def test_the_expression_of_a_named_pattern_is_exported_as_the_library_needs_it(tmp_path):
-    tokenizer = trained(TEXT + "1 12 123 1234567" * 3, 60, pattern=REGEX["cl100k"])
-    save(tokenizer, tmp_path)
-    back = load(tmp_path)
-    assert back.pattern == "cl100k"
-    assert np.array_equal(back.merges, tokenizer.merges)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
-        (r"\d{1,2}+|\D+", "the tokenizers library splits text by its pattern differently from TokStudio"),
-        (r"\p{Script=Greek}+|[\s\S]", "the tokenizers library cannot use its pattern: "),
-    ],
-)
-def test_an_own_pattern_that_the_library_understands_differently_is_not_exported(tmp_path, pattern, words):
-    tokenizer = trained("12 12 123" + TEXT * 2, 20, pattern=pattern)
-    (tmp_path / "tokenizer.json").write_text("old")
-    with pytest.raises(FormatError, match=rf"^tokenizer\.json: {words}"):
-        save(tokenizer, tmp_path, sample="123123 12121212 ab " * 20)
-    assert (tmp_path / "tokenizer.json").read_text() == "old"
 
 
 def test_where_the_library_panics_it_is_told_in_a_sentence(tmp_path, capfd):

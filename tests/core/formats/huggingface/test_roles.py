@@ -8,11 +8,22 @@ import json
 import numpy as np
 import pytest
 
-from tests.core.formats.trained import trained
+from tests.core.formats.trained import TEXT as LONG_TEXT
+from tests.core.formats.trained import (
+    added,
+    everything,
+    of_characters,
+    same,
+    shuffled,
+    trained,
+    with_specials,
+    with_unknown,
+)
 from tokstudio import Corpus, TrainingConfig, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.loading import load, load_work
 from tokstudio.core.formats.saving import fit
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.train import train_by_library
 from tokstudio.core.project.schema import from_json, to_json
@@ -30,13 +41,6 @@ NAME = "tokenizer_config.json"
 PLAIN = {"tokenizer_class": "PreTrainedTokenizerFast"}
 
 
-@pytest.fixture
-def from_folder(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    transformers = pytest.importorskip("transformers")
-    return lambda folder: transformers.AutoTokenizer.from_pretrained(str(folder))
-
-
 def folder_of(folder, flags=None, changes=None, **beside):
     """A `tokenizer.json` with special tokens, other flags for some of them, and files beside it."""
     folder.mkdir(parents=True)
@@ -46,7 +50,10 @@ def folder_of(folder, flags=None, changes=None, **beside):
         token |= (flags or {}).get(token["content"], {})
     (folder / "tokenizer.json").write_text(json.dumps(file))
     for name, content in beside.items():
-        (folder / f"{name}.json").write_text(json.dumps(content))
+        if isinstance(content, str):
+            (folder / f"{name}.jinja").write_text(content)
+        else:
+            (folder / f"{name}.json").write_text(json.dumps(content))
     return folder
 
 
@@ -66,15 +73,10 @@ def facts(theirs):
     }
 
 
-def entry(content, **more):
-    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}
-    return {"content": content, **flags, **more}
-
-
 ORDINARY = {"special": False}
 
 
-@pytest.mark.parametrize("listed", [{}, {"260": entry("<unk>")}, {"263": entry("<|user|>", special=False)}])
+@pytest.mark.parametrize("listed", [{}, {"260": added("<unk>")}, {"263": added("<|user|>", special=False)}])
 @pytest.mark.parametrize("role", ["eos_token", "image_token"])
 def test_a_token_with_a_role_that_is_not_special_stays_so(tmp_path, from_folder, listed, role):
     config = PLAIN | {role: "<|endoftext|>", "added_tokens_decoder": listed}
@@ -129,6 +131,7 @@ MARKED = {token: {"normalized": True} for token in SPECIALS}
         (LOWER, {}, {"special_tokens_map": {"additional_special_tokens": ["<|user|>"]}}),
         ({}, {}, {"config": {"model_type": "gpt2"}}),
         ({}, {}, {"tokenizer_config": {}}),
+        ({}, {}, {"chat_template": "{{ messages }}"}),
     ],
 )
 def test_no_role_is_made_of_names_where_the_files_could_name_it(tmp_path, from_folder, changes, flags, beside):
@@ -138,13 +141,6 @@ def test_no_role_is_made_of_names_where_the_files_could_name_it(tmp_path, from_f
     assert save(tokenizer, tmp_path / "again").losses == ()
     assert facts(from_folder(tmp_path / "again")) == before
     assert dict(load(tmp_path / "again").roles) == dict(tokenizer.roles) == before["roles"]
-
-
-def test_a_chat_template_alone_makes_no_roles(tmp_path, from_folder):
-    folder = folder_of(tmp_path / "given")
-    (folder / "chat_template.jinja").write_text("{{ messages }}")
-    save(load(folder), tmp_path / "again")
-    assert facts(from_folder(tmp_path / "again")) == facts(from_folder(folder))
 
 
 def changed(tokenizer, files):
@@ -205,7 +201,7 @@ def test_a_tokenizer_that_was_trained_has_roles_by_names(tmp_path, from_folder):
 
 
 def test_a_token_that_files_describe_in_several_ways_is_named(tmp_path, from_folder):
-    listed = {"261": entry("<pad>", special=False, normalized=True)}
+    listed = {"261": added("<pad>", special=False, normalized=True)}
     folder = folder_of(tmp_path / "given", tokenizer_config=PLAIN | {"added_tokens_decoder": listed})
     tokenizer = load(folder)
     assert (
@@ -221,10 +217,93 @@ def test_a_token_that_files_describe_in_several_ways_is_named(tmp_path, from_fol
 
 def test_an_added_token_has_the_place_of_the_id_that_its_file_gives(tmp_path, from_folder):
     """Where the file gives its own tokens other ids than they have, those of other files are beside these."""
-    added = [entry("<a>") | {"id": 900}, entry("<b>") | {"id": 901}]
+    own = [added("<a>", id=900), added("<b>", id=901)]
     beside = {"added_tokens": {"<c>": 900, "<d>": 264, "ban": 901, "<e>": 265}}
-    folder = folder_of(tmp_path / "given", changes={"added_tokens": added}, **beside)
+    folder = folder_of(tmp_path / "given", changes={"added_tokens": own}, **beside)
     theirs, tokenizer = from_folder(folder), load(folder)
     assert dict(tokenizer.special_tokens) == theirs.get_added_vocab()
     save(tokenizer, tmp_path / "again")
     assert from_folder(tmp_path / "again").get_added_vocab() == theirs.get_added_vocab()
+
+
+# --- Folders as the transformers library loads them -------------------------------------------------------------------
+
+
+def config_of(folder):
+    return json.loads((folder / "tokenizer_config.json").read_bytes())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        everything,
+        shuffled,
+        lambda: everything().at(0),
+        lambda: with_specials("cl100k"),
+        lambda: with_specials("none", "first"),
+        lambda: trained(LONG_TEXT, 60, special_tokens=["<s>", "</s>", "<pad>", "<unk>", "<|user|>", "[MASK]"]),
+        with_unknown,
+        lambda: of_characters(special_tokens=["<s>", "[UNK]"], unknown_token="[UNK]", special_placement="first"),
+    ],
+)
+def test_transformers_loads_the_folder_and_gives_the_same_ids(tmp_path, from_folder, make):
+    tokenizer, folder = make(), tmp_path / 'a "folder" of 日本'
+    save(tokenizer, folder)
+    theirs = from_folder(str(folder))
+    specials = "".join(tokenizer.special_tokens)
+    for text in (torture_text(), LONG_TEXT, specials, " ab".join(tokenizer.special_tokens)):
+        ids = tokenizer.encode(text, "all")
+        assert theirs.encode(text, add_special_tokens=False) == ids
+        assert theirs.encode(text) == ids
+        assert theirs.decode(ids) == tokenizer.decode(ids)
+    assert len(theirs) == len(tokenizer)
+    assert set(theirs.all_special_tokens) == set(tokenizer.special_tokens)
+    assert theirs.decode(list(tokenizer.special_tokens.values()), skip_special_tokens=True) == ""
+    assert same(load(folder), tokenizer)
+
+
+def test_the_role_of_a_special_token_is_known_by_its_name(tmp_path, from_folder):
+    names = ["<|endoftext|>", "</s>", "<PAD>", "[UNK]", "<|begin_of_text|>", "<|user|>", "[SEP]", "[CLS]", "<mask>"]
+    save(trained("banana", 20, special_tokens=names), tmp_path)
+    config = config_of(tmp_path)
+    assert {key: value for key, value in config.items() if key.endswith("_token")} == {
+        "bos_token": "<|begin_of_text|>",
+        "eos_token": "<|endoftext|>",
+        "unk_token": "[UNK]",
+        "pad_token": "<PAD>",
+        "sep_token": "[SEP]",
+        "cls_token": "[CLS]",
+        "mask_token": "<mask>",
+    }
+    assert config["additional_special_tokens"] == ["</s>", "<|user|>"]
+    theirs = from_folder(str(tmp_path))
+    assert (theirs.eos_token, theirs.pad_token) == ("<|endoftext|>", "<PAD>")
+
+
+def test_the_unknown_token_of_characters_is_the_unknown_token_whatever_its_name(tmp_path):
+    save(of_characters(special_tokens=["<unk>", "???"], unknown_token="???", special_placement="first"), tmp_path)
+    assert config_of(tmp_path)["unk_token"] == "???"
+
+
+def test_without_special_tokens_none_is_named(tmp_path):
+    save(everything(), tmp_path)
+    assert config_of(tmp_path) == {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+    }
+    save(with_specials(), tmp_path)
+    assert config_of(tmp_path)["additional_special_tokens"] == list(with_specials().special_tokens)
+
+
+def test_either_file_of_the_folder_opens_the_tokenizer(tmp_path):
+    save(with_specials(), tmp_path)
+    for place in (tmp_path, tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json"):
+        loaded = finish(load_work(place))
+        assert same(loaded.tokenizer, with_specials())
+        assert loaded.files == (tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json")
+
+
+def test_a_file_of_its_own_gets_nothing_beside_it(tmp_path):
+    for name in ("mine.json", "tokenizer.json"):
+        assert save(everything(), tmp_path / name).files == (tmp_path / name,)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mine.json", "tokenizer.json"]

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
+import runpy
+from itertools import accumulate
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,18 +17,27 @@ from tests.core.formats.trained import (
     SPECIALS,
     TEXT,
     everything,
+    library_ids,
     ranks_of,
+    refusal,
     same,
     tiktoken_lines,
     trained,
     with_specials,
 )
 from tests.processes import no_processes
+from tokstudio import save
+from tokstudio.core.analysis.reachability import NOT_MADE, reachability_work
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats.common.format import PatternNeeded
+from tokstudio.core.formats.common.format import Loaded, PatternNeeded
+from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.saving import fit
+from tokstudio.core.formats.tiktoken.sets import portable
 from tokstudio.core.libraries.client import torture_text
+from tokstudio.core.libraries.server import Answers, SplitTexts
+from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.pretokenization.patterns import REGEX
 
 tiktoken = pytest.importorskip("tiktoken")
@@ -107,27 +119,8 @@ def test_a_file_beside_it_that_says_something_else_is_no_sidecar(tmp_path):
 )
 def test_a_sidecar_that_cannot_be_is_refused(tmp_path, change, words):
     path = put(tmp_path / "mine.tiktoken", everything(), {"pattern": r"[\s\S]+"} | change)
-    with pytest.raises(FormatError) as caught:
+    with refusal(words, "mine.json"):
         load(path)
-    assert str(caught.value).startswith(f"mine.json: {words}")
-
-
-def test_a_special_token_with_the_id_of_a_rank_is_refused(tmp_path):
-    path = put(tmp_path / "mine.tiktoken", everything(), {"pattern": r"[\s\S]+", "special_tokens": {"<s>": 256}})
-    with pytest.raises(
-        FormatError, match=r'^mine\.tiktoken: the special token "<s>" has the id 256, which is also a rank'
-    ):
-        load(path)
-
-
-def test_of_several_in_a_folder_one_must_be_named(tmp_path):
-    for name in ("one", "two"):
-        put(tmp_path / f"{name}.tiktoken", everything())
-    with pytest.raises(
-        FormatError, match=r"the folder holds more than one tokenizer, one\.tiktoken and two\.tiktoken: open one"
-    ):
-        load(tmp_path, "none")
-    assert same(load(tmp_path / "two.tiktoken", "none"), everything())
 
 
 def theirs_of(ranks, pattern="none"):
@@ -172,20 +165,6 @@ def test_any_ranks_are_read_as_tiktoken_reads_them(tmp_path, words, seed, order)
     assert tokenizer.tokens[255 + len(words)] == (ranked or [b"\xff"])[-1]
 
 
-def test_ranks_without_an_order_have_a_playhead(tmp_path):
-    ranks = ranks_of(trained("", 1)) | {b"abc": 300, b"ab": 301}
-    (tmp_path / "mine.tiktoken").write_bytes(tiktoken_lines(ranks))
-    tokenizer = load(tmp_path, "gpt2")
-    text = "abc abcabc ab 日本"
-    assert tokenizer.encode(text) == theirs_of(ranks, "gpt2").encode(text)
-    assert tokenizer.library is None
-    assert [tokenizer.tokens[token] for token in tokenizer.merge_results.tolist()] == [b"abc", b"ab"]
-    assert tokenizer.needed_merges.tolist() == [2, 2]
-    without = {token: rank for token, rank in ranks.items() if token != b"ab"}
-    assert tokenizer.at(1).encode(text) == theirs_of(without, "gpt2").encode(text)
-    assert tokenizer.decode(tokenizer.encode(text)) == text
-
-
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -208,12 +187,8 @@ def test_a_line_that_cannot_be_is_refused_with_its_place(tmp_path, line, words):
     with pytest.raises(FormatError) as caught:
         load(tmp_path, "none")
     assert str(caught.value) == f"mine.tiktoken: {words}, line 257."
-
-
-def test_a_byte_without_a_rank_is_named(tmp_path):
-    content = tiktoken_lines(ranks_of(trained("", 1)))
     (tmp_path / "mine.tiktoken").write_bytes(content[content.index(b"\n") + 1 :])
-    with pytest.raises(FormatError, match=r"^mine\.tiktoken: the byte 0 has no rank; TokStudio needs all 256\.$"):
+    with refusal("the byte 0 has no rank; TokStudio needs all 256.", "mine.tiktoken"):
         load(tmp_path, "none")
 
 
@@ -222,11 +197,6 @@ def test_tokens_as_long_as_the_text_are_found_again_quickly(tmp_path):
     assert max(len(token) for token in expected.tokens) > 50_000
     put(tmp_path / "mine.tiktoken", expected)
     assert same(load(tmp_path, "none"), expected)
-
-
-def test_a_pattern_that_cannot_work_is_refused(tmp_path):
-    with pytest.raises(ConfigError):
-        load(put(tmp_path / "mine.tiktoken", everything()), "x*")
 
 
 @pytest.mark.shared_data
@@ -261,3 +231,262 @@ def test_special_tokens_are_plain_text_unless_they_are_allowed(tmp_path):
     assert tokenizer.encode(text) == theirs.encode(text, disallowed_special=())
     allowed = {SPECIALS[0], SPECIALS[2], SPECIALS[3]}
     assert tokenizer.encode(text, allowed) == theirs.encode(text, allowed_special=allowed, disallowed_special=())
+
+
+# --- Patterns with sets as only Rust reads them split text as tiktoken does -------------------------------------------
+
+CHARACTERS = "abcfgqxzABZ059 -]&~|^.é ßK漢字\n\t'!@[`_{\x7f\u00a0Ǆ#:"
+PARTS = (
+    *("a-f", "c-z", "A-Z", "0-5", r"\p{L}", r"\p{Lu}", r"\d", r"\s", r"\p{Han}", r"\P{L}", "é", "ß", "&", "~", r"\-"),
+    *(r"\]", "|", "^", ".", r"\x41", "q", "漢", "#", ":"),
+    *("[:alpha:]", "[:^digit:]", "[:punct:]", "[:space:]", "[:upper:]", "[:word:]"),
+)
+
+
+def random_set(chance, depth=0):
+    made = "[" + "^" * (chance.random() < 0.25)
+    made += chance.choice(("", "", "", "]", "-", "--")) if not depth else ""
+    for last in range(chance.randint(1, 4), 0, -1):
+        made += random_set(chance, depth + 1) if chance.random() < 0.2 and depth < 3 else chance.choice(PARTS)
+        made += chance.choice(("&&", "--", "~~")) if chance.random() < 0.3 and last > 1 else ""
+    return made + "]"
+
+
+def splits_as_tiktoken(pattern, text, name="x"):
+    pieces = [match.group() for match in compile_expression(portable(pattern)).finditer(text)]
+    [ends] = Answers().answers(SplitTexts("tiktoken", name, [text], pattern, [pieces]))
+    return memoryview(ends).cast("I").tolist() == list(accumulate(map(len, pieces)))
+
+
+def is_refused(pattern):
+    """Whether tiktoken cannot read a pattern."""
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    try:
+        tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    except ValueError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_sets_match_as_in_tiktoken(seed):
+    chance, tried = random.Random(seed), 0
+    while tried < 60:
+        sets = [random_set(chance) + chance.choice(("", "+", "{1,3}")) for _ in range(chance.randint(1, 3))]
+        joined = "|".join(sets)
+        pattern = f"(?i:{joined})|[\\s\\S]" if chance.random() < 0.2 else f"{joined}|[\\s\\S]"
+        if is_refused(pattern):
+            continue
+        assert splits_as_tiktoken(pattern, "".join(chance.choices(CHARACTERS, k=150))), pattern
+        tried += 1
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"[^\s\p{L}]+|\p{N}{1,3}", r"[a\]b&]|\[x&&]", r"(?x) [a&&b] # [", r"\p{Lu}[a-z]*", "[a", r"[]a]", r"[\w.-]+|\s"],
+)
+def test_others_stay_as_they_are(pattern):
+    assert portable(pattern) == pattern
+
+
+def test_files_with_such_a_pattern_encode_as_tiktoken_and_keep_it(tmp_path):
+    ranks = ranks_of(trained(TEXT * 3, 40, pattern="gpt2"))
+    pattern = r"[\p{Han}]+|[\p{L}&&[^\p{Han}]]+|[[:digit:][:punct:]]+|[^\p{L}[:digit:][:punct:]]+"
+    (tmp_path / "x.tiktoken").write_bytes(tiktoken_lines(ranks))
+    theirs = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    asked = load(tmp_path, pattern)
+    (tmp_path / "x.json").write_text(json.dumps({"pattern": pattern, "special_tokens": {}}))
+    for tokenizer in (asked, load(tmp_path)):
+        for text in (TEXT, "ab数据ab 12!٣ the cat, 漢the"):
+            assert tokenizer.encode(text) == theirs.encode(text)
+    for name in ("tiktoken", "huggingface"):
+        save(asked, tmp_path / name, name)
+        assert load(tmp_path / name).encode(TEXT) == asked.encode(TEXT)
+
+
+def test_tiktoken_encodes_where_a_pattern_is_not_read_as_by_it(tmp_path):
+    # Where white space does not count, sets are not looked at.
+    ranks = ranks_of(trained(TEXT * 3, 40, pattern="gpt2"))
+    pattern = r"(?x) \p{L}+ | [\s\S&&[^\p{L}]] | (?# [) \p{L}"
+    (tmp_path / "x.tiktoken").write_bytes(tiktoken_lines(ranks))
+    theirs = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    tokenizer = load(tmp_path, pattern)
+    assert tokenizer.library == "tiktoken"
+    assert tokenizer.encode(TEXT) == theirs.encode(TEXT)
+    assert "pattern" in tokenizer.no_playhead
+
+
+def test_where_tiktoken_encodes_what_stands_beside_the_ranks_is_kept(tmp_path):
+    ranks = ranks_of(trained(TEXT * 3, 40, pattern="gpt2"))
+    (tmp_path / "tokenizer.model").write_bytes(tiktoken_lines(ranks))
+    listed = {str(len(ranks) + 2): {"content": "<think>", "special": False}}
+    config = {"eos_token": "<think>", "model_max_length": 7, "added_tokens_decoder": listed}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    pattern = r"(?x) \p{L}+ | [\s\S&&[^\p{L}]] | (?# [) \p{L}"
+    # A token with a role is special.
+    tokenizer = load(tmp_path, pattern)
+    assert (tokenizer.library, tokenizer.settings.model_max_length) == ("tiktoken", 7)
+    assert tokenizer.roles == {"eos_token": "<think>"}
+    theirs = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={"<think>": len(ranks) + 2})
+    assert tokenizer.encode(f"a<think>{TEXT}", "all") == theirs.encode(f"a<think>{TEXT}", allowed_special="all")
+    del config["eos_token"]
+    listed[str(len(ranks))] = {"content": "<|end|>", "special": True}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    assert any("takes its added tokens for special ones" in remark for remark in load(tmp_path, pattern).remarks)
+
+
+# --- A `.tiktoken` file with a line for the empty token, as Whisper's have one, compared with tiktoken ----------------
+
+MERGES = 40
+REMARK = "Id {:,} of its file is the empty token: no text becomes it, and it is decoded to nothing."
+TEXTS = (TEXT, torture_text(), "", "the mat<|end|> the cat<|end|>", "xyz xyzzy")
+
+
+def ranks_with_empty(rank: int, *, ordered: bool = True) -> dict[bytes, int]:
+    """Merges, a token that no merge makes, and the empty one at `rank`, where all from there on move up."""
+    ranks = ranks_of(trained(TEXT * 3, MERGES, pattern="gpt2"))
+    ranks |= {b"xyz": len(ranks)}
+    if not ordered:
+        ranks |= {b"qrs": len(ranks), b"qr": len(ranks) + 1}
+    moved = {token: number + (number >= rank) for token, number in ranks.items()}
+    return dict(sorted((moved | {b"": rank}).items(), key=lambda row: row[1]))
+
+
+def put_with_empty(folder, ranks, specials) -> bytes:
+    lines = tiktoken_lines(ranks).replace(b"\n %d\n" % ranks[b""], b"\n= %d\n" % ranks[b""])
+    lines = lines.replace(b" %d\n" % ranks[b""], b"= %d\n" % ranks[b""], 1) if lines.startswith(b" ") else lines
+    assert b"= %d\n" % ranks[b""] in lines
+    folder.mkdir(exist_ok=True)
+    (folder / "mine.tiktoken").write_bytes(lines)
+    sidecar = {"pattern": REGEX["gpt2"], "special_tokens": specials, "version": 1}
+    (folder / "mine.json").write_text(json.dumps(sidecar))
+    return lines
+
+
+LAST = 256 + MERGES + 1
+PLACES = [0, 100, 256 + 7, LAST]
+
+
+@pytest.fixture(params=PLACES, ids=["first", "among the bytes", "among the merges", "last"])
+def rank(request) -> int:
+    return request.param
+
+
+def loaded_of(folder, ranks, specials) -> Loaded:
+    put_with_empty(folder, ranks, specials)
+    return finish(load_work(folder / "mine.tiktoken"))
+
+
+@pytest.mark.parametrize("ordered", [True, False], ids=["in order", "in no order"])
+@pytest.mark.parametrize("special", [True, False], ids=["with a special token", "without"])
+def test_it_is_read_and_means_what_tiktoken_means(tmp_path, rank, ordered, special):
+    ranks = ranks_with_empty(rank, ordered=ordered)
+    specials = {"<|end|>": len(ranks)} if special else {}
+    theirs = tiktoken.Encoding("x", pat_str=REGEX["gpt2"], mergeable_ranks=ranks, special_tokens=specials)
+    loaded = loaded_of(tmp_path, ranks, specials)
+    tokenizer = loaded.tokenizer
+    assert loaded.format == "tiktoken"
+    assert tokenizer.library is None
+    assert len(tokenizer.tokens) == len(tokenizer) == theirs.n_vocab
+    for token, number in ranks.items():
+        assert tokenizer.tokens[number] == token
+    for text in TEXTS:
+        assert tokenizer.encode(text) == theirs.encode(text, disallowed_special=())
+        ids = theirs.encode(text, allowed_special="all")
+        assert tokenizer.encode(text, "all") == ids
+        assert tokenizer.decode(ids) == theirs.decode(ids) == text
+    among = [rank, *tokenizer.encode("the"), rank, rank, *tokenizer.encode(" mat"), rank]
+    assert tokenizer.decode(among) == theirs.decode(among) == "the mat"
+    assert tokenizer.decode([rank]) == theirs.decode([rank]) == ""
+    assert tokenizer.decode_bytes([rank]) == theirs.decode_bytes([rank]) == b""
+    with pytest.raises(ConfigError, match="not in the vocabulary"):
+        tokenizer.decode([len(tokenizer.tokens)])
+    assert tokenizer.kind(rank) == "unreachable"
+    assert tokenizer.remarks == (REMARK.format(rank),)
+    assert finish(reachability_work(tokenizer))[rank] == NOT_MADE
+    again = pickle.loads(pickle.dumps(tokenizer))
+    assert again.decode([rank]) == ""
+    assert again.remarks == tokenizer.remarks
+
+
+@pytest.mark.parametrize("empty", ["=", "==", "==="])
+def test_any_padding_alone_is_the_empty_token_as_tiktoken_takes_it(tmp_path, empty):
+    (tmp_path / "a.tiktoken").write_bytes(tiktoken_lines(ranks_of(trained("", 1))) + f"{empty} 256\n".encode())
+    assert load(tmp_path, "none").tokens[256] == b""
+
+
+def test_the_empty_token_twice_is_a_fault(tmp_path):
+    lines = tiktoken_lines(ranks_of(trained("", 1)))
+    (tmp_path / "a.tiktoken").write_bytes(lines + b"= 256\n= 257\n")
+    with pytest.raises(FormatError, match=r"^a\.tiktoken: the empty token appears twice, line 258\.$"):
+        load(tmp_path, "none")
+
+
+def test_an_export_for_tiktoken_writes_it_again(tmp_path, rank):
+    ranks = ranks_with_empty(rank)
+    specials = {"<|end|>": len(ranks)}
+    lines = put_with_empty(tmp_path / "from", ranks, specials)
+    tokenizer = load(tmp_path / "from")
+    report = save(tokenizer, tmp_path / "to", "tiktoken", sample=TEXT)
+    assert report.losses == ()
+    assert report.renumbered == ""
+    assert report.proof.startswith("identical over ")
+    assert (tmp_path / "to" / "ranks.tiktoken").read_bytes() == lines
+    theirs = runpy.run_path(str(tmp_path / "to" / "ranks_tiktoken.py"))["encoding"]
+    assert theirs.n_vocab == len(tokenizer)
+    assert theirs.decode_single_token_bytes(rank) == b""
+    assert load(tmp_path / "to").remarks == tokenizer.remarks
+
+
+@pytest.mark.parametrize("name", ["huggingface", "gpt2"])
+def test_where_it_cannot_stand_it_is_lost_by_name_and_no_id_moves(tmp_path, rank, name):
+    ranks = ranks_with_empty(rank)
+    specials = {"<|end|>": len(ranks)}
+    tokenizer = loaded_of(tmp_path / "from", ranks, specials).tokenizer
+    with pytest.raises(FormatError, match="is the empty token"):
+        save(tokenizer, tmp_path / "to", name)
+    report = save(tokenizer, tmp_path / "to", name, accept_loss=True, sample=TEXT)
+    assert f"{REMARK.format(rank)} The exported files leave it out, too." in report.losses
+    assert report.renumbered == ""
+    assert report.proof.startswith("identical over ")
+    back = load(tmp_path / "to", None if name == "huggingface" else "gpt2")
+    assert back.tokens[rank] is None
+    held = [number for number in range(len(ranks)) if number != rank]
+    assert [back.tokens[number] for number in held] == [tokenizer.tokens[number] for number in held]
+    if name == "huggingface":
+        assert library_ids(tmp_path / "to" / "tokenizer.json", TEXT) == tokenizer.encode(TEXT)
+        assert back.special_tokens == specials
+
+
+@pytest.mark.parametrize("name", ["minbpe", "classic"])
+def test_where_ids_follow_from_merges_it_is_said_whether_they_move(tmp_path, rank, name):
+    ranks = ranks_with_empty(rank)
+    del ranks[b"xyz"]
+    tokenizer = loaded_of(tmp_path / "from", ranks, {}).tokenizer
+    target = tmp_path / "to.model" if name == "minbpe" else tmp_path / "to"
+    report = save(tokenizer, target, name, accept_loss=True, sample=TEXT)
+    assert f"{REMARK.format(rank)} The exported files leave it out, too." in report.losses
+    moves = rank < (LAST - 1 if name == "minbpe" else 256)  # the classic pair holds gaps between merges
+    assert any(loss.startswith("The ids change") for loss in report.losses) == moves
+    assert bool(report.renumbered) == moves
+    assert report.proof.startswith("identical over ")
+
+
+def test_every_format_takes_it_or_says_why_not(tmp_path):
+    tokenizer = loaded_of(tmp_path, ranks_with_empty(LAST), {}).tokenizer
+    written = {
+        known.name for known in FORMATS.values() if known.writable and fit(tokenizer, known.name).problem is None
+    }
+    assert written == {"classic", "huggingface", "gpt2", "tiktoken", "minbpe", "vocabulary-csv"}
+    save(tokenizer, tmp_path / "v.csv", "vocabulary-csv")
+    last = (tmp_path / "v.csv").read_text(encoding="utf-8").splitlines()[-1]
+    assert last == f'{LAST},"unreachable","","",0,,,,'
+
+
+def test_closing_gaps_keeps_it(tmp_path):
+    ranks = ranks_with_empty(LAST)
+    tokenizer = loaded_of(tmp_path, ranks | {b"zyx": LAST + 10}, {}).tokenizer
+    compact = tokenizer.compact()
+    assert compact.decode([LAST]) == ""
+    assert compact.tokens[LAST + 1] == b"zyx"
+    assert compact.remarks == tokenizer.remarks

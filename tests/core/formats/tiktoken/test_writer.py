@@ -10,13 +10,22 @@ import runpy
 import numpy as np
 import pytest
 
-from tests.core.formats.trained import SPECIALS, TEXT, banana, everything, of_characters, same, trained, with_specials
+from tests.core.formats.trained import (
+    SPECIALS,
+    TEXT,
+    banana,
+    everything,
+    ranks_of,
+    same,
+    spoil,
+    tiktoken_lines,
+    trained,
+    with_specials,
+)
 from tokstudio import save
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.loading import load
 from tokstudio.core.formats.saving import fit
-from tokstudio.core.formats.tiktoken import writer as tiktoken_writer
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
@@ -128,14 +137,8 @@ def test_a_name_that_would_make_other_files_of_those_beside_it_is_refused(tmp_pa
         save(banana(), tmp_path / f"{name}.tiktoken", "tiktoken")
 
 
-def test_another_file_is_no_folder(tmp_path):
-    (tmp_path / "ranks.txt").write_text("old")
-    with pytest.raises(FormatError, match=r"^ranks\.txt: tiktoken is saved to a folder, or to a file that ends in"):
-        save(banana(), tmp_path / "ranks.txt", "tiktoken")
-
-
 def test_the_ranks_are_lines_of_base64(tmp_path):
-    save(banana(), tmp_path, "tiktoken")
+    assert any(".py" in note for note in save(banana(), tmp_path, "tiktoken").notes)
     lines = (tmp_path / "ranks.tiktoken").read_bytes().splitlines()
     assert lines[0] == b"AA== 0"
     assert lines[256:] == [base64.b64encode(b"an") + b" 256"]
@@ -182,71 +185,13 @@ def test_special_tokens_that_begin_one_another_are_a_loss(tmp_path):
     )
 
 
-def test_what_cannot_be_held_at_all_is_said():
-    assert fit(of_characters(), "tiktoken").problem == (
-        "tiktoken holds only merges of bytes, but this tokenizer merges characters."
-    )
-    twice = Tokenizer(np.array([[97, 98], [98, 99], [256, 99], [97, 257]], np.int32))
-    assert fit(twice, "tiktoken").problem == "The token 258 and token 259 have the same spelling in this format."
-    assert fit(Tokenizer(banana().merges, special_tokens={"an": 900}), "tiktoken").problem is None
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        (b"YW4= 256\n", b"YW4= 300\n", r"read back by the tiktoken library, it differs at token \d.*\[300"),
-        (b"YW4= 256\n", b"", "read back by the tiktoken library, it differs at token "),
-        (b"YW4= 256\nbmE= 257\n", b"YW4= 257\nbmE= 256\n", "read back by the tiktoken library, it differs at token "),
-        (b"AA== 0\n", b"", "the byte 0 has no rank"),
-        (b"AA== 0\n", b"AA==\n", "a line must be a token in base64, a space and a rank"),
-    ],
-)
-def test_ranks_that_tiktoken_understands_differently_never_replace_the_old_ones(tmp_path, monkeypatch, old, new, words):
-    save(everything(), tmp_path, "tiktoken")
-    before = [file.read_bytes() for file in sorted(tmp_path.iterdir())]
-    pieces = tiktoken_writer.ranks
-
-    def wrong(tokenizer):
-        whole = b"".join(pieces(tokenizer))
-        assert old in whole
-        yield whole.replace(old, new)
-
-    monkeypatch.setattr(tiktoken_writer, "ranks", wrong)
-    with pytest.raises(FormatError, match=rf"^ranks\.tiktoken: {words}"):
-        save(Tokenizer(np.array([[97, 110], [110, 97]])), tmp_path, "tiktoken", sample="banana nana anan nan")
-    assert [file.read_bytes() for file in sorted(tmp_path.iterdir())] == before
-
-
 @pytest.mark.parametrize(("old", "new"), [('"<s>": 300', '"<s>": 301'), (r'"\\s*\\S+|\\s+"', r'"\\S+|\\s+"')])
 def test_a_sidecar_that_says_something_else_fails_the_proof(tmp_path, monkeypatch, old, new):
-    sidecar = tiktoken_writer.sidecar(Tokenizer(banana().merges, pattern="whitespace", special_tokens={"<s>": 300}))
-    assert old.encode() in sidecar
-    monkeypatch.setattr(tiktoken_writer, "sidecar", lambda _: sidecar.replace(old.encode(), new.encode()))
+    spoil(monkeypatch, "tiktoken", "ranks.json", lambda whole: whole.replace(old.encode(), new.encode()))
     tokenizer = Tokenizer(np.array([[97, 110], [32, 98]]), pattern="whitespace", special_tokens={"<s>": 300})
     with pytest.raises(FormatError, match=r"^ranks\.tiktoken: "):
         save(tokenizer, tmp_path, "tiktoken", sample="an an banana b <s>")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
-        (r"[a-z--b]+|[\s\S]", "the tiktoken library splits text by its pattern differently from TokStudio"),
-        (r"\X|[\s\S]", "the tiktoken library cannot use its pattern: "),
-    ],
-)
-def test_an_own_pattern_that_tiktoken_understands_differently_is_not_exported(tmp_path, pattern, words):
-    tokenizer = trained("ab 12 ab" + TEXT * 2, 20, pattern=pattern)
-    with pytest.raises(FormatError, match=rf"^ranks\.tiktoken: {words}"):
-        save(tokenizer, tmp_path, "tiktoken", sample="abab 12 " * 20)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_large_file_is_proved_in_another_process(tmp_path, monkeypatch):
-    expected = save(with_clear(), tmp_path, "tiktoken", sample=TEXT).proof
-    monkeypatch.setattr(client, "_SMALL", 0)
-    monkeypatch.setattr(client, "Answers", None)
-    assert save(with_clear(), tmp_path, "tiktoken", sample=TEXT).proof == expected
 
 
 def test_without_the_library_it_is_read_back_by_us_and_that_is_said(tmp_path, monkeypatch):
@@ -254,22 +199,10 @@ def test_without_the_library_it_is_read_back_by_us_and_that_is_said(tmp_path, mo
     monkeypatch.setattr(client, "Answers", None)
     report = save(trained(TEXT, 60, pattern=r"\d+|[^\d\n]+|\n"), tmp_path, "tiktoken")
     assert report.proof == "identical by TokStudio alone: the tiktoken library is not installed"
-    pieces = tiktoken_writer.ranks
-    monkeypatch.setattr(tiktoken_writer, "ranks", lambda _: pieces(everything().at(5)))
+    wrong = tiktoken_lines(ranks_of(everything().at(5)))
+    spoil(monkeypatch, "tiktoken", "ranks.tiktoken", lambda _: wrong)
     with pytest.raises(FormatError, match=r"^ranks\.tiktoken: when read back, its merges or its special tokens differ"):
         save(everything(), tmp_path, "tiktoken")
-
-
-def test_tokens_far_longer_than_a_piece_come_back(tmp_path):
-    tokenizer = trained(b'\x00\xff"\\' * 40_000, 30)
-    assert max(map(len, FORMATS["tiktoken"].contents(tokenizer)["ranks.tiktoken"])) < 100_000
-    save(tokenizer, tmp_path, "tiktoken")
-    assert same(load(tmp_path), tokenizer)
-
-
-def test_it_is_told_what_the_files_are_for():
-    assert "tiktoken" in FORMATS["tiktoken"].description
-    assert any(".py" in note for note in fit(banana(), "tiktoken").notes)
 
 
 def with_words(**more) -> Tokenizer:
