@@ -36,12 +36,12 @@ TESTS = {
     f"{CORE}/training/engine.py": [
         "tests/core/training/test_engine.py",
         "tests/core/training/test_trainer.py",
-        "tests/core/training/test_whole_characters.py",
+        "tests/core/training/test_characters.py",
         "tests/core/analysis/test_why_this_merge.py",
     ],
     f"{CORE}/tokenizer/encoder.py": [
         "tests/core/tokenizer/test_encoder.py",
-        "tests/core/tokenizer/test_extra_tokens.py",
+        "tests/core/tokenizer/test_batch.py",
         "tests/core/tokenizer/test_threads.py",
         "tests/core/pretokenization/test_special_tokens.py",
         "tests/core/training/test_characters.py",

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
 
+from tests.core.texts import config_by_name
+from tokstudio import Boundless, ParityAware, Picky, PlainBPE, SuperBPE, WholeCharacters
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.algorithms import ALGORITHMS, OWN_SETTINGS
+from tokstudio.core.model.config import Forbidden, TrainingConfig, token_rule
 from tokstudio.core.training.trainer import train
 
 
@@ -181,3 +185,97 @@ def test_messages_stay_on_one_line_whatever_stands_in_a_token():
             TrainingConfig(vocabulary_size=300, special_tokens=specials)
         assert "\n" not in str(refused.value)
         assert "\\n" in str(refused.value)
+
+
+# --- Algorithms as values of a configuration: by value, by name, and as files have them -------------------------------
+
+VALUES = {
+    "bpe": PlainBPE(),
+    "parity": ParityAware(parallel={"de": "ein Haus", "en": "a house"}, global_merges=3, window=5, alpha=1.5),
+    "superbpe": SuperBPE(transition=270, second_pattern=r"\d", max_words=2),
+    "whole-characters": WholeCharacters(),
+    "boundless": Boundless(),
+    "picky": Picky(threshold=0.5),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in VALUES if name != "superbpe"])
+def test_a_name_stands_for_the_value_without_settings(name):
+    by_name = TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm=name)
+    assert by_name.algorithm == ALGORITHMS[name]()
+    assert by_name == TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm=ALGORITHMS[name]())
+
+
+def test_superbpe_needs_a_transition_by_name_too():
+    with pytest.raises(ConfigError, match="needs a transition"):
+        TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm="superbpe")
+
+
+@pytest.mark.parametrize("unknown", ["best", "", None, 3, Picky])
+def test_anything_else_is_no_algorithm(unknown):
+    with pytest.raises(ConfigError, match=r"is unknown\. Choose one of: bpe, parity, superbpe"):
+        TrainingConfig(vocabulary_size=300, algorithm=unknown)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_configuration_by_name_is_the_same_again(name):
+    config = TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm=VALUES[name])
+    plain = config.by_name()
+    assert plain["algorithm"] == name
+    assert [*plain][-len(OWN_SETTINGS) - 1 :] == [
+        *("algorithm", "parallel", "ratios", "global_merges", "window", "alpha"),
+        *("transition", "second_pattern", "max_words", "threshold"),
+    ]
+    assert config_by_name(**plain) == config
+
+
+def test_values_never_change_and_are_the_same_where_their_settings_are():
+    assert Picky(threshold=1) == replace(Picky(), threshold=1.0)
+    assert hash(Picky(threshold=1)) == hash(Picky(threshold=1.0))
+    assert WholeCharacters() != PlainBPE()
+    with pytest.raises(FrozenInstanceError):
+        Picky().threshold = 0.5
+    assert str(Picky(threshold=0.5)) == "Picky(threshold=0.5)"
+
+
+# --- Rules for tokens that must not be made ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "refused", "allowed"),
+    [
+        ("mixed-scripts", ["aб", "日ほ", "x日"], ["ab", " б", "日本", "a1", "é", "क्"]),
+        ("letters-with-digits", ["a1", " 2nd", "x²", "Ⅷa"], ["12", "ab", " 3", "一"]),
+        ("split-characters", [b"\xe4\xb8\xadx"[1:], b" \xe4", b"\xad\xe4"], ["中", b"\xe4\xb8", b"\xb8\xad", "a中"]),
+        ("^ qu|\\d{3}", [" queen", "a123"], ["queen", "12"]),
+        ("token:the", ["the"], [" the", "then"]),
+        ("bytes:e4B8", [b"\xe4\xb8"], [b"\xe4", "中"]),
+    ],
+)
+def test_each_rule_refuses_what_it_says(rule, refused, allowed):
+    forbidden = Forbidden([rule])
+    raw = [text if isinstance(text, bytes) else text.encode() for text in (*refused, *allowed)]
+    assert [token in forbidden for token in raw] == [True] * len(refused) + [False] * len(allowed)
+
+
+@pytest.mark.parametrize("token", [b"the", b"\xe4\xb8", "日本".encode(), b"token:"])
+def test_the_rule_of_a_token_refuses_it_alone(token):
+    forbidden = Forbidden([token_rule(token)])
+    assert token in forbidden
+    assert token + b"x" not in forbidden
+    assert not Forbidden([])
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [("(", "does not compile"), ("bytes:xy", "hexadecimal"), ("a{9999}{9999}", "repeats too much")],
+)
+def test_a_rule_that_cannot_be_read_is_refused(rule, words):
+    with pytest.raises(ConfigError, match=words):
+        TrainingConfig(min_frequency=2, forbidden=[rule])
+
+
+def test_an_expression_that_takes_too_long_ends_the_training():
+    forbidden = Forbidden([r"(a|aa|a+)+$"])
+    with pytest.raises(ConfigError, match="takes too long"):
+        _ = b"a" * 60 + b"b" in forbidden

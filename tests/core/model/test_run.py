@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokstudio import __version__
+from tokstudio.core.base.arrays import read_only
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.config import BASES, TrainingConfig
 from tokstudio.core.model.run import MergeBatch, Run, TrainedOn
+from tokstudio.core.model.tokens import NEAR, TokenParts
 from tokstudio.core.training.trainer import Trainer, train
 
 
@@ -116,3 +118,29 @@ def test_counts_never_rise_and_are_the_fall_in_tokens_but_for_overlaps(texts, ba
     assert np.array_equal(run.counts[~is_double], run.merged[~is_double])
     assert np.all(run.merged[is_double] <= run.counts[is_double])
     assert np.all(run.counts[is_double] <= 2 * run.merged[is_double])
+
+
+# --- The tokens of a vocabulary as bytes ------------------------------------------------------------------------------
+
+
+class Counting(dict[int, bytes]):
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    def get(self, key: int, default: bytes | None = None) -> bytes | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        self.asked += 1
+        return super().get(key, default)
+
+
+def test_the_beginning_of_a_token_that_grew_by_a_byte_at_a_time_is_found_in_few_steps() -> None:
+    n = 3000
+    merges = np.array([(97, 98), *((256 + at, 97 + at % 26) for at in range(n - 1)), (99, 256 + n - 1)], np.int32)
+    results = np.arange(256, 256 + len(merges), dtype=np.int32)
+    parts = TokenParts({byte: bytes([byte]) for byte in range(256)}, read_only(merges), read_only(results))
+    for token in (256, 700, 256 + n - 1, 256 + n):
+        whole = parts[token]
+        for limit in (1, 68, NEAR):
+            parts._known = known = Counting({byte: bytes([byte]) for byte in range(256)})
+            assert parts.prefix(token, limit) == whole[:limit]
+            assert known.asked < 2000

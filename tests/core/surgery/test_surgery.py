@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import importlib
 import json
 import pickle
 import random
@@ -23,6 +24,7 @@ from tokstudio import (
     add_specials,
     embedding_map,
     extend,
+    fill_reserved,
     join,
     load,
     order_as_in,
@@ -41,6 +43,7 @@ from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work
+from tokstudio.core.text.byte_level import CHARACTER_OF
 
 TEXT = (
     "the cat sat on the mat; the bat ate the hat. Кот и кит, котам и китам: that is what 1234 says, in the end.\n"
@@ -379,3 +382,89 @@ def test_the_map_of_several_changes_is_that_of_the_first_tokenizer():
     assert f"{len(table.old_ids):,} rows stay of the 290 of the first tokenizer" in point.sentence
     assert f"{len(table.made):,} are made of parts" in point.sentence
     assert len(table.made) > 0
+
+
+# --- New tokens with the ids of reserved special tokens ---------------------------------------------------------------
+
+ENGLISH = "the cat sat on the mat; the bat ate the hat that the rat had. " * 3
+GERMAN = "Der Hut der Katze hat der Katze gehört, und die Matte auch: der Kater saß auf der Matte. " * 3
+RESERVED = ("<|r0|>", "<|end|>", "<|r1|>")
+
+
+@pytest.fixture
+def old():
+    config = TrainingConfig(vocabulary_size=280, pattern="gpt2", special_tokens=RESERVED)
+    return train(Corpus.from_text(ENGLISH), config)
+
+
+def extended_for(old, more=6, **limits):
+    config = TrainingConfig(vocabulary_size=len(old) + more, pattern="gpt2", **limits)
+    return extend(old, Corpus.from_text(GERMAN), config)
+
+
+def test_the_first_new_tokens_take_reserved_ids_and_the_others_follow(old, tmp_path):
+    made = extended_for(old)
+    filled = fill_reserved(made, ["<|r1|>", "<|r0|>"])
+    ids = old.special_tokens
+    assert filled.merge_results[-6:].tolist() == [ids["<|r0|>"], ids["<|r1|>"], 280, 281, 282, 283]
+    assert filled.special_tokens == {"<|end|>": ids["<|end|>"]}
+    assert len(filled) == len(made) - 2 == filled.tokens.ids()[-1] + 1
+    moved = dict(zip(made.merge_results.tolist(), filled.merge_results.tolist(), strict=True))
+    assert filled.encode(GERMAN) == [moved.get(token, token) for token in made.encode(GERMAN)]
+    assert filled.decode(filled.encode("<|r0|> " + GERMAN, "all")) == "<|r0|> " + GERMAN
+    proof = verify(filled, [GERMAN], ENGLISH)
+    assert proof.holds
+    assert "2 replaced" in proof.points[6].sentence
+    assert embedding_map(filled).made.tolist() == sorted(filled.merge_results[-6:].tolist())
+    save(filled, tmp_path / "tokenizer.json")
+    assert made.special_tokens == old.special_tokens
+
+
+def test_reserved_tokens_stay_where_there_are_fewer_new_ones(old):
+    made = extended_for(old, 1)
+    filled = fill_reserved(made, ["<|r0|>", "<|r1|>"])
+    assert filled.merge_results[-1] == min(old.special_tokens.values())
+    assert len(filled.special_tokens) == 2
+    assert len(filled) == len(old)
+    assert np.count_nonzero(filled.origin.new_ids < 0) == 1
+
+
+def test_only_reserved_tokens_of_an_extended_tokenizer_are_filled(old):
+    with pytest.raises(ConfigError, match="extended"):
+        fill_reserved(old, ["<|r0|>"])
+    made = extended_for(old)
+    with pytest.raises(ConfigError, match=r'no special token "<\|r7\|>"'):
+        fill_reserved(made, ["<|r7|>"])
+    with pytest.raises(ConfigError, match=r'"<\|end\|>" is not reserved'):
+        fill_reserved(made, ["<|end|>"])
+    with pytest.raises(ConfigError, match=r'"<\|r0\|>" is not reserved'):
+        fill_reserved(extended_for(set_roles(old, {"pad": "<|r0|>"})), ["<|r0|>"])
+    with pytest.raises(ConfigError, match="named twice"):
+        fill_reserved(made, ["<|r0|>", "<|r0|>"])
+
+
+# --- Pruning against skeletoken, which removes the tokens that it is told to ------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def skeletoken():
+    """Loaded with the first test alone, because it loads much itself."""
+    return importlib.import_module("skeletoken")
+
+
+@pytest.mark.parametrize("size", [257, 270, 300, 319])
+def test_skeletoken_makes_the_same_of_the_tokens_that_stay(skeletoken, size, tmp_path):
+    settings = TrainingConfig(vocabulary_size=320, pattern="gpt2", special_tokens=("<|end|>",))
+    whole = train(Corpus.from_text(TEXT), settings)
+    pruned = prune(whole, size)
+    save(whole, tmp_path / "whole")
+    save(pruned.tokenizer, tmp_path / "pruned")
+    gone = np.flatnonzero(pruned.new_ids < 0).tolist()
+    spelled = ["".join(CHARACTER_OF[byte] for byte in whole.tokens[token]) for token in gone]
+    model = skeletoken.TokenizerModel.from_string((tmp_path / "whole" / "tokenizer.json").read_text("utf-8"))
+    theirs = model.remove_tokens_from_vocabulary(spelled)
+    ours = json.loads((tmp_path / "pruned" / "tokenizer.json").read_text("utf-8"))["model"]
+    made = json.loads(theirs.to_tokenizer().to_str())["model"]
+    assert [tuple(pair) for pair in made["merges"]] == [tuple(pair) for pair in ours["merges"]]
+    assert made["vocab"] == ours["vocab"]
+    assert theirs.to_tokenizer().encode(TEXT).ids == pruned.tokenizer.encode(TEXT)

@@ -103,12 +103,6 @@ def test_compact_closes_the_gaps_and_changes_nothing_else(tokenizer, text, data)
     assert [compact.tokens[i] for i in compact.encode(text)] == [earlier.tokens[i] for i in earlier.encode(text)]
 
 
-def test_compact_leaves_a_trained_tokenizer_as_it_is():
-    tokenizer = trained("the cat in the hat", size=270)
-    assert tokenizer.compact().merges.tolist() == tokenizer.merges.tolist()
-    assert tokenizer.compact().tokens == tokenizer.tokens
-
-
 @pytest.mark.parametrize("merges", [-1, 5])
 def test_at_refuses_more_merges_than_exist(merges):
     tokenizer = trained("abcde", size=260)
@@ -183,22 +177,14 @@ class TestTexts:
         tokenizer = trained(b"\xff\xfe\xff\xfe\0\0")
         assert tokenizer.decode_bytes(tokenizer.encode(data)) == data
 
-    def test_an_empty_text_has_no_tokens(self):
-        tokenizer = trained("abab")
-        assert (tokenizer.encode(""), tokenizer.encode(b""), tokenizer.decode([])) == ([], [], "")
-
     def test_surrogates_become_their_character_or_the_replacement_character(self):
         tokenizer = trained("😀😀")
         assert tokenizer.encode("\ud83d\ude00") == tokenizer.encode("😀")
         assert tokenizer.decode(tokenizer.encode("\ud83d!")) == "\ufffd!"
-
-    def test_what_is_not_utf8_decodes_to_the_replacement_character(self):
-        tokenizer = trained("abab")
         assert tokenizer.decode(tokenizer.encode(b"a\xff\xe4b")) == "a\ufffd\ufffdb"
         with pytest.raises(UnicodeDecodeError):
             tokenizer.decode(tokenizer.encode(b"\xff"), errors="strict")
-
-    def test_an_array_of_ids_is_uint32(self):
+        assert (tokenizer.encode(""), tokenizer.encode(b""), tokenizer.decode([])) == ([], [], "")
         ids = trained("abab", size=257).encode_array("ababa")
         assert (ids.dtype, ids.tolist()) == (np.uint32, [256, 256, 97])
 
@@ -207,8 +193,6 @@ class TestTexts:
         tokenizer = trained("abab", size=257).at(0)
         with pytest.raises(ConfigError, match=f"Id {ids[-1]} is not in the vocabulary"):
             tokenizer.decode(ids)
-
-    def test_an_id_in_a_gap_is_unknown(self):
         tokenizer = Tokenizer(np.array([[97, 98]]), np.array([500]))
         assert (tokenizer.encode("ab"), tokenizer.tokens[400], len(tokenizer.tokens)) == ([500], None, 501)
         with pytest.raises(ConfigError, match="Id 400 is not"):
@@ -226,15 +210,31 @@ class TestMaking:
             ([[97, -1]], None, "Ids must be whole numbers from 0"),
             ([[97, 2**32 + 98]], None, "Ids must be whole numbers from 0"),
             ([[97, 98.5]], None, "Ids must be whole numbers from 0"),
+            ([[1, 2]], [600_000_000], "The id 600,000,000 is far too high for 257 tokens"),
+            ([[1, 2]], [256, 257], "Merges and their results must be equally many, not 1 and 2"),
         ],
     )
     def test_invalid_merges_are_refused(self, merges, results, says):
         with pytest.raises(ConfigError, match=says):
             Tokenizer(np.array(merges), None if results is None else np.array(results))
 
-    def test_two_bytes_need_two_ids(self):
+    def test_an_invalid_alphabet_or_special_token_is_refused(self):
+        none = np.empty((0, 2), np.int32)
         with pytest.raises(ConfigError, match="Each of the bytes needs an id of its own"):
-            Tokenizer(np.empty((0, 2)), alphabet=Alphabet.of_bytes(np.zeros(256, np.int32)))
+            Tokenizer(none, alphabet=Alphabet.of_bytes(np.zeros(256, np.int32)))
+        alphabet = replace(Alphabet.of_characters("ab"), unknown=7)
+        with pytest.raises(ConfigError, match="No token has the id 7, which is to stand for unknown characters"):
+            Tokenizer(none, alphabet=alphabet)
+        with pytest.raises(ConfigError, match="must not be empty"):
+            Tokenizer(none, special_tokens={"": 256})
+
+    def test_numbers_that_are_not_whole_are_refused(self):
+        tokenizer = Tokenizer(np.array([[1, 2]]))
+        for merges in (0.5, 1.0, "1"):
+            with pytest.raises(ConfigError, match="must be a whole number"):
+                tokenizer.at(merges)
+        with pytest.raises(ConfigError, match=r"An id must be a whole number, not 1\.5"):
+            tokenizer.decode([1.5])
 
     def test_a_tokenizer_copies_its_arrays(self):
         merges, results = np.array([[97, 98]], np.int32), np.array([300], np.int32)
@@ -255,6 +255,8 @@ class TestMaking:
             assert copy.merges.tolist() == one.merges.tolist()
             assert copy.encode("the hat") == one.encode("the hat")
             assert copy.run.ended == tokenizer.run.ended
+            arrays = (copy.alphabet.units, copy.alphabet.ids, copy.run.merges)
+            assert not any(array.flags.writeable for array in arrays)
 
     def test_parts_lead_from_a_token_to_its_bytes(self):
         tokenizer = trained("abcabc", size=258)
@@ -267,42 +269,6 @@ class TestMaking:
         assert tokens != [b"ab"]
         with pytest.raises(IndexError, match="no token 257"):
             tokens[257]
-
-
-class TestRefusing:
-    def test_an_unknown_token_that_does_not_exist(self):
-        alphabet = replace(Alphabet.of_characters("ab"), unknown=7)
-        with pytest.raises(ConfigError, match="No token has the id 7, which is to stand for unknown characters"):
-            Tokenizer(np.array([[0, 1]]), alphabet=alphabet)
-
-    def test_an_id_out_of_all_proportion(self):
-        with pytest.raises(ConfigError, match="The id 600,000,000 is far too high for 257 tokens"):
-            Tokenizer(np.array([[1, 2]]), np.array([600_000_000]))
-
-    def test_results_of_another_length(self):
-        with pytest.raises(ConfigError, match="Merges and their results must be equally many, not 1 and 2"):
-            Tokenizer(np.array([[1, 2]]), np.array([256, 257]))
-
-    def test_an_empty_special_token(self):
-        with pytest.raises(ConfigError, match="must not be empty"):
-            Tokenizer(np.empty((0, 2), np.int32), special_tokens={"": 256})
-
-    @pytest.mark.parametrize("merges", [0.5, 1.0, "1"])
-    def test_merges_that_are_no_whole_number(self, merges):
-        with pytest.raises(ConfigError, match="must be a whole number"):
-            Tokenizer(np.array([[1, 2]])).at(merges)
-
-    def test_ids_that_are_no_whole_numbers(self):
-        with pytest.raises(ConfigError, match=r"An id must be a whole number, not 1\.5"):
-            Tokenizer(np.array([[1, 2]])).decode([1.5])
-
-
-def test_a_pickled_tokenizer_cannot_be_changed_either():
-    tokenizer = train(Corpus.from_text("the cat"), TrainingConfig(vocabulary_size=258))
-    tokenizer.encode("the")
-    back = pickle.loads(pickle.dumps(tokenizer))
-    assert not any(array.flags.writeable for array in (back.alphabet.units, back.alphabet.ids, back.run.merges))
-    assert back.encode("the") == tokenizer.encode("the")
 
 
 def test_every_part_of_encoding_a_long_text_is_bounded():

@@ -1,7 +1,9 @@
-"""Short texts are encoded as long ones."""
+"""Short texts, and long ones without a pattern, are encoded in ways of their own: with the tokens of merging."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +15,16 @@ from tests.core.texts import patient
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.pretokenization.word_table import WordTable
 from tokstudio.core.tokenizer import encoder
+from tokstudio.core.tokenizer.encoder import MergeTable
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train
+
+# --- Short texts are encoded as long ones -----------------------------------------------------------------------------
 
 TEXT = "the cat sat on the mat, and that's that: the rat sat in the hat. Zürich 123 <|end|> 日本\n" * 9
 texts = st.lists(st.sampled_from([*TEXT.split(" "), " ", "\n", "'s", "x"]), max_size=30).map(" ".join)
@@ -64,6 +71,12 @@ def test_fewer_merges_and_dropout_have_ids_of_their_own():
     broken = tokenizer.with_dropout(0.9, seed=1)
     assert broken.encode(text) == by_arrays(broken, text) != tokenizer.encode(text)
     assert broken.with_dropout(0).encode(text) == tokenizer.encode(text)
+    joining = trained("gpt2", algorithm="boundless")
+    assert joining.supermerges is not None
+    assert joining.encode(text) == by_arrays(joining, text)
+    for specials, words in ((["<|nothing|>"], "no special token"), ("", "list")):
+        with pytest.raises(ConfigError, match=words):
+            tokenizer.encode("the", specials)
 
 
 @pytest.fixture
@@ -91,12 +104,6 @@ def test_whole_words_cost_a_text_little(many_whole, monkeypatch, at_once):
     assert len(calls) < 300 / min(at_once, 50) + 50
 
 
-def test_tokens_across_words_are_joined_in_a_short_text():
-    tokenizer = trained("gpt2", algorithm="boundless")
-    assert tokenizer.supermerges is not None
-    assert tokenizer.encode("the cat sat on the mat") == by_arrays(tokenizer, "the cat sat on the mat")
-
-
 def test_characters_without_a_token_and_bytes_that_are_not_utf8():
     tokenizer = trained("gpt2", base="characters")
     for text in ("the ÿ", b"the c\xffat"):
@@ -105,8 +112,103 @@ def test_characters_without_a_token_and_bytes_that_are_not_utf8():
     assert tokenizer.encode("the cat") == by_arrays(tokenizer, "the cat")
 
 
-def test_an_unknown_special_token_is_refused():
-    with pytest.raises(ConfigError, match="no special token"):
-        TRAINED["gpt2"].encode("the", ["<|nothing|>"])
-    with pytest.raises(ConfigError, match="list"):
-        TRAINED["gpt2"].encode("the", "")
+# --- Long texts, encoded by longest matches: the same tokens as by merging --------------------------------------------
+
+LETTERS = b"abc"
+
+
+@st.composite
+def merge_lists(draw):
+    """Valid merges of three letters with ids in any order; pairs and spellings may be repeated."""
+    ids = draw(st.permutations(range(300, 300 + draw(st.integers(1, 10)))))
+    known, merges = list(LETTERS), []
+    for result in ids:
+        merges.append([draw(st.sampled_from(known)), draw(st.sampled_from(known))])
+        known.append(result)
+    return np.array(merges, np.int32), np.array(ids, np.int32)
+
+
+@settings(patient, max_examples=500)
+@given(merge_lists(), st.lists(st.sampled_from(LETTERS), min_size=1, max_size=40).map(bytes), st.data())
+def test_a_text_has_the_tokens_of_merging(made, text, data):
+    merges, results = made
+    tokenizer = Tokenizer(merges, results)
+    assert MergeTable(merges, results).trie_for(tokenizer.alphabet, len(merges)) is not None
+    limit = data.draw(st.integers(0, len(merges)))
+    # As long as it needs to be for longest matches.
+    text *= 1 + len(merges) // len(text)
+    assert tokenizer.at(limit).encode(text) == encode_slowly(text, merges[:limit].tolist(), results.tolist())
+
+
+def test_a_merge_may_name_a_token_that_nothing_makes():
+    # Far beyond the others, so that a read there does not go unnoticed.
+    merges, extra = [[97, 1_000_000], [97, 98]], {1_000_000: b"x"}
+    tokenizer = Tokenizer(np.array(merges, np.int32), np.array([300, 301], np.int32), extra_tokens=extra)
+    assert tokenizer.encode("abba" * 9) == [301, 98, 97] * 9
+
+
+@pytest.mark.parametrize("text", ["a" * 999, "ab" * 500 + "a", " " * 64 + "a" + " " * 65])
+def test_runs_are_merged_from_the_left(text):
+    tokenizer = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=300, pattern="none", min_frequency=2))
+    assert tokenizer.encode(text) == encode_slowly(text.encode(), tokenizer.merges.tolist())
+
+
+def test_a_text_of_many_kinds_has_the_tokens_of_merging(monkeypatch):
+    text = "".join(f"{n} {n * n:x} naïve 漢字{n % 7} \n\tdef f_{n}(x): return x**{n % 13}\n" for n in range(4_000))
+    tokenizer = train(Corpus.from_text(text[::2]), TrainingConfig(vocabulary_size=3_000, pattern="none"))
+    matched = tokenizer.encode_array(text)
+    monkeypatch.setattr(MergeTable, "trie_for", lambda *_: None)
+    assert np.array_equal(matched, tokenizer.encode_array(text))
+    assert tokenizer.decode(matched) == text
+
+
+def test_characters_and_the_unknown_one():
+    config = TrainingConfig(vocabulary_size=20, base="characters", special_tokens=["<?>"], unknown_token="<?>")
+    tokenizer = train(Corpus.from_text("abab cabab " * 9), config)
+    unknown = tokenizer.special_tokens["<?>"]
+    text = "abab?cababÄ" * 5
+    ab, cab = tokenizer.encode("abab"), tokenizer.encode("cabab")
+    assert tokenizer.encode(text) == 5 * [*ab, unknown, *cab, unknown]
+
+
+@pytest.mark.parametrize("text", ["xab", "ab" * 9 + "x", "xx" * 9, "abxcxabcx" * 50])
+def test_a_token_of_merges_may_stand_for_unknown_characters(text):
+    merges, results = [[0, 1], [3, 2], [4, 3]], [3, 4, 5]
+    alphabet = replace(Alphabet.of_characters("abc"), unknown=4)
+    tokenizer = Tokenizer(np.array(merges, np.int32), np.array(results, np.int32), alphabet=alphabet)
+    base = {"a": 0, "b": 1, "c": 2}
+    characters = [base.get(character, 4) for character in text]
+    assert tokenizer.encode(text) == encode_slowly(bytes(characters), merges, results)
+
+
+def test_a_trie_suits_the_alphabet_that_asks_for_it(monkeypatch):
+    """Though another thread has made a smaller one meanwhile."""
+    table = MergeTable(np.array([[97, 98]], np.int32), np.array([256], np.int32))
+    small = table.trie_for(Alphabet.of_bytes(), 9)
+    large = Alphabet.of_bytes([*range(255), 700])
+    made = table._made
+
+    def interrupted(ids):
+        trie = made(ids)
+        monkeypatch.setattr(type(table), "_trie", property(lambda _: small, lambda *_: None), raising=False)
+        return trie
+
+    monkeypatch.setattr(table, "_made", interrupted)
+    trie = table.trie_for(large, 9)
+    assert trie is not None
+    assert len(trie.tokens) == 701
+
+
+def test_short_texts_do_not_make_a_trie_and_many_of_them_do():
+    merges = np.array([[97, 98], [98, 99], [99, 100]], np.int32)
+    table = MergeTable(merges, np.array([256, 257, 258], np.int32))
+    assert table.trie_for(Alphabet.of_bytes(), 2) is None
+    assert table.trie_for(Alphabet.of_bytes(), 2) is not None
+
+
+def test_tokens_that_are_too_long_for_a_trie_are_merged():
+    """Each token is two of the one before: the last has 2**30 bytes."""
+    merges = np.array([[97, 97], *([256 + k, 256 + k] for k in range(29))], np.int32)
+    tokenizer = Tokenizer(merges)
+    assert tokenizer.encode("a" * 37) == [256 + 4, 256 + 1, 97]
+    assert MergeTable(merges, tokenizer.merge_results).trie_for(tokenizer.alphabet, 100) is None
