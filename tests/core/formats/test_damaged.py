@@ -457,5 +457,8 @@ def test_a_mutant_is_read_or_refused_in_one_sentence(tmp_path, monkeypatch, make
     for _ in range(MUTANTS):
         give(path, mutate(whole, chance))
         results.append(read_or_refused(path) is None)
-    # Of what a file beside another says, much is left out without harm.
-    assert results.count(True) > MUTANTS // (12 if make in (sidecar, word_piece_settings) else 4), results.count(True)
+    # Of what a file beside another says, much is left out without harm; lines in another order are another vocabulary.
+    share = (
+        12 if make in (sidecar, word_piece_settings) else 40 if (make, mutate) == (word_piece, mutant_of_lines) else 4
+    )
+    assert results.count(True) > MUTANTS // share, results.count(True)
