@@ -19,8 +19,9 @@ from PySide6.QtGui import QAction, QCursor, QFont, QFontDatabase
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
 
-from tests.gui.person import PATIENCE, TEXT
+from tests.gui.person import PATIENCE, PAUSES, TEXT
 from tokstudio.core.base.resources import sample_text
+from tokstudio.gui.session.common.jobs import Pauses
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
@@ -28,33 +29,6 @@ from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
 _FONT = QFont("Source Sans Pro")
 _FONT.setPixelSize(BODY_PIXELS)
-
-_PAUSES = (
-    "session.measuring.comparison._LATER",
-    "session.measuring.comparison._TOGETHER",
-    "session.measuring.token_facts._PAINTED",
-    "session.training.control._TICK",
-    "dialogs.check_training.dialog._TICK",
-    "dialogs.export.dialog._TICK",
-    "panes.compare.vocabularies._TYPED",
-    "panes.compare.words._TYPED",
-    "panes.compression.pane._SELDOM",
-    "panes.configure.pane._PATIENCE",
-    "panes.configure.pattern_field._PAUSE",
-    "panes.corpus.mixture._STILL",
-    "panes.distribution._LATER",
-    "panes.merges._LATER",
-    "panes.runs.pane._LIVE",
-    "panes.text.pages._COMPARED_AFTER",
-    "panes.text.page._PAUSE",
-    "panes.text.steps_page._PAUSE",
-    "panes.token.lines_page._REST",
-    "panes.token.pane._SELDOM",
-    "panes.vocabulary.model._LATER",
-    "panes.vocabulary.pane._PAINTED",
-    "panes.why.pane._SETTLED",
-    "dialogs.surgery.parts._AFTER_KEYS",
-)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -88,6 +62,7 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("qtbot")
     # Where the pointer of an earlier test was, a button of this one would show its tip in the status bar.
     QCursor.setPos(-1, -1)
+    palette = QApplication.palette()
     # A job's thread that collected the widgets of an earlier test would crash.
     gc.disable()
     yield
@@ -100,6 +75,8 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     assert not running, f"threads left behind: {running}"
     windows = [widget for widget in application.topLevelWidgets() if widget.isVisible()]
     assert not windows, f"windows left behind: {windows}"
+    if application.palette() != palette:
+        application.setPalette(palette)
     if application.styleSheet():
         application.setStyleSheet("")
     if application.font() != _FONT:
@@ -107,16 +84,21 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shortens the pauses after a key and between two updates, in milliseconds: a test waits for what comes after."""
-    for name in _PAUSES:
-        monkeypatch.setattr(f"tokstudio.gui.{name}", 5)
+def pauses(request: pytest.FixtureRequest) -> Pauses:
+    """What the window waits for: shorter than for a person, as a test waits for what comes after."""
+    return getattr(request, "param", PAUSES)
+
+
+@pytest.fixture(autouse=True)
+def handed_in(monkeypatch: pytest.MonkeyPatch, pauses: Pauses) -> None:
+    """Hands the pauses to each window that starts."""
+    monkeypatch.setattr("tokstudio.gui.app.app.Session", partial(Session, pauses=pauses))
 
 
 @pytest.fixture
-def session(qtbot: QtBot) -> Iterator[Session]:
+def session(qtbot: QtBot, pauses: Pauses) -> Iterator[Session]:
     """The studio's state; its jobs end with the test."""
-    made = Session()
+    made = Session(pauses=pauses)
     yield made
     made.close()
 
@@ -125,6 +107,14 @@ def session(qtbot: QtBot) -> Iterator[Session]:
 def theme(qapp: QApplication) -> Theme:
     """The light looks."""
     return Theme("light")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """A text of 2 kB."""
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+    return path
 
 
 @pytest.fixture

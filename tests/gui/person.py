@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
+from string import Formatter
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt, QTimer, SignalInstance
@@ -13,11 +18,15 @@ from pytestqt.qtbot import QtBot
 from tokstudio.cli import main
 from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
+from tokstudio.gui.session.common.jobs import Pauses
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.window.main_window import MainWindow
 
 PATIENCE = 60_000  # milliseconds; the first training of a test run compiles
+#: As a person has them, but for messages and the bar of a job.
+_SHORT = ("training", "painted", "compared", "dialogs", "moves", "merge", "changes", "live", "filtered", "facts")
+PAUSES = replace(Pauses(), **dict.fromkeys((*_SHORT, "resized", "updates", "keys", "forecast", "weights"), 5))
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
 
 
@@ -133,3 +142,29 @@ def at_the_window(
     if failures:
         raise failures[0]
     return code
+
+
+def at_window(*arguments: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Makes a test that takes `window`, and perhaps `answers`: it runs while `tokstudio ARGUMENTS` shows that window.
+
+    The other parameters are fixtures, which arguments may name: "{book}".
+    """
+    named = [field.partition("[")[0] for text in arguments for _, field, _, _ in Formatter().parse(text) if field]
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        own = list(signature(test).parameters)
+
+        @wraps(test)
+        def run(**fixtures: Any) -> None:
+            def act(window: MainWindow, answers: Answers) -> None:
+                given = fixtures | {"window": window, "answers": answers}
+                test(**{name: given[name] for name in own})
+
+            assert at_the_window(fixtures["monkeypatch"], act, [text.format(**fixtures) for text in arguments]) == 0
+
+        names = dict.fromkeys([*own, *named, "monkeypatch"])
+        fixtures = [Parameter(name, Parameter.KEYWORD_ONLY) for name in names if name not in ("window", "answers")]
+        run.__signature__ = Signature(fixtures)  # type: ignore[attr-defined]
+        return run
+
+    return decorate

@@ -1,6 +1,6 @@
 """A run of Picky BPE in the whole window: the token, the steps, Find, the sizes, exports, and what is refused."""
-# SPDX-License-Identifier: MIT
 
+# SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import csv
@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.person import PATIENCE, at_window, quiet
 from tests.gui.picky import SETTINGS, TEXT, trained
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.tokenizer.dropout import Dropout
@@ -73,7 +73,7 @@ def text_and_steps_follow_the_playhead(qtbot, window, session, run):
     for merges in (0, one.merge, one.merge - 1, len(run)):
         session.view.set_playhead(merges)
         quiet(qtbot, window)
-        tokens = page._rounds.state(len(page._rounds) - 1).ids.tolist()
+        tokens = page.rounds.state(len(page.rounds) - 1).ids.tolist()
         assert tokens == run.tokenizer.at(merges).encode(session.view.text)
     page.ask_why_not(0, 3, of_word=False)
     assert page.why_not.words.text()
@@ -86,7 +86,7 @@ def every_size_is_that_of_the_vocabulary(qtbot, window, session, run):
     assert "of all 400" in window.sizes.answer.text()
     session.view.set_playhead(60)
     quiet(qtbot, window)
-    assert window.sizes._model.size_at(0).vocabulary == len(run.tokenizer.at(60))
+    assert window.sizes.table.model().size_at(0).vocabulary == len(run.tokenizer.at(60))
 
 
 def find_says_that_a_token_was_removed(qtbot, window, session, run):
@@ -118,25 +118,23 @@ def dropout_is_refused_and_the_text_is_encoded_without_it(qtbot, window, session
     assert of_type(window, StepsPage).model.rowCount() > 2
 
 
-def test_the_window_shows_and_explains_removals(qtbot, monkeypatch):
-    def act(window, answers):
-        session, run = begin(qtbot, window)
-        for check in (
-            a_removed_token_is_shown_and_explained,
-            text_and_steps_follow_the_playhead,
-            every_size_is_that_of_the_vocabulary,
-            find_says_that_a_token_was_removed,
-            the_tokenizer_cannot_be_changed_and_the_menu_says_why,
-            dropout_is_refused_and_the_text_is_encoded_without_it,
-        ):
-            session.view.set_playhead(len(run))
-            quiet(qtbot, window)
-            check(qtbot, window, session, run)
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_window_shows_and_explains_removals(qtbot, window):
+    session, run = begin(qtbot, window)
+    for check in (
+        a_removed_token_is_shown_and_explained,
+        text_and_steps_follow_the_playhead,
+        every_size_is_that_of_the_vocabulary,
+        find_says_that_a_token_was_removed,
+        the_tokenizer_cannot_be_changed_and_the_menu_says_why,
+        dropout_is_refused_and_the_text_is_encoded_without_it,
+    ):
+        session.view.set_playhead(len(run))
+        quiet(qtbot, window)
+        check(qtbot, window, session, run)
 
 
-def test_formats_say_what_they_cannot_hold_and_the_merge_log_has_the_removals(qtbot, session, tmp_path):
+def test_formats_compare_algorithms_and_the_merge_log_know_removals(qtbot, session, tmp_path):
     run = trained(qtbot, session)
     tokenizer = run.tokenizer
     refused = {known.name for known in FORMATS.values() if known.problem(tokenizer)}
@@ -153,6 +151,10 @@ def test_formats_say_what_they_cannot_hold_and_the_merge_log_has_the_removals(qt
     table = FORMATS["vocabulary-csv"]
     content = b"".join(b"".join(parts) for parts in table.contents(tokenizer).values()).decode()
     assert len([*csv.reader(content.splitlines())]) == 1 + run.vocabulary_size
+    plans, _ = plans_of_algorithms(SETTINGS, session.training.defaults, session.corpus.current)
+    (plan,) = [plan for plan in plans if plan.settings.algorithm == "picky"]
+    assert plan.settings.threshold == 0.4
+    assert plan.problem is None
 
 
 def test_held_out_text_has_its_curve(qtbot, session):
@@ -161,11 +163,3 @@ def test_held_out_text_has_its_curve(qtbot, session):
     qtbot.waitUntil(lambda: run.held_out.tokens is not None or bool(run.held_out.problem), timeout=PATIENCE)
     assert run.held_out.problem == ""
     assert len(run.held_out.tokens) == len(run) + 1
-
-
-def test_compare_algorithms_has_a_row_for_it(session):
-    session.corpus.add_text(TEXT, "en")
-    plans, _ = plans_of_algorithms(SETTINGS, session.training.defaults, session.corpus.current)
-    (plan,) = [plan for plan in plans if plan.settings.algorithm == "picky"]
-    assert plan.settings.threshold == 0.4
-    assert plan.problem is None

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.person import PATIENCE, at_window, quiet
 from tests.gui.random_acts import RandomActs, RandomAnswers, small_files
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.window.main_window import MainWindow
@@ -29,40 +29,37 @@ def is_at_rest(window: MainWindow) -> bool:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_random_acts_end_in_no_error_of_the_program(qtbot, monkeypatch, tmp_path, seed):
+@at_window()
+def test_random_acts_end_in_no_error_of_the_program(qtbot, tmp_path, seed, window, answers):
     """Errors of slots and warnings of Qt fail any test; those of jobs are looked at here."""
     texts, tokenizers = small_files(tmp_path)
+    choice = random.Random(seed)
+    theirs = RandomAnswers(tmp_path, choice)
+    theirs.texts, theirs.tokenizers = texts, tokenizers
+    for name in _ASKED:
+        setattr(answers, name, getattr(theirs, name))
+    failed, done = [], []
+    window.session.jobs.failed.connect(failed.append)
+    # Others would compile all loops first.
+    acts = RandomActs(window, theirs, choice, ["bpe"])
 
-    def act(window, answers):
-        choice = random.Random(seed)
-        theirs = RandomAnswers(tmp_path, choice)
-        theirs.texts, theirs.tokenizers = texts, tokenizers
-        for name in _ASKED:
-            setattr(answers, name, getattr(theirs, name))
-        failed, done = [], []
-        window.session.jobs.failed.connect(failed.append)
-        # Others would compile all loops first.
-        acts = RandomActs(window, theirs, choice, ["bpe"])
-
-        def go_on() -> None:
-            if len(done) >= _ACTS:
-                return
-            # Before the act: a dialog has an event loop of its own, in which the next acts come.
-            QTimer.singleShot(0, go_on)
-            window.session.training.hurry()
-            if is_at_rest(window):
-                done.append("")
-                done[-1] = acts.act()
-
+    def go_on() -> None:
+        if len(done) >= _ACTS:
+            return
+        # Before the act: a dialog has an event loop of its own, in which the next acts come.
         QTimer.singleShot(0, go_on)
-        qtbot.waitUntil(lambda: len(done) >= _ACTS, timeout=PATIENCE)
-        while (left := QApplication.activePopupWidget() or QApplication.activeModalWidget()) is not None:
-            left.close()
-        window.session.training.stop()
-        quiet(qtbot, window)
-        for name in _ASKED:
-            delattr(answers, name)
-        wrong = [one for one in failed if one.error is not None and not isinstance(one.error, TokStudioError)]
-        assert not wrong, (wrong, done[-20:])
+        window.session.training.hurry()
+        if is_at_rest(window):
+            done.append("")
+            done[-1] = acts.act()
 
-    assert at_the_window(monkeypatch, act) == 0
+    QTimer.singleShot(0, go_on)
+    qtbot.waitUntil(lambda: len(done) >= _ACTS, timeout=PATIENCE)
+    while (left := QApplication.activePopupWidget() or QApplication.activeModalWidget()) is not None:
+        left.close()
+    window.session.training.stop()
+    quiet(qtbot, window)
+    for name in _ASKED:
+        delattr(answers, name)
+    wrong = [one for one in failed if one.error is not None and not isinstance(one.error, TokStudioError)]
+    assert not wrong, (wrong, done[-20:])

@@ -15,7 +15,7 @@ from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QTabBar, QTableView
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
-from tests.gui.person import PATIENCE, at_the_window, export, quiet
+from tests.gui.person import PATIENCE, at_the_window, at_window, export, quiet
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.cli import main
 from tokstudio.core.base.progress import Progress
@@ -123,222 +123,141 @@ def test_opening_training_and_exporting_by_the_menus(qtbot, monkeypatch, tmp_pat
     assert load(tmp_path / "out").encode(SENTENCE) == expected.encode(SENTENCE)
 
 
-def test_step_pause_resume_and_stop_by_keys(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session = window.session
-        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
-        for made in (1, 2, 3):
-            qtbot.keyClick(window, Qt.Key.Key_F10)
-            qtbot.waitUntil(
-                lambda made=made: session.runs.active is not None and len(session.runs.active) == made, timeout=PATIENCE
-            )
-            qtbot.waitUntil(lambda: session.training.state == "paused")
-        assert window.toolbar.pause_button.defaultAction() is window.actions_by_id["resume"]
-        qtbot.keyClick(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
-        qtbot.waitUntil(lambda: session.training.current is None)
-        assert session.runs.active.ended == "stopped"
-        assert len(session.runs.active) == 3
+@at_window("{book}")
+def test_step_pause_resume_and_stop_by_keys(qtbot, window):
+    session = window.session
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
+    for made in (1, 2, 3):
         qtbot.keyClick(window, Qt.Key.Key_F10)
-        qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
-        qtbot.keyClick(window, Qt.Key.Key_F6)
-        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
-        assert session.runs.active.ended == "reached vocabulary size"
-        assert np.array_equal(session.runs.active.merges[:3], session.runs.all[0].merges)
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-def test_runs_are_changed_by_keys_while_nothing_trains(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session = window.session
-        trained(qtbot, window, answers, book, "300")
-        for size in (280, 290):
-            session.training.set_settings(Settings(size))
-            session.training.start()
-            qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
-        shown = []
-        for key in (Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
-            qtbot.keyClick(window, key, Qt.KeyboardModifier.AltModifier)
-            shown.append(session.runs.active.name)
-        assert shown == ["Run 2", "Run 1", "Run 3", "Run 1"]
-        session.training.step()
-        qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
-        qtbot.keyClick(window, Qt.Key.Key_PageUp, Qt.KeyboardModifier.AltModifier)
-        assert session.runs.active is session.training.current.run
-        assert "stays active" in window.actions_by_id["previous_run"].toolTip()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, monkeypatch):
-    def act(window, answers):
-        cards = [
-            button
-            for button in window.compression.findChildren(QAbstractButton)
-            if button.isVisible() and "Python program" in button.accessibleName() + button.text()
-        ]
-        qtbot.mouseClick(cards[0], Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda: window.session.runs.active is not None, timeout=PATIENCE)
-        quiet(qtbot, window)
-        expected = train(Corpus.from_text(sample_text("python")), TrainingConfig(vocabulary_size=1000))
-        assert np.array_equal(window.session.runs.active.merges, expected.merges)
-        assert window.session.view.text
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_dropped_file_and_a_pasted_text_become_the_corpus(qtbot, monkeypatch, book):
-    def act(window, answers):
-        data = QMimeData()
-        data.setUrls([QUrl.fromLocalFile(str(book))])
-        everything = Qt.DropAction.CopyAction
-        window.dropEvent(
-            QDropEvent(QPointF(5, 5), everything, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        qtbot.waitUntil(
+            lambda made=made: session.runs.active is not None and len(session.runs.active) == made, timeout=PATIENCE
         )
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-        assert window.session.corpus.sources[0].bytes == len(TEXT)
-        QGuiApplication.clipboard().setText("pasted text")
-        window.actions_by_id["paste_corpus"].trigger()
-        assert window.session.corpus.current.bytes == len(TEXT) + 11
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_closing_while_training_asks_once_and_no_keeps_everything(qtbot, monkeypatch, book):
-    def act(window, answers):
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-        window.actions_by_id["step"].trigger()
-        qtbot.waitUntil(lambda: window.session.training.state == "paused", timeout=PATIENCE)
-        answers.yes = False
-        assert not window.close()
-        assert len(answers.asked) == 1
-        assert "in progress" in answers.asked[0]
-        assert window.session.training.state == "paused"
-        answers.yes = True
-        assert window.close()
-        assert len(answers.asked) == 2
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+        qtbot.waitUntil(lambda: session.training.state == "paused")
+    assert window.toolbar.pause_button.defaultAction() is window.actions_by_id["resume"]
+    qtbot.keyClick(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: session.training.current is None)
+    assert session.runs.active.ended == "stopped"
+    assert len(session.runs.active) == 3
+    qtbot.keyClick(window, Qt.Key.Key_F10)
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
+    qtbot.keyClick(window, Qt.Key.Key_F6)
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert session.runs.active.ended == "reached vocabulary size"
+    assert np.array_equal(session.runs.active.merges[:3], session.runs.all[0].merges)
 
 
-def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, monkeypatch, tmp_path, book):
-    def act(window, answers):
-        session, action = window.session, window.actions_by_id["export_ids"]
-        answers.files = [book]
-        window.actions_by_id["open_corpus"].trigger()
-        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
-        session.training.set_settings(Settings(300, special_tokens=("<|end|>",)))
-        qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-        qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
-        assert not action.isEnabled()
-        assert action.toolTip() == "The Text pane is empty."
-        qtbot.keyClicks(window.text.encode.input, "the cat<|end|>")
-        session.view.set_playhead(5)
-        answers.target = tmp_path / "ids.json"
-        action.trigger()
-        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
-        assert json.loads(answers.target.read_text()) == session.view.tokenizer.encode("the cat<|end|>")
-        window.actions_by_id["recognise_specials"].trigger()
-        answers.target = tmp_path / "ids.npy"
-        action.trigger()
-        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
-        ids = np.load(answers.target)
-        assert ids.dtype == np.uint16
-        assert ids.tolist() == session.view.tokenizer.encode("the cat<|end|>", "all")
-        assert window.status.currentMessage() == f"Wrote ids.npy to {tmp_path}."
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_runs_are_changed_by_keys_while_nothing_trains(qtbot, book, window, answers):
+    session = window.session
+    trained(qtbot, window, answers, book, "300")
+    for size in (280, 290):
+        session.training.set_settings(Settings(size))
+        session.training.start()
+        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    shown = []
+    for key in (Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
+        qtbot.keyClick(window, key, Qt.KeyboardModifier.AltModifier)
+        shown.append(session.runs.active.name)
+    assert shown == ["Run 2", "Run 1", "Run 3", "Run 1"]
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    qtbot.keyClick(window, Qt.Key.Key_PageUp, Qt.KeyboardModifier.AltModifier)
+    assert session.runs.active is session.training.current.run
+    assert "stays active" in window.actions_by_id["previous_run"].toolTip()
 
 
+@at_window()
+def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, window):
+    cards = [
+        button
+        for button in window.compression.findChildren(QAbstractButton)
+        if button.isVisible() and "Python program" in button.accessibleName() + button.text()
+    ]
+    qtbot.mouseClick(cards[0], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.session.runs.active is not None, timeout=PATIENCE)
+    quiet(qtbot, window)
+    expected = train(Corpus.from_text(sample_text("python")), TrainingConfig(vocabulary_size=1000))
+    assert np.array_equal(window.session.runs.active.merges, expected.merges)
+    assert window.session.view.text
+
+
+@at_window()
+def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, tmp_path, book, window, answers):
+    session, action = window.session, window.actions_by_id["export_ids"]
+    answers.files = [book]
+    window.actions_by_id["open_corpus"].trigger()
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
+    session.training.set_settings(Settings(300, special_tokens=("<|end|>",)))
+    qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
+    assert not action.isEnabled()
+    assert action.toolTip() == "The Text pane is empty."
+    qtbot.keyClicks(window.text.encode.input, "the cat<|end|>")
+    session.view.set_playhead(5)
+    answers.target = tmp_path / "ids.json"
+    action.trigger()
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    assert json.loads(answers.target.read_text()) == session.view.tokenizer.encode("the cat<|end|>")
+    window.actions_by_id["recognise_specials"].trigger()
+    answers.target = tmp_path / "ids.npy"
+    action.trigger()
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    ids = np.load(answers.target)
+    assert ids.dtype == np.uint16
+    assert ids.tolist() == session.view.tokenizer.encode("the cat<|end|>", "all")
+    assert window.status.currentMessage() == f"Wrote ids.npy to {tmp_path}."
+
+
+@at_window()
 def test_the_export_menu_opens_the_dialog_with_its_format_or_with_the_last_ones_and_closing_does_not_ask_then(
-    qtbot, monkeypatch, tmp_path, book
+    qtbot, tmp_path, book, window, answers
 ):
-    def act(window, answers):
-        trained(qtbot, window, answers, book)
-        export(qtbot, window, "minbpe", tmp_path / "out")
-        window.actions_by_id["export_tokenizer"].trigger()
-        dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
-        assert dialog.windowModality() == Qt.WindowModality.WindowModal
-        assert dialog.list.chosen == ("minbpe",)
-        assert dialog.folder.folder == tmp_path / "out"
-        dialog.reject()
-        answers.asked.clear()
-        assert window.close()
-        assert answers.asked == []
-
-    assert at_the_window(monkeypatch, act) == 0
+    trained(qtbot, window, answers, book)
+    export(qtbot, window, "minbpe", tmp_path / "out")
+    window.actions_by_id["export_tokenizer"].trigger()
+    dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
+    assert dialog.windowModality() == Qt.WindowModality.WindowModal
+    assert dialog.list.chosen == ("minbpe",)
+    assert dialog.folder.folder == tmp_path / "out"
+    dialog.reject()
+    answers.asked.clear()
+    assert window.close()
+    assert answers.asked == []
 
 
-def test_a_sample_replaces_a_corpus_only_after_asking(qtbot, monkeypatch, book):
-    def act(window, answers):
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-        answers.yes = False
-        window.actions_by_id["sample_train_python"].trigger()
-        assert window.session.corpus.sources[0].name == book.name
-        assert window.session.training.current is None
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-def test_a_damaged_tokenizer_is_one_sentence_and_changes_nothing(qtbot, monkeypatch, tmp_path):
-    damaged = tmp_path / "tokenizer.json"
-    damaged.write_text('{"model": {"type": "BPE", "vocab": {')
-
-    def act(window, answers):
-        answers.files = [damaged]
-        window.actions_by_id["open_tokenizer"].trigger()
-        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
-        assert window.messages.text.text().startswith("tokenizer.json: ")
-        assert "\n" not in window.messages.text.text()
-        assert window.session.runs.all == []
-        window.messages.copy_button.click()
-        assert QGuiApplication.clipboard().text().startswith("tokenizer.json: ")
-        window.messages.close_button.click()
-        assert not window.messages.isVisible()
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window("{book}")
+def test_a_sample_replaces_a_corpus_and_closing_ends_a_training_only_after_asking(qtbot, book, window, answers):
+    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
+    answers.yes = False
+    window.actions_by_id["sample_train_python"].trigger()
+    assert window.session.corpus.sources[0].name == book.name
+    assert window.session.training.current is None
+    answers.asked.clear()
+    window.actions_by_id["step"].trigger()
+    qtbot.waitUntil(lambda: window.session.training.state == "paused", timeout=PATIENCE)
+    answers.yes = False
+    assert not window.close()
+    assert len(answers.asked) == 1
+    assert "in progress" in answers.asked[0]
+    assert window.session.training.state == "paused"
+    answers.yes = True
+    assert window.close()
+    assert len(answers.asked) == 2
 
 
-def test_word_counts_are_opened_by_the_menu_and_trained_on(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_word_counts_are_opened_by_the_menu_and_trained_on(qtbot, tmp_path, window, answers):
     path = tmp_path / "words.tsv"
     path.write_text(" the\t12\n then\t5\n cat\t2\n")
     expected = train(Corpus.from_counts(path), TrainingConfig(vocabulary_size=261))
-
-    def act(window, answers):
-        session = window.session
-        answers.files = [path]
-        window.actions_by_id["open_counts"].trigger()
-        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
-        session.training.set_settings(Settings(261))
-        qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-        qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
-        assert np.array_equal(session.runs.active.merges, expected.merges)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_each_pane_has_one_tab_after_every_change_of_the_layout_and_closed_panes_are_put_back(qtbot, monkeypatch):
-    def tabs(window) -> list[str]:
-        bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        return sorted(bar.tabText(tab) for bar in bars if bar.isVisible() for tab in range(bar.count()))
-
-    def act(window, answers):
-        wanted = sorted(pane.windowTitle() for pane in window.panes if window.tabifiedDockWidgets(pane))
-        assert {"Merges", "Vocabulary", "Runs"} <= set(wanted)
-        assert tabs(window) == wanted
-        for change in (window.reset_layout, lambda: window.arrange(window.arrangement()), lambda: window.arrange("no")):
-            change()
-            qtbot.wait(50)
-            assert tabs(window) == wanted
-        for pane in window.panes:
-            pane.close()
-        assert not any(pane.isVisible() for pane in window.panes)
-        window.actions_by_id["reset_layout"].trigger()
-        qtbot.waitUntil(lambda: [pane for pane in window.panes if pane.isHidden()] == [window.guide])
-        assert len(window.tabifiedDockWidgets(window.merges)) == 3
-        assert window.text.x() > window.compression.x() > window.corpus.x()
-
-    assert at_the_window(monkeypatch, act) == 0
+    session = window.session
+    answers.files = [path]
+    window.actions_by_id["open_counts"].trigger()
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
+    session.training.set_settings(Settings(261))
+    qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
+    assert np.array_equal(session.runs.active.merges, expected.merges)
 
 
 def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
@@ -353,7 +272,7 @@ def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
 
     def look(window, answers):
         assert window.token.isHidden()
-        assert window._theme.palette.dark
+        assert window.theme.palette.dark
         assert window.actions_by_id["theme_dark"].isChecked()
         assert window.actions_by_id["show_ids"].isChecked()
         assert window.actions_by_id["more_settings"].isChecked()
@@ -366,52 +285,92 @@ def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, look) == 0
 
 
-def test_every_action_is_in_a_menu_and_says_what_it_does(qtbot, monkeypatch):
-    def act(window, answers):
-        listed, names = set(), []
-        waiting = [action.menu() for action in window.menuBar().actions()]
-        while waiting:
-            menu = waiting.pop()
-            if menu.objectName() != "recent":
-                menu.aboutToShow.emit()
-            for action in menu.actions():
-                listed.add(action.objectName())
-                # What stands below "Recent" is the person's, and a speed is no deed.
-                names += [action.text().replace("&", "")] if action.objectName() or action.menu() else []
-                if action.menu() is not None:
-                    waiting.append(action.menu())
-        assert set(window.actions_by_id) <= listed
-        assert {name for name in names if names.count(name) > 1} == set(), "two entries would be called the same"
-        for action in window.actions_by_id.values():
-            assert action.statusTip().endswith(".")
-            assert action.toolTip()
-        keys = [key.toString() for action in window.actions_by_id.values() for key in action.shortcuts()]
-        assert sorted(key for key in set(keys) if keys.count(key) > 1) == ["F6"]  # pause and resume: never both
+@at_window()
+def test_actions_are_in_menus_files_are_dropped_damaged_ones_refused_and_each_pane_has_one_tab(
+    qtbot, window, tmp_path, answers, book
+):
+    listed, names = set(), []
+    waiting = [action.menu() for action in window.menuBar().actions()]
+    while waiting:
+        menu = waiting.pop()
+        if menu.objectName() != "recent":
+            menu.aboutToShow.emit()
+        for action in menu.actions():
+            listed.add(action.objectName())
+            # What stands below "Recent" is the person's, and a speed is no deed.
+            names += [action.text().replace("&", "")] if action.objectName() or action.menu() else []
+            if action.menu() is not None:
+                waiting.append(action.menu())
+    assert set(window.actions_by_id) <= listed
+    assert {name for name in names if names.count(name) > 1} == set(), "two entries would be called the same"
+    for action in window.actions_by_id.values():
+        assert action.statusTip().endswith(".")
+        assert action.toolTip()
+    keys = [key.toString() for action in window.actions_by_id.values() for key in action.shortcuts()]
+    assert sorted(key for key in set(keys) if keys.count(key) > 1) == ["F6"]  # pause and resume: never both
+    damaged = tmp_path / "tokenizer.json"
+    damaged.write_text('{"model": {"type": "BPE", "vocab": {')
+    answers.files = [damaged]
+    window.actions_by_id["open_tokenizer"].trigger()
+    qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+    assert window.messages.text.text().startswith("tokenizer.json: ")
+    assert "\n" not in window.messages.text.text()
+    assert window.session.runs.all == []
+    window.messages.copy_button.click()
+    assert QGuiApplication.clipboard().text().startswith("tokenizer.json: ")
+    window.messages.close_button.click()
+    assert not window.messages.isVisible()
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(book))])
+    everything = Qt.DropAction.CopyAction
+    window.dropEvent(
+        QDropEvent(QPointF(5, 5), everything, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    )
+    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
+    assert window.session.corpus.sources[0].bytes == len(TEXT)
+    QGuiApplication.clipboard().setText("pasted text")
+    window.actions_by_id["paste_corpus"].trigger()
+    assert window.session.corpus.current.bytes == len(TEXT) + 11
 
-    assert at_the_window(monkeypatch, act) == 0
+    def tabs(window) -> list[str]:
+        bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return sorted(bar.tabText(tab) for bar in bars if bar.isVisible() for tab in range(bar.count()))
+
+    wanted = sorted(pane.windowTitle() for pane in window.panes if window.tabifiedDockWidgets(pane))
+    assert {"Merges", "Vocabulary", "Runs"} <= set(wanted)
+    assert tabs(window) == wanted
+    for change in (window.reset_layout, lambda: window.arrange(window.arrangement()), lambda: window.arrange("no")):
+        change()
+        qtbot.wait(50)
+        assert tabs(window) == wanted
+    for pane in window.panes:
+        pane.close()
+    assert not any(pane.isVisible() for pane in window.panes)
+    window.actions_by_id["reset_layout"].trigger()
+    qtbot.waitUntil(lambda: [pane for pane in window.panes if pane.isHidden()] == [window.guide])
+    assert len(window.tabifiedDockWidgets(window.merges)) == 3
+    assert window.text.x() > window.compression.x() > window.corpus.x()
 
 
-def test_every_focusable_widget_has_an_accessible_name_and_the_window_fits_a_small_screen(qtbot, monkeypatch, book):
-    def act(window, answers):
-        trained(qtbot, window, answers, book)
-        nameless = []
-        for pane in window.findChildren(QDockWidget):
-            for widget in pane.findChildren(QTableView) + pane.findChildren(QAbstractButton):
-                text = getattr(widget, "text", lambda: "")()
-                internal = (
-                    widget.isHidden()
-                    or widget.objectName().startswith("qt_")
-                    or widget.focusPolicy() == Qt.FocusPolicy.NoFocus
-                )
-                if not internal and not (text or widget.accessibleName()):
-                    nameless.append((pane.objectName(), widget))
-        assert nameless == []
-        window.resize(1024, 640)
-        qtbot.waitUntil(lambda: (window.width(), window.height()) == (1024, 640))
-        assert window.minimumSizeHint().width() <= 1024
-        assert window.minimumSizeHint().height() <= 640
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_every_focusable_widget_has_an_accessible_name_and_the_window_fits_a_small_screen(qtbot, book, window, answers):
+    trained(qtbot, window, answers, book)
+    nameless = []
+    for pane in window.findChildren(QDockWidget):
+        for widget in pane.findChildren(QTableView) + pane.findChildren(QAbstractButton):
+            text = getattr(widget, "text", lambda: "")()
+            internal = (
+                widget.isHidden()
+                or widget.objectName().startswith("qt_")
+                or widget.focusPolicy() == Qt.FocusPolicy.NoFocus
+            )
+            if not internal and not (text or widget.accessibleName()):
+                nameless.append((pane.objectName(), widget))
+    assert nameless == []
+    window.resize(1024, 640)
+    qtbot.waitUntil(lambda: (window.width(), window.height()) == (1024, 640))
+    assert window.minimumSizeHint().width() <= 1024
+    assert window.minimumSizeHint().height() <= 640
 
 
 def test_the_window_with_the_demo_is_closed_without_a_question_while_it_trains(qtbot, monkeypatch):
@@ -507,21 +466,19 @@ def test_other_threads_and_garbage_collection_do_not_block_the_window(qtbot, mon
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_Backtab])
-def test_tab_visits_every_visible_control_and_no_hidden_one(qtbot, monkeypatch, key):
-    def act(window, answers):
-        window.session.corpus.add_text("the cat sat on the mat " * 40)
-        window.session.training.start()
-        quiet(qtbot, window)
-        QApplication.processEvents()
-        hidden = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]
-        assert hidden
-        window.corpus.source_list.setFocus()
-        seen = []
-        while (now := window.focusWidget()) not in seen and len(seen) < 300:
-            assert not any(pane.isAncestorOf(now) for pane in hidden), now
-            seen.append(now)
-            qtbot.keyClick(now, key)
-        in_front = [pane for pane in window.panes if pane not in hidden]
-        assert all(any(pane.isAncestorOf(widget) for widget in seen) for pane in in_front)
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_tab_visits_every_visible_control_and_no_hidden_one(qtbot, key, window):
+    window.session.corpus.add_text("the cat sat on the mat " * 40)
+    window.session.training.start()
+    quiet(qtbot, window)
+    QApplication.processEvents()
+    hidden = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]
+    assert hidden
+    window.corpus.source_list.setFocus()
+    seen = []
+    while (now := window.focusWidget()) not in seen and len(seen) < 300:
+        assert not any(pane.isAncestorOf(now) for pane in hidden), now
+        seen.append(now)
+        qtbot.keyClick(now, key)
+    in_front = [pane for pane in window.panes if pane not in hidden]
+    assert all(any(pane.isAncestorOf(widget) for widget in seen) for pane in in_front)

@@ -18,7 +18,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
-from tests.gui.person import PATIENCE, at_the_window, quiet, trained
+from tests.gui.person import PATIENCE, at_the_window, at_window, quiet, trained
 from tokstudio import ConfigError, __version__
 from tokstudio.core.base.progress import Progress
 from tokstudio.gui.app.app import ReportOffer
@@ -175,7 +175,8 @@ def _raised(act):
         return sys.exc_info()
 
 
-def test_a_job_that_fails_inside_the_program_is_reported_and_one_that_the_user_can_mend_is_not(qtbot, monkeypatch):
+@at_window()
+def test_a_job_that_fails_inside_the_program_is_reported_and_one_that_the_user_can_mend_is_not(qtbot, window):
     def broken():
         yield Progress("breaking")
         return np.zeros(1)[1]
@@ -184,19 +185,16 @@ def test_a_job_that_fails_inside_the_program_is_reported_and_one_that_the_user_c
         yield Progress("refusing")
         raise ConfigError("Choose something else.")
 
-    def act(window, answers):
-        for work in (refused, broken):
-            window.session.jobs.start(work, quiet=True)
-            quiet(qtbot, window)
-        (report,) = (file for file in reports_folder().glob("run-*.txt"))
-        text = report.read_text(encoding="utf-8")
-        assert text.count("Nobody caught this") == 1
-        assert "IndexError: index 1 is out of bounds for axis 0 with size 1" in text
-        assert "in broken" in text
-        assert "A job failed: Choose something else." in text.split("What came before:\n")[1]
-        assert "State: no run;" in text
-
-    assert at_the_window(monkeypatch, act) == 0
+    for work in (refused, broken):
+        window.session.jobs.start(work, quiet=True)
+        quiet(qtbot, window)
+    (report,) = (file for file in reports_folder().glob("run-*.txt"))
+    text = report.read_text(encoding="utf-8")
+    assert text.count("Nobody caught this") == 1
+    assert "IndexError: index 1 is out of bounds for axis 0 with size 1" in text
+    assert "in broken" in text
+    assert "A job failed: Choose something else." in text.split("What came before:\n")[1]
+    assert "State: no run;" in text
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing kills like this here")
@@ -232,16 +230,13 @@ def test_the_report_of_a_running_program_is_not_offered(qtbot, monkeypatch):
     assert [name.split(".")[1] for name in files()] == ["txt"]
 
 
-def test_an_unreadable_report_does_not_hide_others():
+def test_unreadable_reports_and_folders_do_not_hide_others(tmp_path):
     folder = reports_folder()
     for number in range(8):
         (folder / f"run-{number}a.txt").mkdir(parents=True)
         (folder / f"run-{number}b.txt").write_text("TokStudio\n\nFatal Python error: Aborted")
     assert {report.file.name for report in left_reports(folder)} == {f"run-{number}b.txt" for number in range(8)}
     assert not is_running(folder)
-
-
-def test_an_unreadable_folder_has_no_reports(tmp_path):
     folder = tmp_path / ("x" * 300)  # no file system has such a name, and an administrator may look into all others
     assert left_reports(folder) == []
     assert not is_running(folder)

@@ -15,7 +15,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window
 from tokstudio import __version__
 from tokstudio.cli import main
 from tokstudio.gui.app import single_instance
@@ -24,8 +24,6 @@ from tokstudio.gui.app.single_instance import Claim, Request, address
 from tokstudio.gui.session.preferences import settings_file
 
 pytestmark = pytest.mark.usefixtures("unstyled")
-
-TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
 
 
 def start(*arguments, folder=None):
@@ -41,50 +39,43 @@ def ended(qtbot, process):
     return process.returncode, said
 
 
-def test_the_window_comes_back_by_a_later_start_which_hands_its_file_over(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_the_window_comes_back_by_a_later_start_which_hands_its_file_over(qtbot, tmp_path, window):
     book = tmp_path / "a folder" / "книга 1.txt"
     book.parent.mkdir()
     book.write_text(TEXT, encoding="utf-8")
-
-    def act(window, answers):
-        window.showMinimized()
-        assert ended(qtbot, start()) == (0, "")
-        qtbot.waitUntil(lambda: not window.windowState() & Qt.WindowState.WindowMinimized, timeout=PATIENCE)
-        assert window.session.corpus.sources == ()
-        window.showMinimized()
-        # The path is one of the other process's folder.
-        assert ended(qtbot, start(book.name, folder=book.parent)) == (0, "")
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
-        assert window.session.corpus.sources[0].path == book
-        assert not window.windowState() & Qt.WindowState.WindowMinimized
-
-    assert at_the_window(monkeypatch, act) == 0
+    window.showMinimized()
+    assert ended(qtbot, start()) == (0, "")
+    qtbot.waitUntil(lambda: not window.windowState() & Qt.WindowState.WindowMinimized, timeout=PATIENCE)
+    assert window.session.corpus.sources == ()
+    window.showMinimized()
+    # The path is one of the other process's folder.
+    assert ended(qtbot, start(book.name, folder=book.parent)) == (0, "")
+    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+    assert window.session.corpus.sources[0].path == book
+    assert not window.windowState() & Qt.WindowState.WindowMinimized
 
 
+@at_window()
 def test_the_command_line_and_pictures_hand_nothing_over_and_settings_are_not_reset_behind_the_window(
-    qtbot, monkeypatch, tmp_path
+    qtbot, tmp_path, window
 ):
-    def act(window, answers):
-        window.showMinimized()
-        assert ended(qtbot, start("encode", "--tokenizer", tmp_path / "none", "--text", "x"))[0] == 1
-        code, said = ended(qtbot, start("--demo", "--screenshot", tmp_path / "a.png", "--log-file", tmp_path / "log"))
-        assert code == 0
-        log = (tmp_path / "log").read_text(encoding="utf-8")
-        assert "propagateSizeHints" not in said + log, "a platform without a screen says this"
-        assert (tmp_path / "a.png").exists()
-        code, said = ended(qtbot, start("--reset-settings"))
-        assert code == 1
-        assert said == "tokstudio: A window is open and would save its settings. Close it, then try again.\n"
-        assert window.windowState() & Qt.WindowState.WindowMinimized
-
-    assert at_the_window(monkeypatch, act) == 0
+    window.showMinimized()
+    assert ended(qtbot, start("encode", "--tokenizer", tmp_path / "none", "--text", "x"))[0] == 1
+    code, said = ended(qtbot, start("--demo", "--screenshot", tmp_path / "a.png", "--log-file", tmp_path / "log"))
+    assert code == 0
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "propagateSizeHints" not in said + log, "a platform without a screen says this"
+    assert (tmp_path / "a.png").exists()
+    code, said = ended(qtbot, start("--reset-settings"))
+    assert code == 1
+    assert said == "tokstudio: A window is open and would save its settings. Close it, then try again.\n"
+    assert window.windowState() & Qt.WindowState.WindowMinimized
 
 
-def test_settings_are_not_reset_behind_a_new_window(qtbot, monkeypatch):
-    def act(window, answers):
-        assert ended(qtbot, start("--reset-settings"))[0] == 1
-
-    assert at_the_window(monkeypatch, act, ["--new-window"]) == 0
+@at_window("--new-window")
+def test_settings_are_not_reset_behind_a_new_window(qtbot, window):
+    assert ended(qtbot, start("--reset-settings"))[0] == 1
 
 
 @pytest.fixture
@@ -138,7 +129,7 @@ def test_the_socket_of_a_dead_window_is_taken_over(qtbot, monkeypatch, tmp_path)
 @pytest.fixture
 def busy(monkeypatch):
     """A window that lives and answers nothing."""
-    monkeypatch.setattr(single_instance, "_ANSWER", 50)
+    monkeypatch.setattr(single_instance, "ANSWER", 50)
     server = QLocalServer()
     claim = Claim(address(settings_file().parent))
     assert server.listen(claim.name)
@@ -268,7 +259,7 @@ def is_closed(socket):
 
 @pytest.mark.parametrize("said", [b"", b'{"files": ['], ids=["nothing", "half a request"])
 def test_a_connection_without_a_whole_request_is_closed(qtbot, monkeypatch, first, name, caplog, said):
-    monkeypatch.setattr(single_instance, "_LONGEST_ASKING", 50)
+    monkeypatch.setattr(single_instance, "LONGEST_ASKING", 50)
     socket = stranger(name)
     socket.write(said)
     qtbot.waitUntil(lambda: is_closed(socket), timeout=PATIENCE)
@@ -290,16 +281,13 @@ def test_the_number_of_connections_is_limited_and_later_starts_are_served(qtbot,
     qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
 
 
-def test_a_request_carries_any_file_name():
+def test_a_request_carries_any_file_name_and_an_invalid_line_is_none():
     names = ["plain", "two words", "zwei\nZeilen", "книга", os.fsdecode(b"not text \xff") if os.name != "nt" else "x"]
     request = Request(tuple(Path(name) for name in names), "token")
     assert Request.decoded(request.encoded()) == request
     assert request.encoded().count(b"\n") == 1
-
-
-@pytest.mark.parametrize("line", [b"", b"[]", b'{"files": [7], "token": ""}', b"[" * 200_000])
-def test_an_invalid_line_is_no_request(line):
-    assert Request.decoded(line) is None
+    for line in (b"", b"[]", b'{"files": [7], "token": ""}', b"[" * 200_000):
+        assert Request.decoded(line) is None
 
 
 def test_each_display_and_each_settings_folder_has_a_window_of_its_own(monkeypatch, tmp_path):
@@ -352,10 +340,3 @@ def test_the_log_says_what_is_running_and_that_it_ended(qtbot, monkeypatch, tmp_
 def test_an_unwritable_log_file_is_an_error(tmp_path, capsys):
     assert main(["--log-file", str(tmp_path / "none" / "log.txt")]) == 1
     assert "log.txt: the log cannot be written there: No such file or directory." in capsys.readouterr().err
-
-
-@pytest.fixture
-def book(tmp_path):
-    path = tmp_path / "book.txt"
-    path.write_text(TEXT)
-    return path

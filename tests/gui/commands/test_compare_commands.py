@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtGui import QGuiApplication
-from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
 from tokstudio import __version__, compare
@@ -21,7 +19,7 @@ from tokstudio.gui.session.availability import nothing_compared
 from tokstudio.gui.session.measuring.compared import file_set, parallel_set, story_set
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import RunOrigin, StudioRun
+from tokstudio.gui.state.run import RunOrigin
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 
@@ -57,13 +55,15 @@ def commands(session: Session, folder: Path, *paths: Path) -> tuple[CompareComma
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path) -> Path:
     for name, text in (("eng_Latn.txt", "One.\nTwo.\n"), ("deu_Latn.txt", "Eins.\nZwei.\n")):
         (tmp_path / name).write_text(text)
     return tmp_path
 
 
-def test_texts_for_measuring_do_not_enter_the_corpus(qtbot: QtBot, session: Session, folder: Path) -> None:
+def test_texts_for_measuring_do_not_enter_the_corpus_and_are_looked_for_where_they_were_opened_last(
+    qtbot, session, folder
+):
     made, window = commands(session, folder, folder / "eng_Latn.txt", folder / "deu_Latn.txt")
     made.open_texts()
     assert window.shown == 1
@@ -72,9 +72,6 @@ def test_texts_for_measuring_do_not_enter_the_corpus(qtbot: QtBot, session: Sess
     qtbot.waitUntil(lambda: session.comparison.rows is not None, timeout=PATIENCE)
     assert [row.name for row in session.comparison.rows or ()] == ["eng_Latn.txt", "deu_Latn.txt"]
     assert session.corpus.sources == ()
-
-
-def test_texts_are_looked_for_where_texts_were_opened_last(session: Session, folder: Path) -> None:
     preferences, chosen = Preferences(folder / "settings.ini"), Chosen(folder / "eng_Latn.txt")
     made = CompareCommands(session, preferences, chosen, Shown(), session)  # pyright: ignore[reportArgumentType]
     preferences.folder = folder / "tokenizers"
@@ -84,7 +81,7 @@ def test_texts_are_looked_for_where_texts_were_opened_last(session: Session, fol
     assert chosen.began == [folder / "tokenizers", folder], "the first time, texts were not opened anywhere"
 
 
-def test_a_parallel_folder_names_its_languages(qtbot: QtBot, session: Session, folder: Path) -> None:
+def test_a_parallel_folder_names_its_languages(qtbot, session, folder):
     made, _ = commands(session, folder, folder)
     made.open_parallel_folder()
     session.comparison.set_seen(True)
@@ -92,11 +89,10 @@ def test_a_parallel_folder_names_its_languages(qtbot: QtBot, session: Session, f
     rows = session.comparison.rows or ()
     assert [(row.name, row.lines) for row in rows] == [("German deu_Latn", 2), ("English eng_Latn", 2)]
     comparison = session.comparison.comparison
-    assert comparison is not None
     assert comparison.base == 1  # English
 
 
-def test_unequal_lengths_are_refused_in_the_pane(qtbot: QtBot, session: Session, folder: Path) -> None:
+def test_unequal_lengths_are_refused_in_the_pane(qtbot, session, folder):
     (folder / "deu_Latn.txt").write_text("Eins.\n")
     made, _ = commands(session, folder, folder)
     made.open_parallel_folder()
@@ -106,7 +102,13 @@ def test_unequal_lengths_are_refused_in_the_pane(qtbot: QtBot, session: Session,
     assert "1" in session.comparison.problem
 
 
-def test_the_story_is_a_set_from_the_beginning(session: Session, tmp_path: Path) -> None:
+def test_a_cancelled_dialog_changes_nothing_and_the_story_is_a_set(session, tmp_path):
+    made, window = commands(session, tmp_path)
+    before = session.comparison.texts
+    made.open_texts()
+    made.open_parallel_folder()
+    made.open_parallel_table()
+    assert (session.comparison.texts, window.shown) == (before, 0)
     made, window = commands(session, tmp_path)
     made.compare_on_story()
     assert session.comparison.texts.is_parallel
@@ -116,30 +118,18 @@ def test_the_story_is_a_set_from_the_beginning(session: Session, tmp_path: Path)
     assert {source.documents for _, source in texts.named} == {20}
 
 
-def test_a_cancelled_dialog_changes_nothing(session: Session, tmp_path: Path) -> None:
-    made, window = commands(session, tmp_path)
-    before = session.comparison.texts
-    made.open_texts()
-    made.open_parallel_folder()
-    made.open_parallel_table()
-    assert (session.comparison.texts, window.shown) == (before, 0)
-
-
-def test_a_set_that_is_opened_again_replaces_itself(session: Session, folder: Path) -> None:
+def test_a_set_that_is_opened_again_replaces_itself_and_keys_of_sets_differ(session, folder):
     made, _ = commands(session, folder, folder / "eng_Latn.txt")
     made.open_texts()
     before = len(session.comparison.sets)
     made.open_texts()
     assert len(session.comparison.sets) == before
-
-
-def test_keys_of_sets_differ(folder: Path) -> None:
     keys = {parallel_set(folder).key, file_set([folder]).key, story_set().key}
     assert len(keys) == 3
 
 
 @pytest.fixture
-def compared(qtbot: QtBot, session: Session, make_run: Callable[..., StudioRun]) -> Session:
+def compared(qtbot, session, make_run) -> Session:
     session.corpus.add_texts([("eng", "the cat sat on the mat\n" * 5), ("deu", "die Katze saß auf der Matte\n" * 5)])
     make_run(vocabulary_size=280)
     session.comparison.set_seen(True)
@@ -147,10 +137,9 @@ def compared(qtbot: QtBot, session: Session, make_run: Callable[..., StudioRun])
     return session
 
 
-def test_the_shown_figure_is_copied(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
+def test_the_shown_figure_is_copied_all_are_written_as_csv_and_a_failure_is_said(qtbot, compared, tmp_path):
     made, _ = commands(compared, tmp_path)
     comparison = compared.comparison.comparison
-    assert comparison is not None
     clipboard = QGuiApplication.clipboard()
     clipboard.clear()
     made.copy_markdown()
@@ -164,9 +153,20 @@ def test_the_shown_figure_is_copied(qtbot: QtBot, compared: Session, tmp_path: P
     qtbot.waitUntil(lambda: "words_split,eng" in clipboard.text(), timeout=PATIENCE)
     row = next(line for line in clipboard.text().splitlines() if line.startswith("words_split,eng"))
     assert row[-1].isdigit()  # the words are encoded in the job
+    made, _ = commands(compared, tmp_path, tmp_path / "out.csv")
+    made.save_csv()
+    qtbot.waitUntil((tmp_path / "out.csv").exists, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not compared.jobs.running, timeout=PATIENCE)
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+    words = compare({"Run 1": compared.runs.all[0].tokenizer}, {"eng": "the cat sat on the mat\n" * 5})
+    row = next(row for row in rows if "words_split" in row.values() and "eng" in row.values())
+    assert float(row["Run 1 (280 tokens)"]) == pytest.approx(float(words.figure("words_split")[0, 0]))
+    made, _ = commands(compared, tmp_path, tmp_path / "missing" / "out.html")
+    with qtbot.waitSignal(compared.jobs.failed, timeout=PATIENCE):
+        made.save_report()
 
 
-def test_what_is_copied_names_the_size_at_the_playhead(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
+def test_what_is_copied_names_the_size_at_the_playhead(qtbot, compared, tmp_path):
     made, _ = commands(compared, tmp_path)
     compared.view.set_playhead(5)
     at_playhead = compared.runs.all[0].tokenizer.at(5)
@@ -192,28 +192,7 @@ def test_what_is_copied_names_the_size_at_the_playhead(qtbot: QtBot, compared: S
     assert "† Trained on this text" in page
 
 
-def test_all_figures_are_written_as_csv(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
-    made, _ = commands(compared, tmp_path, tmp_path / "out.csv")
-    made.save_csv()
-    qtbot.waitUntil((tmp_path / "out.csv").exists, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: not compared.jobs.running, timeout=PATIENCE)
-    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
-    words = compare({"Run 1": compared.runs.all[0].tokenizer}, {"eng": "the cat sat on the mat\n" * 5})
-    row = next(row for row in rows if "words_split" in row.values() and "eng" in row.values())
-    assert float(row["Run 1 (280 tokens)"]) == pytest.approx(float(words.figure("words_split")[0, 0]))
-
-
-def test_the_report_is_written(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
-    made, _ = commands(compared, tmp_path, tmp_path / "out.html")
-    made.save_report()
-    qtbot.waitUntil((tmp_path / "out.html").exists, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: not compared.jobs.running, timeout=PATIENCE)
-    page = (tmp_path / "out.html").read_text()
-    assert "Run 1" in page
-    assert "<script" not in page
-
-
-def test_the_report_has_the_hashes_of_opened_files(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
+def test_the_report_has_the_hashes_of_opened_files(qtbot, compared, tmp_path):
     file, gone = tmp_path / "merges.txt", tmp_path / "vocab.json"
     file.write_bytes(b"some merges")
     origin = RunOrigin(tmp_path, (file, gone), "GPT-2", True)
@@ -226,11 +205,11 @@ def test_the_report_has_the_hashes_of_opened_files(qtbot: QtBot, compared: Sessi
     page = (tmp_path / "out.html").read_text()
     assert hashlib.sha256(b"some merges").hexdigest() in page
     assert "vocab.json" not in page
+    assert "Run 1" in page
+    assert "<script" not in page
 
 
-def test_words_are_read_from_a_file(
-    qtbot: QtBot, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_are_read_from_a_file(qtbot, session, tmp_path, monkeypatch):
     file = tmp_path / "words.txt"
     file.write_text("quagga\nzebra")
     made, window = commands(session, tmp_path, file)
@@ -247,7 +226,7 @@ def test_words_are_read_from_a_file(
     assert session.comparison.own_words == "quagga\nzebra"
 
 
-def test_notes_of_parallel_texts_and_files_are_told(qtbot: QtBot, session: Session, folder: Path) -> None:
+def test_notes_of_parallel_texts_and_files_are_told(qtbot, session, folder):
     (folder / "deu_Latn.txt").write_bytes("Ein schöner Tag für große Bäume.\nZwei Mäuse.\n".encode("windows-1252"))
     made, _ = commands(session, folder, folder)
     made.open_parallel_folder()
@@ -261,9 +240,7 @@ def test_notes_of_parallel_texts_and_files_are_told(qtbot: QtBot, session: Sessi
     assert "deu_Latn.txt: read as windows-1252" in told.args[0]
 
 
-def test_an_empty_file_among_others_is_an_empty_text(
-    qtbot: QtBot, session: Session, folder: Path, make_run: Callable[..., StudioRun]
-) -> None:
+def test_an_empty_file_among_others_is_an_empty_text(qtbot, session, folder, make_run):
     make_run(vocabulary_size=270)
     (folder / "deu_Latn.txt").write_bytes(b"")
     made, _ = commands(session, folder, folder / "eng_Latn.txt", folder / "deu_Latn.txt")
@@ -271,21 +248,14 @@ def test_an_empty_file_among_others_is_an_empty_text(
     session.comparison.set_seen(True)
     qtbot.waitUntil(lambda: session.comparison.is_measured, timeout=PATIENCE)
     comparison = session.comparison.comparison
-    assert comparison is not None
     assert comparison.tokens[:, 0].tolist()[1] == 0
     assert np.isnan(comparison.known("bytes_per_token")[1, 0])
 
 
-def test_empty_lines_of_parallel_texts_are_lines(qtbot: QtBot, session: Session, folder: Path) -> None:
+def test_empty_lines_of_parallel_texts_are_lines(qtbot, session, folder):
     (folder / "deu_Latn.txt").write_text("\nZwei.\n")
     made, _ = commands(session, folder, folder)
     made.open_parallel_folder()
     session.comparison.set_seen(True)
     qtbot.waitUntil(lambda: session.comparison.rows is not None, timeout=PATIENCE)
     assert [row.lines for row in session.comparison.rows or ()] == [2, 2]
-
-
-def test_a_report_that_cannot_be_written_is_said(qtbot: QtBot, compared: Session, tmp_path: Path) -> None:
-    made, _ = commands(compared, tmp_path, tmp_path / "missing" / "out.html")
-    with qtbot.waitSignal(compared.jobs.failed, timeout=PATIENCE):
-        made.save_report()

@@ -12,7 +12,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QPushButton
 
-from tests.gui.person import TEXT, asked_to_import, at_the_window, quiet
+from tests.gui.person import TEXT, asked_to_import, at_the_window, at_window, quiet
 from tokstudio import Corpus, count
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
@@ -57,30 +57,28 @@ def by_dropping(window, answers, path: Path) -> None:
 
 
 def by_recent_files(window, answers, path: Path) -> None:
-    window._preferences.add_recent([path], "text")
+    window.preferences.add_recent([path], "text")
     window.recent.menu.aboutToShow.emit()
     window.recent.menu.actions()[0].trigger()
 
 
-def test_a_data_set_is_asked_for_and_replaces_a_sample_which_can_be_kept(qtbot, monkeypatch, tmp_path):
-    def act(window, answers):
-        for opened in (by_menu, by_dropping, by_recent_files):
-            # Other columns, since the choice for these would be remembered.
-            name = f"{opened.__name__}.jsonl"
-            path = write(tmp_path / name, names=("lang", "title", f"body {opened.__name__}"))
-            window.session.corpus.set_sources(())
-            window.actions_by_id["sample_article"].trigger()
-            quiet(qtbot, window)
-            opened(window, answers, path)
-            choose(asked_to_import(qtbot, window), "title")
-            quiet(qtbot, window)
-            assert texts(window) == {name: TITLES}
-            keep = [button for button in window.notices.findChildren(QPushButton) if button.text() == "Keep Both"]
-            keep[0].click()
-            quiet(qtbot, window)
-            assert list(texts(window)) == ["How tokenizers work", name]
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_a_data_set_is_asked_for_and_replaces_a_sample_which_can_be_kept(qtbot, tmp_path, window, answers):
+    for opened in (by_menu, by_dropping, by_recent_files):
+        # Other columns, since the choice for these would be remembered.
+        name = f"{opened.__name__}.jsonl"
+        path = write(tmp_path / name, names=("lang", "title", f"body {opened.__name__}"))
+        window.session.corpus.set_sources(())
+        window.actions_by_id["sample_article"].trigger()
+        quiet(qtbot, window)
+        opened(window, answers, path)
+        choose(asked_to_import(qtbot, window), "title")
+        quiet(qtbot, window)
+        assert texts(window) == {name: TITLES}
+        keep = [button for button in window.notices.findChildren(QPushButton) if button.text() == "Keep Both"]
+        keep[0].click()
+        quiet(qtbot, window)
+        assert list(texts(window)) == ["How tokenizers work", name]
 
 
 def test_a_data_set_is_asked_for_from_the_command_line_and_the_next_start_proposes_the_choice(
@@ -103,219 +101,185 @@ def test_a_data_set_is_asked_for_from_the_command_line_and_the_next_start_propos
     assert at_the_window(monkeypatch, second) == 0
 
 
-def test_files_of_the_same_columns_are_asked_for_once_and_later_ones_not_at_all(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_files_of_the_same_columns_are_asked_for_once_and_later_ones_not_at_all(qtbot, tmp_path, window):
     first, second, third = (write(tmp_path / f"{name}.jsonl") for name in "abc")
     (tmp_path / "plain.txt").write_text(TEXT)
-
-    def act(window, answers):
-        window.opening.open_paths([first, tmp_path / "plain.txt", second])
-        dialog = asked_to_import(qtbot, window)
-        assert "1 other file with the same columns" in dialog.facts.text()
-        choose(dialog, "title")
-        quiet(qtbot, window)
-        assert texts(window) == {"a.jsonl": TITLES, "plain.txt": TEXT.encode(), "b.jsonl": TITLES}
-        window.opening.open_paths([third])
-        quiet(qtbot, window)
-        assert not asks(window)
-        assert texts(window)["c.jsonl"] == TITLES
-        assert 'the column "title" is read' in window.status.currentMessage()
-
-    assert at_the_window(monkeypatch, act) == 0
+    window.opening.open_paths([first, tmp_path / "plain.txt", second])
+    dialog = asked_to_import(qtbot, window)
+    assert "1 other file with the same columns" in dialog.facts.text()
+    choose(dialog, "title")
+    quiet(qtbot, window)
+    assert texts(window) == {"a.jsonl": TITLES, "plain.txt": TEXT.encode(), "b.jsonl": TITLES}
+    window.opening.open_paths([third])
+    quiet(qtbot, window)
+    assert not asks(window)
+    assert texts(window)["c.jsonl"] == TITLES
+    assert 'the column "title" is read' in window.status.currentMessage()
 
 
-def test_other_columns_are_asked_for_one_after_the_other_and_cancel_leaves_them_out(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_other_columns_are_asked_for_cancel_leaves_them_out_and_a_tip_says_what_was_read(qtbot, tmp_path, window):
     first, second = write(tmp_path / "a.jsonl"), write(tmp_path / "b.jsonl", names=("language", "name", "words"))
+    window.opening.open_paths([first, second])
+    dialog = asked_to_import(qtbot, window)
+    assert dialog.headline.text() == "a.jsonl"
+    dialog.cancel.click()
+    dialog = asked_to_import(qtbot, window)
+    assert dialog.headline.text() == "b.jsonl"
+    choose(dialog, "name")
+    quiet(qtbot, window)
+    assert texts(window) == {"b.jsonl": TITLES}
+    assert [path.name for path, _ in window.preferences.recent] == ["b.jsonl"]
+    window.session.corpus.set_sources(())
+    path = write(tmp_path / "a.jsonl")
+    path.write_text(path.read_text() + '{"id": 3}\n')
+    window.opening.open_paths([path])
+    choose(asked_to_import(qtbot, window), "title", "lang")
+    quiet(qtbot, window)
+    model = window.corpus.source_list.sources_model
+    tip = model.data(model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
+    assert "JSON Lines, column title, lang de · 12 bytes" in tip
+    assert "1 row without the column dropped" in tip
 
-    def act(window, answers):
-        window.opening.open_paths([first, second])
-        dialog = asked_to_import(qtbot, window)
-        assert dialog.headline.text() == "a.jsonl"
-        dialog.cancel.click()
-        dialog = asked_to_import(qtbot, window)
-        assert dialog.headline.text() == "b.jsonl"
-        choose(dialog, "name")
-        quiet(qtbot, window)
-        assert texts(window) == {"b.jsonl": TITLES}
-        assert [path.name for path, _ in window._preferences.recent] == ["b.jsonl"]
 
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_columns_are_changed_divided_and_brought_back_by_undo(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_columns_are_changed_divided_and_brought_back_by_undo(qtbot, tmp_path, window):
     path = write(tmp_path / "a.jsonl")
     (tmp_path / "plain.txt").write_text(TEXT)
-
-    def act(window, answers):
-        corpus, change = window.session.corpus, window.actions_by_id["change_columns"]
-        assert not change.isEnabled()
-        window.opening.open_paths([path, tmp_path / "plain.txt"])
-        choose(asked_to_import(qtbot, window), "body")
-        quiet(qtbot, window)
-        before = corpus.sources
-        corpus.set_weights((2000, 1000))
-        window.corpus.source_list.select_rows([0])
-        menu = window.corpus.make_menu()
-        assert change in menu.actions()
-        menu.close()
-        change.trigger()
-        dialog = asked_to_import(qtbot, window)
-        assert dialog.text.value == "body"
-        choose(dialog, "title", "lang")
-        quiet(qtbot, window)
-        parts = {"a.jsonl: de": b"Part 0Part 2", "a.jsonl: en": b"Part 1Part 3"}
-        assert texts(window) == {**parts, "plain.txt": TEXT.encode()}
-        assert corpus.weights == (2000, 2000, 1000)
-        # One part stands for all parts of its file.
-        window.corpus.source_list.select_rows([1])
-        change.trigger()
-        choose(asked_to_import(qtbot, window), "body")
-        quiet(qtbot, window)
-        assert texts(window)["a.jsonl"] == BODIES
-        window.session.history.undo()
-        quiet(qtbot, window)
-        assert list(texts(window)) == [*parts, "plain.txt"]
-        window.session.history.undo()
-        quiet(qtbot, window)
-        assert corpus.sources == before
-        assert corpus.weights == (2000, 1000)
-        window.corpus.source_list.select_rows([1])
-        change.trigger()
-        assert "Select a data set" in window.status.currentMessage()
-
-    assert at_the_window(monkeypatch, act) == 0
+    corpus, change = window.session.corpus, window.actions_by_id["change_columns"]
+    assert not change.isEnabled()
+    window.opening.open_paths([path, tmp_path / "plain.txt"])
+    choose(asked_to_import(qtbot, window), "body")
+    quiet(qtbot, window)
+    before = corpus.sources
+    corpus.set_weights((2000, 1000))
+    window.corpus.source_list.select_rows([0])
+    menu = window.corpus.make_menu()
+    assert change in menu.actions()
+    menu.close()
+    change.trigger()
+    dialog = asked_to_import(qtbot, window)
+    assert dialog.text.value == "body"
+    choose(dialog, "title", "lang")
+    quiet(qtbot, window)
+    parts = {"a.jsonl: de": b"Part 0Part 2", "a.jsonl: en": b"Part 1Part 3"}
+    assert texts(window) == {**parts, "plain.txt": TEXT.encode()}
+    assert corpus.weights == (2000, 2000, 1000)
+    # One part stands for all parts of its file.
+    window.corpus.source_list.select_rows([1])
+    change.trigger()
+    choose(asked_to_import(qtbot, window), "body")
+    quiet(qtbot, window)
+    assert texts(window)["a.jsonl"] == BODIES
+    window.session.history.undo()
+    quiet(qtbot, window)
+    assert list(texts(window)) == [*parts, "plain.txt"]
+    window.session.history.undo()
+    quiet(qtbot, window)
+    assert corpus.sources == before
+    assert corpus.weights == (2000, 1000)
+    window.corpus.source_list.select_rows([1])
+    change.trigger()
+    assert "Select a data set" in window.status.currentMessage()
 
 
-def test_a_data_set_that_was_read_as_plain_text_can_be_read_by_column_again(qtbot, monkeypatch, tmp_path):
-    path = write(tmp_path / "a.jsonl")
-
-    def act(window, answers):
-        window.opening.open_paths([path])
-        asked_to_import(qtbot, window).plain_button.click()
-        quiet(qtbot, window)
-        assert texts(window) == {"a.jsonl": path.read_bytes()}
-        window.corpus.source_list.select_rows([0])
-        window.actions_by_id["change_columns"].trigger()
-        asked_to_import(qtbot, window).import_button.click()
-        quiet(qtbot, window)
-        assert texts(window) == {"a.jsonl": BODIES}
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_changed_file_and_a_project_are_read_in_the_same_way_without_a_question(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_a_changed_file_and_a_project_are_read_in_the_same_way_without_a_question(qtbot, tmp_path, window, answers):
     path, project = write(tmp_path / "a.jsonl"), tmp_path / "kept.tokstudio"
-
-    def act(window, answers):
-        window.opening.open_paths([path])
-        choose(asked_to_import(qtbot, window), "title", "lang")
-        quiet(qtbot, window)
-        answers.target = project
-        window.actions_by_id["save_project_as"].trigger()
-        quiet(qtbot, window)
-        path.write_text('{"lang": "en", "title": "New", "body": "b"}\n')
-        window.session.corpus.reread(1, None)
-        quiet(qtbot, window)
-        assert texts(window) == {"a.jsonl: de": b"Part 0Part 2", "a.jsonl: en": b"New"}
-        write(path)
-        window.opening.open_paths([project])
-        quiet(qtbot, window)
-        assert texts(window) == {"a.jsonl: de": b"Part 0Part 2", "a.jsonl: en": b"Part 1Part 3"}
-        assert not asks(window)
-
-    assert at_the_window(monkeypatch, act) == 0
+    window.opening.open_paths([path])
+    choose(asked_to_import(qtbot, window), "title", "lang")
+    quiet(qtbot, window)
+    answers.target = project
+    window.actions_by_id["save_project_as"].trigger()
+    quiet(qtbot, window)
+    path.write_text('{"lang": "en", "title": "New", "body": "b"}\n')
+    window.session.corpus.reread(1, None)
+    quiet(qtbot, window)
+    assert texts(window) == {"a.jsonl: de": b"Part 0Part 2", "a.jsonl: en": b"New"}
+    write(path)
+    window.opening.open_paths([project])
+    quiet(qtbot, window)
+    assert texts(window) == {"a.jsonl: de": b"Part 0Part 2", "a.jsonl: en": b"Part 1Part 3"}
+    assert not asks(window)
 
 
-def test_of_a_truncated_file_what_was_whole_is_kept_by_a_button(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_what_was_whole_of_a_truncated_file_or_read_as_plain_text_is_read_by_column_again(qtbot, tmp_path, window):
     path = tmp_path / "a.jsonl.gz"
     rows = "".join(json.dumps({"text": f"the cat {n:,} sat {n * 7919:x}", "name": "A"}) + "\n" for n in range(20_000))
     path.write_bytes(gzip.compress(rows.encode())[:-5_000])
+    window.opening.open_paths([path])
+    asked_to_import(qtbot, window).import_button.click()
+    quiet(qtbot, window)
+    assert texts(window) == {}
+    [problem] = window.corpus.problems.problems
+    assert "ends too early" in problem
+    assert "without the rest" not in problem
+    buttons = [one for one in window.corpus.problems.findChildren(QPushButton) if one.isVisible()]
+    assert [button.accessibleName() for button in buttons] == ["Keep what was whole of a.jsonl.gz"]
+    buttons[0].click()
+    quiet(qtbot, window)
+    assert not asks(window)
+    [source] = window.session.corpus.sources
+    assert source.data[:9].tobytes() == b"the cat 0"
+    assert source.reading == Reading(field="text", keep_truncated=True)
+    assert "ends too early" in source.note
+    window.actions_by_id["change_columns"].trigger()
+    choose(asked_to_import(qtbot, window), "name")
+    quiet(qtbot, window)
+    assert window.corpus.problems.problems[0].startswith("a.jsonl.gz: the compressed data ends too early")
+    [source] = window.session.corpus.sources
+    assert source.reading == Reading(field="name", keep_truncated=True)
+    window.session.corpus.set_sources(())
+    path = write(tmp_path / "a.jsonl")
+    window.opening.open_paths([path])
+    asked_to_import(qtbot, window).plain_button.click()
+    quiet(qtbot, window)
+    assert texts(window) == {"a.jsonl": path.read_bytes()}
+    window.corpus.source_list.select_rows([0])
+    window.actions_by_id["change_columns"].trigger()
+    asked_to_import(qtbot, window).import_button.click()
+    quiet(qtbot, window)
+    assert texts(window) == {"a.jsonl": BODIES}
 
-    def act(window, answers):
-        window.opening.open_paths([path])
-        asked_to_import(qtbot, window).import_button.click()
-        quiet(qtbot, window)
-        assert texts(window) == {}
-        [problem] = window.corpus.problems.problems
-        assert "ends too early" in problem
-        assert "without the rest" not in problem
-        buttons = [one for one in window.corpus.problems.findChildren(QPushButton) if one.isVisible()]
-        assert [button.accessibleName() for button in buttons] == ["Keep what was whole of a.jsonl.gz"]
-        buttons[0].click()
-        quiet(qtbot, window)
-        assert not asks(window)
-        [source] = window.session.corpus.sources
-        assert source.data[:9].tobytes() == b"the cat 0"
-        assert source.reading == Reading(field="text", keep_truncated=True)
-        assert "ends too early" in source.note
-        window.actions_by_id["change_columns"].trigger()
-        choose(asked_to_import(qtbot, window), "name")
-        quiet(qtbot, window)
-        assert window.corpus.problems.problems[0].startswith("a.jsonl.gz: the compressed data ends too early")
-        [source] = window.session.corpus.sources
-        assert source.reading == Reading(field="name", keep_truncated=True)
 
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_json_without_text_is_refused_and_read_as_plain_text_by_a_button(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_json_without_text_is_refused_and_a_table_of_counted_words_opens_as_its_sources(
+    qtbot, tmp_path, window, answers
+):
     path = tmp_path / "a.jsonl"
     path.write_text(text := '["the", 12]\n["cat", 3]\n')
-
-    def act(window, answers):
-        window.opening.open_paths([path])
-        quiet(qtbot, window)
-        assert texts(window) == {}
-        assert window.corpus.problems.problems == (
-            "a.jsonl: no column of this JSON holds text; if these are word counts, open them as such.",
-        )
-        [button] = [one for one in window.corpus.problems.findChildren(QPushButton) if one.isVisible()]
-        assert (button.text(), button.accessibleName()) == ("Read as Plain Text", "Read a.jsonl as plain text")
-        button.click()
-        quiet(qtbot, window)
-        assert texts(window) == {"a.jsonl": text.encode()}
-        assert window.corpus.problems.problems == ()
-        window.session.corpus.set_sources(())
-        window.recent.menu.aboutToShow.emit()
-        window.recent.menu.actions()[0].trigger()
-        quiet(qtbot, window)
-        assert texts(window) == {"a.jsonl": text.encode()}
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_tip_of_a_data_set_says_kind_column_and_what_was_dropped(qtbot, monkeypatch, tmp_path):
-    path = write(tmp_path / "a.jsonl")
-    path.write_text(path.read_text() + '{"id": 3}\n')
-
-    def act(window, answers):
-        window.opening.open_paths([path])
-        choose(asked_to_import(qtbot, window), "title", "lang")
-        quiet(qtbot, window)
-        model = window.corpus.source_list.sources_model
-        tip = model.data(model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
-        assert "JSON Lines, column title, lang de · 12 bytes" in tip
-        assert "1 row without the column dropped" in tip
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_table_of_counted_words_opens_as_its_sources(qtbot, monkeypatch, tmp_path):
+    window.opening.open_paths([path])
+    quiet(qtbot, window)
+    assert texts(window) == {}
+    assert window.corpus.problems.problems == (
+        "a.jsonl: no column of this JSON holds text; if these are word counts, open them as such.",
+    )
+    [button] = [one for one in window.corpus.problems.findChildren(QPushButton) if one.isVisible()]
+    assert (button.text(), button.accessibleName()) == ("Read as Plain Text", "Read a.jsonl as plain text")
+    button.click()
+    quiet(qtbot, window)
+    assert texts(window) == {"a.jsonl": text.encode()}
+    assert window.corpus.problems.problems == ()
+    window.session.corpus.set_sources(())
+    window.recent.menu.aboutToShow.emit()
+    window.recent.menu.actions()[0].trigger()
+    quiet(qtbot, window)
+    assert texts(window) == {"a.jsonl": text.encode()}
+    window.session.corpus.set_sources(())
     for name in ("a", "b"):
         (tmp_path / f"{name}.txt").write_text(f"the cat {name} " * 5)
     table = tmp_path / "counts.parquet"
     count(Corpus.from_files([tmp_path / "a.txt", tmp_path / "b.txt"]), pattern="gpt2").save(table)
-
-    def act(window, answers):
-        answers.files = [table]
-        window.actions_by_id["open_counts"].trigger()
-        quiet(qtbot, window)
-        assert window.corpus.problems.problems == ()
-        assert [source.name for source in window.session.corpus.sources] == ["a.txt", "b.txt"]
-        assert all(source.counts is not None for source in window.session.corpus.sources)
-        assert window.status.currentMessage() == "Pattern gpt2 taken over from counts.parquet."
-        assert window.actions_by_id["train"].isEnabled()
-        window.session.corpus.reread(1, None)
-        quiet(qtbot, window)
-        assert [source.name for source in window.session.corpus.sources] == ["a.txt", "b.txt"]
-
-    assert at_the_window(monkeypatch, act) == 0
+    answers.files = [table]
+    window.actions_by_id["open_counts"].trigger()
+    quiet(qtbot, window)
+    assert window.corpus.problems.problems == ()
+    assert [source.name for source in window.session.corpus.sources] == ["a.txt", "b.txt"]
+    assert all(source.counts is not None for source in window.session.corpus.sources)
+    assert window.status.currentMessage() == "Pattern gpt2 taken over from counts.parquet."
+    assert window.actions_by_id["train"].isEnabled()
+    window.session.corpus.reread(1, None)
+    quiet(qtbot, window)
+    assert [source.name for source in window.session.corpus.sources] == ["a.txt", "b.txt"]

@@ -15,7 +15,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QPushButton
 
-from tests.gui.person import PATIENCE, TEXT, asked_to_import, at_the_window
+from tests.gui.person import PATIENCE, TEXT, asked_to_import, at_the_window, at_window
 from tokstudio import Corpus, Tokenizer, TrainingConfig, load, save, train
 from tokstudio.core.model.alphabet import NEVER_IN_TEXT
 from tokstudio.gui.panes.configure.pattern_field import PatternDialog
@@ -32,7 +32,7 @@ def tokenizer() -> Tokenizer:
 
 
 @pytest.fixture
-def ranks(tmp_path: Path, tokenizer: Tokenizer) -> Path:
+def ranks(tmp_path, tokenizer) -> Path:
     """A file that does not say how it splits text, and one that nobody knows."""
     path = tmp_path / "my ranks.tiktoken"
     lines = [base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokenizer.tokens)]
@@ -81,7 +81,8 @@ def test_a_folder_is_opened_from_the_command_line_and_keeps_its_pattern(qtbot, m
     assert at_the_window(monkeypatch, act, [str(tmp_path / "model")]) == 0
 
 
-def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, tmp_path, window):
     cases = {
         '{"version": "1.1", "data": []}': "which column",
         '{"merges": "of companies"}': "which column",
@@ -89,219 +90,178 @@ def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, monkeypatch, tmp_path)
         "no json at all": "nothing",
         '{"model": "T"}': "which column",
     }
-
-    def act(window, answers):
-        corpus = window.session.corpus
-        for number, (content, asked) in enumerate(cases.items()):
-            folder = tmp_path / str(number)
-            folder.mkdir()
-            (folder / "data.json").write_text(content)
-            (folder / "merges.txt").write_text("Chapter 1\nThe merges of rivers.\n")
-            drop(window, folder / "data.json", folder / "merges.txt")
-            if asked == "which column":
-                asked_to_import(qtbot, window).plain_button.click()
-            elif asked == "whether it is text":
-                qtbot.waitUntil(lambda: len(corpus.sources) == 1, timeout=PATIENCE)
-                window.corpus.problems.textAsked.emit(folder / "data.json")
-            qtbot.waitUntil(lambda: len(corpus.sources) == 2, timeout=PATIENCE)
-            assert window.session.runs.all == [], content
-            assert content.encode() in [source.data.tobytes() for source in corpus.sources]
-            at_rest(qtbot, window)
-            corpus.set_sources(())
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_file_that_does_not_say_its_pattern_is_asked_about(qtbot, monkeypatch, ranks):
-    def act(window, answers):
-        session = window.session
-        session.view.set_text(SENTENCE)
-        answers.files = [ranks]
-        window.actions_by_id["open_tokenizer"].trigger()
-        dialog = question(qtbot, window)
-        assert dialog.field.value == "gpt2"
-        assert dialog.field.choice.combo.hasFocus()
-        for button in dialog.findChildren(QPushButton):
-            assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
-        # How it would split the text that is looked at.
-        told = "9 pre-tokens in the text of the Text pane."
-        qtbot.waitUntil(lambda: dialog.field.caption.text() == told, timeout=PATIENCE)
-        assert dialog.field.preview.isVisible()
-        assert session.runs.all == []
-        combo = dialog.field.choice.combo
-        qtbot.keyClick(combo, Qt.Key.Key_Down)
-        assert dialog.field.value == "cl100k"
-        qtbot.mouseClick(dialog.accept_button, Qt.MouseButton.LeftButton)
-        opened(qtbot, window)
-        assert session.runs.active.tokenizer.encode(SENTENCE) == load(ranks, "cl100k").encode(SENTENCE)
-        # What was said last is offered next.
-        answers.files = [ranks]
-        window.actions_by_id["open_tokenizer"].trigger()
-        dialog = question(qtbot, window)
-        assert dialog.field.value == "cl100k"
-        qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Escape)
-        qtbot.waitUntil(lambda: not dialog.isVisible())
+    corpus = window.session.corpus
+    for number, (content, asked) in enumerate(cases.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "data.json").write_text(content)
+        (folder / "merges.txt").write_text("Chapter 1\nThe merges of rivers.\n")
+        drop(window, folder / "data.json", folder / "merges.txt")
+        if asked == "which column":
+            asked_to_import(qtbot, window).plain_button.click()
+        elif asked == "whether it is text":
+            qtbot.waitUntil(lambda: len(corpus.sources) == 1, timeout=PATIENCE)
+            window.corpus.problems.textAsked.emit(folder / "data.json")
+        qtbot.waitUntil(lambda: len(corpus.sources) == 2, timeout=PATIENCE)
+        assert window.session.runs.all == [], content
+        assert content.encode() in [source.data.tobytes() for source in corpus.sources]
         at_rest(qtbot, window)
-        assert len(session.runs.all) == 1
-
-    assert at_the_window(monkeypatch, act) == 0
+        corpus.set_sources(())
 
 
-def test_an_empty_token_is_told_of_when_its_file_is_opened_and_in_runs(qtbot, monkeypatch, ranks):
+@at_window()
+def test_files_that_do_not_say_their_pattern_are_asked_about_one_after_the_other(
+    qtbot, ranks, window, answers, tmp_path
+):
+    session = window.session
+    session.view.set_text(SENTENCE)
+    answers.files = [ranks]
+    window.actions_by_id["open_tokenizer"].trigger()
+    dialog = question(qtbot, window)
+    assert dialog.field.value == "gpt2"
+    assert dialog.field.choice.combo.hasFocus()
+    for button in dialog.findChildren(QPushButton):
+        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+    # How it would split the text that is looked at.
+    told = "9 pre-tokens in the text of the Text pane."
+    qtbot.waitUntil(lambda: dialog.field.caption.text() == told, timeout=PATIENCE)
+    assert dialog.field.preview.isVisible()
+    assert session.runs.all == []
+    combo = dialog.field.choice.combo
+    qtbot.keyClick(combo, Qt.Key.Key_Down)
+    assert dialog.field.value == "cl100k"
+    qtbot.mouseClick(dialog.accept_button, Qt.MouseButton.LeftButton)
+    opened(qtbot, window)
+    assert session.runs.active.tokenizer.encode(SENTENCE) == load(ranks, "cl100k").encode(SENTENCE)
+    # What was said last is offered next.
+    answers.files = [ranks]
+    window.actions_by_id["open_tokenizer"].trigger()
+    dialog = question(qtbot, window)
+    assert dialog.field.value == "cl100k"
+    qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: not dialog.isVisible())
+    at_rest(qtbot, window)
+    assert len(session.runs.all) == 1
+    window.session.runs.replace_all([])
+    answers.files = [ranks]
+    window.actions_by_id["open_tokenizer"].trigger()
+    dialog = question(qtbot, window)
+    combo = dialog.field.choice.combo
+    qtbot.keyClick(combo, Qt.Key.Key_End)
+    edit = dialog.field.own.edit
+    edit.setFocus()
+    edit.selectAll()
+    qtbot.keyClicks(edit, "(")
+    assert not dialog.accept_button.isEnabled()
+    assert "missing )" in dialog.field.own.note.text()
+    edit.selectAll()
+    qtbot.keyClicks(edit, r"\w+")
+    # It drops what stands between words.
+    qtbot.waitUntil(lambda: bool(dialog.field.problem), timeout=PATIENCE)
+    assert not dialog.accept_button.isEnabled()
+    assert dialog.field.own.note.text() == dialog.field.problem
+    edit.selectAll()
+    qtbot.keyClicks(edit, r"\w+|\W")
+    qtbot.waitUntil(dialog.accept_button.isEnabled, timeout=PATIENCE)
+    qtbot.keyClick(dialog, Qt.Key.Key_Return)
+    opened(qtbot, window)
+    assert window.session.runs.active.tokenizer.pattern == r"\w+|\W"
+    window.session.runs.replace_all([])
+    other = tmp_path / "other.tiktoken"
+    other.write_bytes(ranks.read_bytes())
+    drop(window, ranks, other)
+    first = question(qtbot, window)
+    at_rest(qtbot, window)
+    assert len([dialog for dialog in window.findChildren(PatternDialog) if dialog.isVisible()]) == 1
+    first.cancel.click()
+    second = question(qtbot, window)
+    assert first.windowTitle() == second.windowTitle() == "Open Tokenizer"
+    second.accept_button.click()
+    opened(qtbot, window)
+    at_rest(qtbot, window)
+    assert len(window.session.runs.all) == 1
+    window.session.runs.replace_all([])
+    session = window.session
+    window.opening.open_any([ranks])
+    question(qtbot, window).accept_button.click()
+    opened(qtbot, window)
+    run = session.runs.active
+    ranks.unlink()
+    window.actions_by_id["change_pattern"].trigger()
+    dialog = question(qtbot, window)
+    qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Up)
+    dialog.accept_button.click()
+    qtbot.waitUntil(lambda: session.runs.active is not run, timeout=PATIENCE)
+    assert session.runs.active.pattern != run.pattern
+    assert len(session.runs.all) == 1
+
+
+@at_window()
+def test_an_empty_token_is_told_of_when_its_file_is_opened_and_in_runs(qtbot, ranks, window, answers):
     size = len(ranks.read_bytes().splitlines())
     ranks.write_bytes(ranks.read_bytes() + b"= %d\n" % size)
     ranks.with_suffix(".json").write_text(json.dumps({"pattern": r"[\s\S]+", "special_tokens": {}, "version": 1}))
     remark = f"Id {size} of its file is the empty token: no text becomes it, and it is decoded to nothing."
-
-    def act(window, answers):
-        told = []
-        window.session.jobs.told.connect(told.append)
-        answers.files = [ranks]
-        window.actions_by_id["open_tokenizer"].trigger()
-        opened(qtbot, window)
-        at_rest(qtbot, window)
-        assert told[-1].endswith(remark)
-        rows = window.runs.table.model()
-        tips = [rows.index(0, column).data(Qt.ItemDataRole.ToolTipRole) for column in range(rows.columnCount())]
-        assert any(remark in tip for tip in tips if tip)
-        window.session.view.look_at(size)
-        assert window.token.origin.text().startswith(f"id {size}")
-
-    assert at_the_window(monkeypatch, act) == 0
+    told = []
+    window.session.jobs.told.connect(told.append)
+    answers.files = [ranks]
+    window.actions_by_id["open_tokenizer"].trigger()
+    opened(qtbot, window)
+    at_rest(qtbot, window)
+    assert told[-1].endswith(remark)
+    rows = window.runs.table.model()
+    tips = [rows.index(0, column).data(Qt.ItemDataRole.ToolTipRole) for column in range(rows.columnCount())]
+    assert any(remark in tip for tip in tips if tip)
+    window.session.view.look_at(size)
+    assert window.token.origin.text().startswith(f"id {size}")
 
 
-def test_an_expression_that_cannot_work_opens_nothing_and_says_why(qtbot, monkeypatch, ranks):
-    def act(window, answers):
-        answers.files = [ranks]
-        window.actions_by_id["open_tokenizer"].trigger()
-        dialog = question(qtbot, window)
-        combo = dialog.field.choice.combo
-        qtbot.keyClick(combo, Qt.Key.Key_End)
-        edit = dialog.field.own.edit
-        edit.setFocus()
-        edit.selectAll()
-        qtbot.keyClicks(edit, "(")
-        assert not dialog.accept_button.isEnabled()
-        assert "missing )" in dialog.field.own.note.text()
-        edit.selectAll()
-        qtbot.keyClicks(edit, r"\w+")
-        # It drops what stands between words.
-        qtbot.waitUntil(lambda: bool(dialog.field.problem), timeout=PATIENCE)
-        assert not dialog.accept_button.isEnabled()
-        assert dialog.field.own.note.text() == dialog.field.problem
-        edit.selectAll()
-        qtbot.keyClicks(edit, r"\w+|\W")
-        qtbot.waitUntil(dialog.accept_button.isEnabled, timeout=PATIENCE)
-        qtbot.keyClick(dialog, Qt.Key.Key_Return)
-        opened(qtbot, window)
-        assert window.session.runs.active.tokenizer.pattern == r"\w+|\W"
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_two_files_that_do_not_say_it_are_asked_about_one_after_the_other(qtbot, monkeypatch, tmp_path, ranks):
-    other = tmp_path / "other.tiktoken"
-    other.write_bytes(ranks.read_bytes())
-
-    def act(window, answers):
-        drop(window, ranks, other)
-        first = question(qtbot, window)
-        at_rest(qtbot, window)
-        assert len([dialog for dialog in window.findChildren(PatternDialog) if dialog.isVisible()]) == 1
-        first.cancel.click()
-        second = question(qtbot, window)
-        assert first.windowTitle() == second.windowTitle() == "Open Tokenizer"
-        second.accept_button.click()
-        opened(qtbot, window)
-        at_rest(qtbot, window)
-        assert len(window.session.runs.all) == 1
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_classic_pair_is_one_tokenizer_and_not_split_until_one_says_how(qtbot, monkeypatch, tmp_path, tokenizer):
+@at_window()
+def test_a_classic_pair_is_one_tokenizer_and_not_split_until_one_says_how(qtbot, tmp_path, tokenizer, window, answers):
     save(tokenizer, tmp_path, "classic", accept_loss=True)
-
-    def act(window, answers):
-        session = window.session
-        answers.files = [tmp_path / "merges.json", tmp_path / "vocabulary.json"]
-        window.actions_by_id["open_tokenizer"].trigger()
-        opened(qtbot, window)
-        at_rest(qtbot, window)
-        assert len(session.runs.all) == 1
-        session.runs.delete(session.runs.active)
-        answers.folder = tmp_path
-        told = []
-        session.jobs.told.connect(told.append)
-        window.actions_by_id["open_tokenizer_folder"].trigger()
-        opened(qtbot, window)
-        assert session.runs.active.pattern == "none"
-        assert session.runs.active.name == tmp_path.name
-        assert any("Change Pattern" in sentence for sentence in told)
-        session.runs.rename(session.runs.active, "Mine")
-        session.view.set_text(SENTENCE)
-        session.view.set_playhead(7)
-        window.actions_by_id["change_pattern"].trigger()
-        dialog = question(qtbot, window)
-        assert dialog.field.value == "none"
-        combo = dialog.field.choice.combo
-        while dialog.field.value != "gpt2":
-            qtbot.keyClick(combo, Qt.Key.Key_Down)
-        dialog.accept_button.click()
-        qtbot.waitUntil(lambda: session.runs.active.pattern == "gpt2", timeout=PATIENCE)
-        # It is the same one still.
-        assert [(run.name, session.view.playhead) for run in session.runs.all] == [("Mine", 7)]
-        expected = tokenizer.at(7).encode(SENTENCE)
-        at_rest(qtbot, window)
-        assert window.text.encode._encoded.ids.tolist() == expected
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_dropped_and_recent_files_are_opened_as_what_they_are(qtbot, monkeypatch, tmp_path, tokenizer):
-    save(tokenizer, tmp_path / "mine.json")
-    (tmp_path / "book.txt").write_text(TEXT)
-    (tmp_path / "data.json").write_text(json.dumps({"text": TEXT}))
-
-    def act(window, answers):
-        drop(window, tmp_path / "book.txt", tmp_path / "mine.json")
-        opened(qtbot, window)
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-        assert window.session.runs.active.name == "mine.json"
-        assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
-        assert window.session.corpus.sources[0].name == "book.txt"
-        window.session.corpus.set_sources(())
-        drop(window, tmp_path / "data.json")
-        asked_to_import(qtbot, window).import_button.click()
-        at_rest(qtbot, window)
-        menu = window.recent.menu
-        menu.aboutToShow.emit()
-        listed = {action.text(): action for action in menu.actions()}
-        assert listed[str(tmp_path / "mine.json")].statusTip() == "Open this tokenizer."
-        assert listed[str(tmp_path / "data.json")].statusTip() == "Add this to the corpus."
-        listed[str(tmp_path / "mine.json")].trigger()
-        opened(qtbot, window, 2)
-        menu.aboutToShow.emit()
-        next(action for action in menu.actions() if "data" in action.text()).trigger()
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2, timeout=PATIENCE)
-        assert len(window.session.runs.all) == 2
-
-    assert at_the_window(monkeypatch, act) == 0
+    session = window.session
+    answers.files = [tmp_path / "merges.json", tmp_path / "vocabulary.json"]
+    window.actions_by_id["open_tokenizer"].trigger()
+    opened(qtbot, window)
+    at_rest(qtbot, window)
+    assert len(session.runs.all) == 1
+    session.runs.delete(session.runs.active)
+    answers.folder = tmp_path
+    told = []
+    session.jobs.told.connect(told.append)
+    window.actions_by_id["open_tokenizer_folder"].trigger()
+    opened(qtbot, window)
+    assert session.runs.active.pattern == "none"
+    assert session.runs.active.name == tmp_path.name
+    assert any("Change Pattern" in sentence for sentence in told)
+    session.runs.rename(session.runs.active, "Mine")
+    session.view.set_text(SENTENCE)
+    session.view.set_playhead(7)
+    window.actions_by_id["change_pattern"].trigger()
+    dialog = question(qtbot, window)
+    assert dialog.field.value == "none"
+    combo = dialog.field.choice.combo
+    while dialog.field.value != "gpt2":
+        qtbot.keyClick(combo, Qt.Key.Key_Down)
+    dialog.accept_button.click()
+    qtbot.waitUntil(lambda: session.runs.active.pattern == "gpt2", timeout=PATIENCE)
+    # It is the same one still.
+    assert [(run.name, session.view.playhead) for run in session.runs.all] == [("Mine", 7)]
+    expected = tokenizer.at(7).encode(SENTENCE)
+    at_rest(qtbot, window)
+    assert window.text.encode.encoded.ids.tolist() == expected
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names are always text there")
-def test_a_dropped_file_whose_name_is_not_text_opens(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_a_dropped_file_whose_name_is_not_text_opens(qtbot, tmp_path, window):
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff.txt"))
     path.write_text(TEXT)
-
-    def act(window, answers):
-        drop(window, path)
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
-        assert window.session.corpus.sources[0].path == path
-        at_rest(qtbot, window)
-        window.recent.menu.aboutToShow.emit()
-
-    assert at_the_window(monkeypatch, act) == 0
+    drop(window, path)
+    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+    assert window.session.corpus.sources[0].path == path
+    at_rest(qtbot, window)
+    window.recent.menu.aboutToShow.emit()
 
 
 def test_files_that_were_remembered_before_tokenizers_were_are_texts(tmp_path):
@@ -317,19 +277,42 @@ def test_files_that_were_remembered_before_tokenizers_were_are_texts(tmp_path):
     ]
 
 
-def test_opening_can_be_cancelled_and_leaves_nothing(qtbot, monkeypatch, tmp_path, tokenizer):
+@at_window()
+def test_opening_can_be_cancelled_and_dropped_and_recent_files_are_opened_as_what_they_are(
+    qtbot, tmp_path, tokenizer, window
+):
     save(tokenizer, tmp_path / "mine.json")
-
-    def act(window, answers):
-        session = window.session
-        at_rest(qtbot, window)
-        window.opening.load_tokenizer(tmp_path / "mine.json")
-        assert [job.quiet for job in session.jobs.running] == [False]
-        window.status.cancel.click()
-        at_rest(qtbot, window)
-        assert session.runs.all == []
-
-    assert at_the_window(monkeypatch, act) == 0
+    session = window.session
+    at_rest(qtbot, window)
+    window.opening.load_tokenizer(tmp_path / "mine.json")
+    assert [job.quiet for job in session.jobs.running] == [False]
+    window.status.cancel.click()
+    at_rest(qtbot, window)
+    assert session.runs.all == []
+    save(tokenizer, tmp_path / "mine.json")
+    (tmp_path / "book.txt").write_text(TEXT)
+    (tmp_path / "data.json").write_text(json.dumps({"text": TEXT}))
+    drop(window, tmp_path / "book.txt", tmp_path / "mine.json")
+    opened(qtbot, window)
+    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
+    assert window.session.runs.active.name == "mine.json"
+    assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
+    assert window.session.corpus.sources[0].name == "book.txt"
+    window.session.corpus.set_sources(())
+    drop(window, tmp_path / "data.json")
+    asked_to_import(qtbot, window).import_button.click()
+    at_rest(qtbot, window)
+    menu = window.recent.menu
+    menu.aboutToShow.emit()
+    listed = {action.text(): action for action in menu.actions()}
+    assert listed[str(tmp_path / "mine.json")].statusTip() == "Open this tokenizer."
+    assert listed[str(tmp_path / "data.json")].statusTip() == "Add this to the corpus."
+    listed[str(tmp_path / "mine.json")].trigger()
+    opened(qtbot, window, 2)
+    menu.aboutToShow.emit()
+    next(action for action in menu.actions() if "data" in action.text()).trigger()
+    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2, timeout=PATIENCE)
+    assert len(window.session.runs.all) == 2
 
 
 def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtbot, monkeypatch, tmp_path, tokenizer):
@@ -354,25 +337,6 @@ def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtb
     assert at_the_window(monkeypatch, act, [str(tmp_path / "book.txt")]) == 0
 
 
-def test_a_pattern_is_changed_even_where_the_file_has_gone(qtbot, monkeypatch, ranks):
-    def act(window, answers):
-        session = window.session
-        window.opening.open_any([ranks])
-        question(qtbot, window).accept_button.click()
-        opened(qtbot, window)
-        run = session.runs.active
-        ranks.unlink()
-        window.actions_by_id["change_pattern"].trigger()
-        dialog = question(qtbot, window)
-        qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Up)
-        dialog.accept_button.click()
-        qtbot.waitUntil(lambda: session.runs.active is not run, timeout=PATIENCE)
-        assert session.runs.active.pattern != run.pattern
-        assert len(session.runs.all) == 1
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
 def of_its_library(folder: Path) -> Path:
     """A tokenizer that makes all letters small, which TokStudio leaves to the library."""
     bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -389,141 +353,130 @@ def of_its_library(folder: Path) -> Path:
     return path
 
 
-def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_the_same(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_the_same(qtbot, tmp_path, window):
     path = of_its_library(tmp_path)
     theirs = tokenizers.Tokenizer.from_file(str(path))
     text = "The CAT sat, Ça va? 😀"
+    session = window.session
+    window.opening.open_any([path])
+    opened(qtbot, window)
+    session.view.set_text(text)
+    page = window.text.encode
+    expected = theirs.encode(text, add_special_tokens=False).ids
+    qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == expected, timeout=PATIENCE)
+    # What is drawn is the text itself, though the tokens spell small letters.
+    assert page.view.table.data.decode() == text
+    assert page.state[1].startswith("differs at byte 0")
+    at_rest(qtbot, window)
 
-    def act(window, answers):
-        session = window.session
-        window.opening.open_any([path])
-        opened(qtbot, window)
-        session.view.set_text(text)
-        page = window.text.encode
-        expected = theirs.encode(text, add_special_tokens=False).ids
-        qtbot.waitUntil(lambda: page._encoded is not None and page._encoded.ids.tolist() == expected, timeout=PATIENCE)
-        # What is drawn is the text itself, though the tokens spell small letters.
-        assert page.view._table.data.decode() == text
-        assert page.state[1].startswith("differs at byte 0")
-        at_rest(qtbot, window)
+    reason = session.runs.active.no_playhead
+    assert reason.startswith("its normalizer Lowercase changes the text")
+    bar = window.compression.bar
+    assert not bar.slider.isEnabled()
+    assert bar.slider.toolTip() == bar.buttons["previous"].toolTip() == f"No playhead: {reason}."
+    assert f"No playhead either: {reason}." in window.compression.opened.label.text()
+    assert not window.actions_by_id["previous"].isEnabled()
+    qtbot.keyClick(window, Qt.Key.Key_BracketLeft)
+    session.view.set_playhead(1)
+    assert session.view.playhead == len(session.runs.active)
+    assert window.status.currentMessage() == f"The playhead stays at the end: {reason}."
 
-        reason = session.runs.active.no_playhead
-        assert reason.startswith("its normalizer Lowercase changes the text")
-        bar = window.compression.bar
-        assert not bar.slider.isEnabled()
-        assert bar.slider.toolTip() == bar.buttons["previous"].toolTip() == f"No playhead: {reason}."
-        assert f"No playhead either: {reason}." in window.compression.opened.label.text()
-        assert not window.actions_by_id["previous"].isEnabled()
-        qtbot.keyClick(window, Qt.Key.Key_BracketLeft)
-        session.view.set_playhead(1)
-        assert session.view.playhead == len(session.runs.active)
-        assert window.status.currentMessage() == f"The playhead stays at the end: {reason}."
-
-        # Whoever types sees the last of it.
-        page.input.clear()
-        qtbot.keyClicks(page.input, SENTENCE.strip())
-        typed = theirs.encode(SENTENCE.strip(), add_special_tokens=False).ids
-        qtbot.waitUntil(lambda: page._encoded is not None and page._encoded.ids.tolist() == typed, timeout=PATIENCE)
-        at_rest(qtbot, window)
-
-    assert at_the_window(monkeypatch, act) == 0
+    # Whoever types sees the last of it.
+    page.input.clear()
+    qtbot.keyClicks(page.input, SENTENCE.strip())
+    typed = theirs.encode(SENTENCE.strip(), add_special_tokens=False).ids
+    qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == typed, timeout=PATIENCE)
+    at_rest(qtbot, window)
 
 
-def test_a_tokenizer_that_normalizes_and_adds_a_space_has_a_playhead(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_a_tokenizer_that_normalizes_and_adds_a_space_has_a_playhead(qtbot, tmp_path, window):
     path = of_its_library(tmp_path)
     theirs = tokenizers.Tokenizer.from_file(str(path))
     theirs.normalizer = tokenizers.normalizers.NFC()
     theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
     theirs.save(str(path))
     text = "the cafe\u0301 sat"
-
-    def act(window, answers):
-        session = window.session
-        window.opening.open_any([path])
-        opened(qtbot, window)
-        run = session.runs.active
-        assert run.no_playhead is None
-        session.view.set_text(text)
-        page = window.text.encode
-        for merges in (len(run), 5, 0):
-            session.view.set_playhead(merges)
-            expected = run.tokenizer.at(merges).encode(text)
-            qtbot.waitUntil(
-                lambda ids=expected: page._encoded is not None and page._encoded.ids.tolist() == ids, timeout=PATIENCE
-            )
-            assert page.view._table.data.decode() == text
-        assert expected == list(run.tokenizer.at(0).encode(" the caf\u00e9 sat"))
-        session.view.set_playhead(len(run))
-        assert run.tokenizer.encode(text) == theirs.encode(text).ids
-        window.actions_by_id["step_through_text"].trigger()
-        steps = window.text.steps
-        qtbot.waitUntil(lambda: steps._stepping is not None, timeout=PATIENCE)
-        assert steps._stepping.steps.data.decode() == " the caf\u00e9 sat"
-        at_rest(qtbot, window)
-
-    assert at_the_window(monkeypatch, act) == 0
+    session = window.session
+    window.opening.open_any([path])
+    opened(qtbot, window)
+    run = session.runs.active
+    assert run.no_playhead is None
+    session.view.set_text(text)
+    page = window.text.encode
+    for merges in (len(run), 5, 0):
+        session.view.set_playhead(merges)
+        expected = run.tokenizer.at(merges).encode(text)
+        qtbot.waitUntil(
+            lambda ids=expected: page.encoded is not None and page.encoded.ids.tolist() == ids, timeout=PATIENCE
+        )
+        assert page.view.table.data.decode() == text
+    assert expected == list(run.tokenizer.at(0).encode(" the caf\u00e9 sat"))
+    session.view.set_playhead(len(run))
+    assert run.tokenizer.encode(text) == theirs.encode(text).ids
+    window.actions_by_id["step_through_text"].trigger()
+    steps = window.text.steps
+    qtbot.waitUntil(lambda: steps.stepping is not None, timeout=PATIENCE)
+    assert steps.stepping.steps.data.decode() == " the caf\u00e9 sat"
+    at_rest(qtbot, window)
 
 
-def test_tokens_are_shown_in_gpt2_s_characters_on_request(qtbot, monkeypatch, tmp_path, tokenizer):
+@at_window()
+def test_tokens_are_shown_in_gpt2_s_characters_on_request(qtbot, tmp_path, tokenizer, window):
     save(tokenizer, tmp_path)
     the = tokenizer.encode(" the")[0]
-
-    def act(window, answers):
-        session = window.session
-        window.opening.open_any([tmp_path])
-        opened(qtbot, window)
-        session.view.set_text("on the mat\né")
-        session.view.look_at(the)
-        at_rest(qtbot, window)
-        assert window.token.headline.text() == "·the"
-        window.actions_by_id["byte_level_characters"].trigger()
-        assert window.token.headline.text() == "Ġthe"
-        qtbot.waitUntil(lambda: window.text.encode.view._table.data.decode() == "onĠtheĠmatĊÃ©", timeout=PATIENCE)
-        merges = window.merges.model
-        row = merges.row_of_token(the)
-        assert merges.cell(row, 1).text == "Ġthe"
-        assert merges.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("Ġthe\n")
-        window.vocabulary.raise_()
-        qtbot.waitUntil(lambda: window.vocabulary.seen)
-        vocabulary = window.vocabulary.model
-        assert vocabulary.cell(vocabulary.row_of_token(the), 1).text == "Ġthe"
-        # They can be looked for as they are written.
-        window.vocabulary.filter.insert("Ġthe")
-        qtbot.waitUntil(lambda: vocabulary.rowCount() == 1, timeout=PATIENCE)
-        window.actions_by_id["byte_level_characters"].trigger()
-        assert vocabulary.cell(0, 1).text == "·the"
-        qtbot.waitUntil(lambda: window.text.encode.view._table.data.decode() == "on the mat\né", timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act) == 0
+    session = window.session
+    window.opening.open_any([tmp_path])
+    opened(qtbot, window)
+    session.view.set_text("on the mat\né")
+    session.view.look_at(the)
+    at_rest(qtbot, window)
+    assert window.token.headline.text() == "·the"
+    window.actions_by_id["byte_level_characters"].trigger()
+    assert window.token.headline.text() == "Ġthe"
+    qtbot.waitUntil(lambda: window.text.encode.view.table.data.decode() == "onĠtheĠmatĊÃ©", timeout=PATIENCE)
+    merges = window.merges.model
+    row = merges.row_of_token(the)
+    assert merges.cell(row, 1).text == "Ġthe"
+    assert merges.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("Ġthe\n")
+    window.vocabulary.raise_()
+    qtbot.waitUntil(lambda: window.vocabulary.seen)
+    vocabulary = window.vocabulary.model
+    assert vocabulary.cell(vocabulary.row_of_token(the), 1).text == "Ġthe"
+    # They can be looked for as they are written.
+    window.vocabulary.filter.insert("Ġthe")
+    qtbot.waitUntil(lambda: vocabulary.rowCount() == 1, timeout=PATIENCE)
+    window.actions_by_id["byte_level_characters"].trigger()
+    assert vocabulary.cell(0, 1).text == "·the"
+    qtbot.waitUntil(lambda: window.text.encode.view.table.data.decode() == "on the mat\né", timeout=PATIENCE)
 
 
-def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, tmp_path, window):
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"cab": 258, b"xyz": 259}
     path = tmp_path / "odd.tiktoken"
     path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()))
-
-    def act(window, answers):
-        session = window.session
-        window.opening.open_any([path])
-        question(qtbot, window).accept_button.click()
-        opened(qtbot, window)
-        assert window.merges.derived.text() == "Merges derived from the file's ranks."
-        assert window.merges.derived.isVisible()
-        window.vocabulary.raise_()
-        window.vocabulary.panel.boxes["Whole words"].click()
-        model = window.vocabulary.model
-        qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259], timeout=PATIENCE)
-        session.view.look_at(259)
-        assert window.token.meaning.text() == "No merge makes this token: only a whole pre-token becomes it."
-
-    assert at_the_window(monkeypatch, act) == 0
+    session = window.session
+    window.opening.open_any([path])
+    question(qtbot, window).accept_button.click()
+    opened(qtbot, window)
+    assert window.merges.derived.text() == "Merges derived from the file's ranks."
+    assert window.merges.derived.isVisible()
+    window.vocabulary.raise_()
+    window.vocabulary.panel.boxes["Whole words"].click()
+    model = window.vocabulary.model
+    qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259], timeout=PATIENCE)
+    session.view.look_at(259)
+    assert window.token.meaning.text() == "No merge makes this token: only a whole pre-token becomes it."
 
 
 BERT = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nwor\n##ld\n"
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "ab" * 32 + "\nsize 499723\n"
 
 
-def test_files_of_others_are_tokenizers_by_their_content_and_never_a_corpus(qtbot, monkeypatch, tmp_path, tokenizer):
+@at_window()
+def test_files_of_others_are_tokenizers_by_their_content_and_never_a_corpus(qtbot, tmp_path, tokenizer, window):
     def put(name: str, content: str, encoding: str = "utf-8") -> Path:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -565,27 +518,23 @@ def test_files_of_others_are_tokenizers_by_their_content_and_never_a_corpus(qtbo
     ]
     put("pair/vocab.json", vocabulary)
     paths += [tmp_path / "bert", tmp_path / "pair", tmp_path / "xtts", tmp_path / "mistral"]
-
-    def act(window, answers):
-        runs, corpus = window.session.runs, window.session.corpus
-        for number, path in enumerate(paths):
-            drop(window, path)
-            opened(qtbot, window, number + 1)
-            at_rest(qtbot, window)
-            assert corpus.sources == (), path
-        assert {run.tokenizer.model for run in runs.all} == {"BPE", "WordPiece"}
-        for name in ("tokenizer.json", "tokenizer.model", "a.tiktoken", "vocab.json", "data.jsonl", "book.txt"):
-            drop(window, put(f"pointers/{name}", POINTER))
-            at_rest(qtbot, window)
-            qtbot.waitUntil(
-                lambda: any(
-                    "git lfs pull" in text for text in (window.messages.text.text(), *window.corpus.problems.problems)
-                ),
-                timeout=PATIENCE,
-            )
-            said = (window.messages.text.text(), *window.corpus.problems.problems)
-            assert any(text.startswith(f"{name}: this is a Git LFS pointer") for text in said), said
-            assert corpus.sources == ()
-            assert len(runs.all) == len(paths)
-
-    assert at_the_window(monkeypatch, act) == 0
+    runs, corpus = window.session.runs, window.session.corpus
+    for number, path in enumerate(paths):
+        drop(window, path)
+        opened(qtbot, window, number + 1)
+        at_rest(qtbot, window)
+        assert corpus.sources == (), path
+    assert {run.tokenizer.model for run in runs.all} == {"BPE", "WordPiece"}
+    for name in ("tokenizer.json", "tokenizer.model", "a.tiktoken", "vocab.json", "data.jsonl", "book.txt"):
+        drop(window, put(f"pointers/{name}", POINTER))
+        at_rest(qtbot, window)
+        qtbot.waitUntil(
+            lambda: any(
+                "git lfs pull" in text for text in (window.messages.text.text(), *window.corpus.problems.problems)
+            ),
+            timeout=PATIENCE,
+        )
+        said = (window.messages.text.text(), *window.corpus.problems.problems)
+        assert any(text.startswith(f"{name}: this is a Git LFS pointer") for text in said), said
+        assert corpus.sources == ()
+        assert len(runs.all) == len(paths)

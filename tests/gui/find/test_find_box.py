@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_window
 from tokstudio.gui.find.finder import MOST, Finder
 from tokstudio.gui.session.training.training import Settings
 
@@ -33,7 +33,7 @@ def train(qtbot, window, size=300, **settings):
     window.actions_by_id["train"].trigger()
     qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
     session.view.set_text(TEXT)
-    qtbot.waitUntil(lambda: window.text.encode._encoded is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.text.encode.encoded is not None, timeout=PATIENCE)
     qtbot.waitUntil(window.isActiveWindow)
     return session
 
@@ -58,246 +58,242 @@ def spelled(session, ids):
     return [session.runs.active.tokenizer.tokens[token] for token in ids]
 
 
-def test_a_token_is_found_by_its_text_and_shown_in_every_pane(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session = train(qtbot, window, pattern="gpt2")
-        window.text.encode.view.setFocus()
-        box = find(qtbot, window, "the")
-        found = spelled(session, listed(window))
-        assert found[0] == b"the"
-        assert b" the" in found
-        assert all(b"the" in token for token in found)
-        qtbot.keyClick(box, Qt.Key.Key_Down)
-        row = window.finder.box.list.current_row
-        wanted = listed(window)[row]
-        assert row == 1
-        qtbot.keyClick(box, Qt.Key.Key_Return)
-        assert not box.popup.isVisible()
-        assert session.view.token == session.view.target == wanted
-        assert window.merges.model.token_at(window.merges.table.current_row) == wanted
-        window.vocabulary.raise_()
-        qtbot.waitUntil(lambda: window.vocabulary.seen)
-        table = window.vocabulary.table
-        qtbot.waitUntil(lambda: window.vocabulary.model.token_at(table.current_row) == wanted)
-        assert table.viewport().rect().contains(table.visualRect(table.currentIndex()).center())
-        qtbot.keyClick(box, Qt.Key.Key_Escape)
-        assert window.text.encode.view.hasFocus()
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+@at_window("{book}")
+def test_a_token_is_found_by_its_text_and_shown_in_every_pane(qtbot, window):
+    session = train(qtbot, window, pattern="gpt2")
+    window.text.encode.view.setFocus()
+    box = find(qtbot, window, "the")
+    found = spelled(session, listed(window))
+    assert found[0] == b"the"
+    assert b" the" in found
+    assert all(b"the" in token for token in found)
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    row = window.finder.box.list.current_row
+    wanted = listed(window)[row]
+    assert row == 1
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert not box.popup.isVisible()
+    assert session.view.token == session.view.target == wanted
+    assert window.merges.model.token_at(window.merges.table.current_row) == wanted
+    window.vocabulary.raise_()
+    qtbot.waitUntil(lambda: window.vocabulary.seen)
+    table = window.vocabulary.table
+    qtbot.waitUntil(lambda: window.vocabulary.model.token_at(table.current_row) == wanted)
+    assert table.viewport().rect().contains(table.visualRect(table.currentIndex()).center())
+    qtbot.keyClick(box, Qt.Key.Key_Escape)
+    assert window.text.encode.view.hasFocus()
 
 
-def test_marks_in_the_text_disappear_with_their_target(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session = train(qtbot, window, pattern="gpt2")
-        first = session.runs.active
-        session.runs.add_tokenizer(first.tokenizer, "a copy")
-        page = window.text.encode
-        view = page.view
+@at_window("{book}")
+def test_marks_in_the_text_disappear_with_their_target(qtbot, window):
+    session = train(qtbot, window, pattern="gpt2")
+    first = session.runs.active
+    session.runs.add_tokenizer(first.tokenizer, "a copy")
+    page = window.text.encode
+    view = page.view
 
-        def mark(merges=44):
-            """Marks the places of a token, the first of which is selected."""
-            session.runs.activate(first)
-            session.view.set_playhead(merges)
-            session.view.set_text(TEXT)
-            qtbot.keyClick(find(qtbot, window, " the"), Qt.Key.Key_Return)
-            qtbot.waitUntil(lambda: len(view._occurrences) > 0, timeout=PATIENCE)
-            assert view.selection() is not None
+    def mark(merges=44):
+        """Marks the places of a token, the first of which is selected."""
+        session.runs.activate(first)
+        session.view.set_playhead(merges)
+        session.view.set_text(TEXT)
+        qtbot.keyClick(find(qtbot, window, " the"), Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: len(view.occurrences) > 0, timeout=PATIENCE)
+        assert view.selection() is not None
 
-        def nothing_is_marked():
-            return len(view._occurrences) == 0 and view.selection() is None and session.view.selection is None
+    def nothing_is_marked():
+        return len(view.occurrences) == 0 and view.selection() is None and session.view.selection is None
 
-        mark()
-        session.runs.activate(session.runs.all[1])
-        assert nothing_is_marked()
-        mark()
-        box = window.finder.box
-        box.selectAll()
-        qtbot.keyClick(box, Qt.Key.Key_Delete)
-        assert len(view._occurrences) == 0, "the field is empty: nothing says what the marks are of"
-        assert session.view.target is None
-        mark()
-        session.view.set_playhead(1)
-        assert len(view._occurrences) == 0, "the token does not exist yet"
-        mark()
-        session.view.set_text("Bats! " * 10 + "ran.")
-        qtbot.waitUntil(lambda: page._encoded.text == session.view.text, timeout=PATIENCE)
-        assert nothing_is_marked(), "what was selected is gone"
-        mark()
-        selected = view.selected_text()
-        session.view.set_text(TEXT + "the end")
-        qtbot.waitUntil(lambda: page._encoded.text == session.view.text, timeout=PATIENCE)
-        assert view.selected_text() == selected, "what is typed behind it leaves it alone"
-        session.view.set_text("x" + TEXT)
-        qtbot.waitUntil(lambda: page._encoded.text == session.view.text, timeout=PATIENCE)
-        assert view.selection() is None, "it stands elsewhere"
-        mark()
-        window.actions_by_id["delete_run"].trigger()
-        assert session.runs.active is not first
-        assert nothing_is_marked()
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    mark()
+    session.runs.activate(session.runs.all[1])
+    assert nothing_is_marked()
+    mark()
+    box = window.finder.box
+    box.selectAll()
+    qtbot.keyClick(box, Qt.Key.Key_Delete)
+    assert len(view.occurrences) == 0, "the field is empty: nothing says what the marks are of"
+    assert session.view.target is None
+    mark()
+    session.view.set_playhead(1)
+    assert len(view.occurrences) == 0, "the token does not exist yet"
+    mark()
+    session.view.set_text("Bats! " * 10 + "ran.")
+    qtbot.waitUntil(lambda: page.encoded.text == session.view.text, timeout=PATIENCE)
+    assert nothing_is_marked(), "what was selected is gone"
+    mark()
+    selected = view.selected_text()
+    session.view.set_text(TEXT + "the end")
+    qtbot.waitUntil(lambda: page.encoded.text == session.view.text, timeout=PATIENCE)
+    assert view.selected_text() == selected, "what is typed behind it leaves it alone"
+    session.view.set_text("x" + TEXT)
+    qtbot.waitUntil(lambda: page.encoded.text == session.view.text, timeout=PATIENCE)
+    assert view.selection() is None, "it stands elsewhere"
+    mark()
+    window.actions_by_id["delete_run"].trigger()
+    assert session.runs.active is not first
+    assert nothing_is_marked()
 
 
-def test_f3_goes_through_the_occurrences_in_the_text(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session = train(qtbot, window, pattern="gpt2")
-        box = find(qtbot, window, " the")
-        qtbot.keyClick(box, Qt.Key.Key_Return)
-        view, ids = window.text.encode.view, window.text.encode._encoded.ids
-        places = np.flatnonzero(ids == session.view.target).tolist()
-        assert len(places) > 10
-        assert box.occurrence.text() == f"1 of {len(places)}"
-        for number in (1, 2):
-            qtbot.keyClick(box, Qt.Key.Key_F3)
-            assert view.selection() == (places[number], places[number])
-            assert box.occurrence.text() == f"{number + 1} of {len(places)}"
-        qtbot.keyClick(box, Qt.Key.Key_Return)
-        assert view.selection()[0] == places[3]
-        for number in (2, 1, 0, len(places) - 1):
-            qtbot.keyClick(box, Qt.Key.Key_F3, KEYS.ShiftModifier)
-            assert view.selection()[0] == places[number]
+@at_window("{book}")
+def test_f3_goes_through_the_occurrences_in_the_text_also_of_special_tokens(qtbot, window):
+    session = train(qtbot, window, pattern="gpt2")
+    box = find(qtbot, window, " the")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    view, ids = window.text.encode.view, window.text.encode.encoded.ids
+    places = np.flatnonzero(ids == session.view.target).tolist()
+    assert len(places) > 10
+    assert box.occurrence.text() == f"1 of {len(places)}"
+    for number in (1, 2):
         qtbot.keyClick(box, Qt.Key.Key_F3)
-        assert view.selection()[0] == places[0], "behind the last comes the first"
-        session.view.set_playhead(1)
-        assert box.occurrence.text() == "0 in text"
-        assert not window.actions_by_id["find_next"].isEnabled()
-        assert window.actions_by_id["find_next"].toolTip() == "The token is not in the text."
-        session.view.set_playhead(len(session.runs.active))
-        assert box.occurrence.text() == f"{len(places)} in text" or box.occurrence.text().endswith(f" of {len(places)}")
-        qtbot.keyClick(box, Qt.Key.Key_Escape)
-        assert session.view.target is None
-        assert box.occurrence.text() == ""
-        assert view._occurrences.size == 0
+        assert view.selection() == (places[number], places[number])
+        assert box.occurrence.text() == f"{number + 1} of {len(places)}"
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert view.selection()[0] == places[3]
+    for number in (2, 1, 0, len(places) - 1):
+        qtbot.keyClick(box, Qt.Key.Key_F3, KEYS.ShiftModifier)
+        assert view.selection()[0] == places[number]
+    qtbot.keyClick(box, Qt.Key.Key_F3)
+    assert view.selection()[0] == places[0], "behind the last comes the first"
+    session.view.set_playhead(1)
+    assert box.occurrence.text() == "0 in text"
+    assert not window.actions_by_id["find_next"].isEnabled()
+    assert window.actions_by_id["find_next"].toolTip() == "The token is not in the text."
+    session.view.set_playhead(len(session.runs.active))
+    assert box.occurrence.text() == f"{len(places)} in text" or box.occurrence.text().endswith(f" of {len(places)}")
+    qtbot.keyClick(box, Qt.Key.Key_Escape)
+    assert session.view.target is None
+    assert box.occurrence.text() == ""
+    assert view.occurrences.size == 0
+    session = train(qtbot, window, special_tokens=("<|end|>",))
+    session.view.set_text("the cat<|end|> sat")
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    box = find(qtbot, window, "<|end|>")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: box.occurrence.text() == "special tokens off")
+    assert "not recognised" in window.actions_by_id["find_next"].toolTip()
+    assert "not recognised" in window.status.currentMessage()
+    qtbot.mouseClick(window.text.encode.specials, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: box.occurrence.text() == "1 in text", timeout=PATIENCE)
+    assert window.actions_by_id["find_next"].isEnabled()
+    # Of any other token it is as before; while it is typed nothing is said of the one before.
+    find(qtbot, window, "q")
+    assert box.occurrence.text() == ""
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: box.occurrence.text() == "0 in text")
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+@at_window("{book}")
+def test_a_token_after_the_playhead_is_found_with_a_message_and_filters_stay(qtbot, window):
+    session = train(qtbot, window)
+    last = int(session.runs.active.tokenizer.merge_results[-1])
+    session.view.set_playhead(2)
+    box = find(qtbot, window, f"#{last}")
+    model = window.finder.model
+    cells = [model.cell(0, column) for column in range(3)]
+    assert listed(window)[0] == last
+    assert all(cell.dimmed for cell in cells)
+    assert cells[1].text == f"merge {len(session.runs.active):,}, not yet"
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    words = f"This token does not exist at the playhead yet: merge {len(session.runs.active):,} makes it."
+    assert window.status.currentMessage() == words
+    assert window.merges.model.token_at(window.merges.table.current_row) == last
+    session.view.set_playhead(len(session.runs.active))
+    assert not model.cell(0, 0).dimmed
+    # Removing a filter would not show it either.
+    pane = window.vocabulary
+    pane.raise_()
+    qtbot.waitUntil(lambda: pane.seen)
+    session.view.set_playhead(2)
+    pane.filter.setText("t")
+    qtbot.keyClick(find(qtbot, window, f"#{last}"), Qt.Key.Key_Return)
+    assert pane.filter.text() == "t"
 
 
-def test_a_token_after_the_playhead_is_found_with_a_message_and_filters_stay(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session = train(qtbot, window)
-        last = int(session.runs.active.tokenizer.merge_results[-1])
-        session.view.set_playhead(2)
-        box = find(qtbot, window, f"#{last}")
-        model = window.finder.model
-        cells = [model.cell(0, column) for column in range(3)]
-        assert listed(window)[0] == last
-        assert all(cell.dimmed for cell in cells)
-        assert cells[1].text == f"merge {len(session.runs.active):,}, not yet"
+@at_window("{book}")
+def test_filters_that_hide_the_target_are_cleared(qtbot, window):
+    session, pane = train(qtbot, window, 330, min_frequency=None), window.vocabulary
+    results = session.runs.active.tokenizer.merge_results.tolist()
+    qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
+    assert window.merges.filter.hasFocus()
+    qtbot.keyClicks(window.merges.filter, "zzz")
+    qtbot.keyClick(find(qtbot, window, str(results[3])), Qt.Key.Key_Return)
+    assert window.merges.filter.text() == ""
+    assert window.merges.model.token_at(window.merges.table.current_row) == session.view.target
+    pane.raise_()
+    qtbot.waitUntil(lambda: pane.seen and pane.model.tokens.index is not None, timeout=PATIENCE)
+    hide = {
+        "kind": pane.panel.boxes["Digits"].click,
+        "length": lambda: pane.panel.least.setValue(100_000),
+        "text": lambda: pane.filter.setText("zzqz"),
+    }
+    for (hidden_by, deed), token in zip(hide.items(), results[-4:-1], strict=True):
+        deed()
+        qtbot.waitUntil(lambda: not pane.busy())
+        assert pane.model.row_of_token(token) < 0, hidden_by
+        box = find(qtbot, window, f"#{token}")
         qtbot.keyClick(box, Qt.Key.Key_Return)
-        words = f"This token does not exist at the playhead yet: merge {len(session.runs.active):,} makes it."
-        assert window.status.currentMessage() == words
-        assert window.merges.model.token_at(window.merges.table.current_row) == last
-        session.view.set_playhead(len(session.runs.active))
-        assert not model.cell(0, 0).dimmed
-        # Removing a filter would not show it either.
-        pane = window.vocabulary
-        pane.raise_()
-        qtbot.waitUntil(lambda: pane.seen)
-        session.view.set_playhead(2)
-        pane.filter.setText("t")
-        qtbot.keyClick(find(qtbot, window, f"#{last}"), Qt.Key.Key_Return)
-        assert pane.filter.text() == "t"
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+        table = pane.table
+        qtbot.waitUntil(lambda: not pane.busy())
+        assert pane.model.token_at(table.current_row) == token, hidden_by
+        assert table.viewport().rect().contains(table.visualRect(table.currentIndex()).center()), hidden_by
+        assert not pane.filter.text(), hidden_by
+        assert not pane.filtered(), hidden_by
+        assert pane.note.text() == "", hidden_by
 
 
-def test_filters_that_hide_the_target_are_cleared(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session, pane = train(qtbot, window, 330, min_frequency=None), window.vocabulary
-        results = session.runs.active.tokenizer.merge_results.tolist()
-        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
-        assert window.merges.filter.hasFocus()
-        qtbot.keyClicks(window.merges.filter, "zzz")
-        qtbot.keyClick(find(qtbot, window, str(results[3])), Qt.Key.Key_Return)
-        assert window.merges.filter.text() == ""
-        assert window.merges.model.token_at(window.merges.table.current_row) == session.view.target
-        pane.raise_()
-        qtbot.waitUntil(lambda: pane.seen and pane.model.tokens.index is not None, timeout=PATIENCE)
-        hide = {
-            "kind": pane.panel.boxes["Digits"].click,
-            "length": lambda: pane.panel.least.setValue(100_000),
-            "text": lambda: pane.filter.setText("zzqz"),
-        }
-        for (hidden_by, deed), token in zip(hide.items(), results[-4:-1], strict=True):
-            deed()
-            qtbot.waitUntil(lambda: not pane.busy())
-            assert pane.model.row_of_token(token) < 0, hidden_by
-            box = find(qtbot, window, f"#{token}")
-            qtbot.keyClick(box, Qt.Key.Key_Return)
-            table = pane.table
-            qtbot.waitUntil(lambda: not pane.busy())
-            assert pane.model.token_at(table.current_row) == token, hidden_by
-            assert table.viewport().rect().contains(table.visualRect(table.currentIndex()).center()), hidden_by
-            assert not pane.filter.text(), hidden_by
-            assert not pane.filtered(), hidden_by
-            assert pane.note.text() == "", hidden_by
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+@at_window("{book}")
+def test_no_results_no_run_and_many_results_have_a_message(qtbot, window):
+    box = window.finder.box
+    qtbot.waitUntil(window.isActiveWindow)
+    qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
+    qtbot.keyClicks(box, "a")
+    assert box.note.text() == "Train a tokenizer first, or open one."
+    train(qtbot, window, 700)
+    find(qtbot, window, "quetzal")
+    assert box.note.text() == "No token contains this."
+    assert box.list.isHidden()
+    find(qtbot, window, "#99999")
+    assert box.note.text() == (
+        f"No token has the id 99,999; there are {window.session.runs.active.vocabulary_size} tokens."
+    )
+    find(qtbot, window, "t")
+    qtbot.waitUntil(lambda: window.finder.model.rowCount() > 1)
+    count = window.finder.model.rowCount()
+    assert (count == MOST) == box.note.text().startswith(f"The first {MOST};")
+    box.clear()
+    assert not box.popup.isVisible()
 
 
-def test_no_results_no_run_and_many_results_have_a_message(qtbot, monkeypatch, book):
-    def act(window, answers):
-        box = window.finder.box
-        qtbot.waitUntil(window.isActiveWindow)
-        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
-        qtbot.keyClicks(box, "a")
-        assert box.note.text() == "Train a tokenizer first, or open one."
-        train(qtbot, window, 700)
-        find(qtbot, window, "quetzal")
-        assert box.note.text() == "No token contains this."
-        assert box.list.isHidden()
-        find(qtbot, window, "#99999")
-        assert box.note.text() == (
-            f"No token has the id 99,999; there are {window.session.runs.active.vocabulary_size} tokens."
-        )
-        find(qtbot, window, "t")
-        qtbot.waitUntil(lambda: window.finder.model.rowCount() > 1)
-        count = window.finder.model.rowCount()
-        assert (count == MOST) == box.note.text().startswith(f"The first {MOST};")
-        box.clear()
-        assert not box.popup.isVisible()
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-def test_the_token_pane_comes_to_the_front(qtbot, monkeypatch, book):
-    def act(window, answers):
-        train(qtbot, window)
-        for width, height in ((1440, 900), (1024, 640)):
-            window.resize(width, height)
-            window.reset_layout()
-            window.why.raise_()
-            qtbot.waitUntil(lambda: window.token.visibleRegion().isEmpty())
-            qtbot.keyClick(find(qtbot, window, "the"), Qt.Key.Key_Return)
-            qtbot.waitUntil(lambda: window.token.headline.isVisible() and not window.token.visibleRegion().isEmpty())
-            window.vocabulary.raise_()
-            window.token.close()
-            qtbot.waitUntil(lambda: window.vocabulary.seen)
-            qtbot.keyClick(find(qtbot, window, "cat"), Qt.Key.Key_Return)
-            assert window.token.isHidden(), (width, height)
-            assert window.vocabulary.seen, (width, height)
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-def test_a_click_in_the_list_shows_the_token_and_a_small_window_has_room_for_it(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session = train(qtbot, window)
-        box = find(qtbot, window, "at")
-        place = box.list.visualRect(window.finder.model.index(2, 0)).center()
-        wanted = listed(window)[2]
-        qtbot.mouseClick(box.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        assert session.view.target == wanted
-        assert not box.popup.isVisible()
-        window.resize(1024, 640)
-        box = find(qtbot, window, "a")
-        bar = window.toolbar
-        assert bar.rect().contains(bar.mapFromGlobal(box.mapToGlobal(box.rect().bottomRight())))
-        assert window.rect().contains(box.popup.geometry())
-        extension = [button for button in bar.children() if button.objectName() == "qt_toolbar_ext_button"]
-        assert not any(button.isVisible() for button in extension)
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+@at_window("{book}")
+def test_a_click_in_the_list_shows_the_token_whose_pane_comes_to_the_front(qtbot, window):
+    session = train(qtbot, window)
+    box = find(qtbot, window, "at")
+    place = box.list.visualRect(window.finder.model.index(2, 0)).center()
+    wanted = listed(window)[2]
+    qtbot.mouseClick(box.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert session.view.target == wanted
+    assert not box.popup.isVisible()
+    window.resize(1024, 640)
+    box = find(qtbot, window, "a")
+    bar = window.toolbar
+    assert bar.rect().contains(bar.mapFromGlobal(box.mapToGlobal(box.rect().bottomRight())))
+    assert window.rect().contains(box.popup.geometry())
+    extension = [button for button in bar.children() if button.objectName() == "qt_toolbar_ext_button"]
+    assert not any(button.isVisible() for button in extension)
+    train(qtbot, window)
+    for width, height in ((1440, 900), (1024, 640)):
+        window.resize(width, height)
+        window.reset_layout()
+        window.why.raise_()
+        qtbot.waitUntil(lambda: window.token.visibleRegion().isEmpty())
+        qtbot.keyClick(find(qtbot, window, "the"), Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: window.token.headline.isVisible() and not window.token.visibleRegion().isEmpty())
+        window.vocabulary.raise_()
+        window.token.close()
+        qtbot.waitUntil(lambda: window.vocabulary.seen)
+        qtbot.keyClick(find(qtbot, window, "cat"), Qt.Key.Key_Return)
+        assert window.token.isHidden(), (width, height)
+        assert window.vocabulary.seen, (width, height)
 
 
 def test_the_index_follows_a_run_that_grows(qtbot, session, theme, make_run):
@@ -326,9 +322,7 @@ def test_the_index_follows_a_run_that_grows(qtbot, session, theme, make_run):
 def test_special_tokens_are_found_and_marked(qtbot, session, theme, make_run):
     finder = Finder(session, theme)
     session.corpus.add_text("one two " * 50)
-    session.training.set_settings(Settings(vocabulary_size=270, special_tokens=("<|end|>",)))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=270, special_tokens=("<|end|>",))
     finder.box.setText("<|end")
     finder.box.asked.emit("<|end")
     qtbot.waitUntil(lambda: finder.model.rowCount() == 1, timeout=PATIENCE)
@@ -336,25 +330,3 @@ def test_special_tokens_are_found_and_marked(qtbot, session, theme, make_run):
     assert finder.model.cell(0, 1).text == "special"
     assert finder.model.cell(0, 2).text == f"id {session.runs.active.special_tokens['<|end|>']:,}"
     assert finder.model.cell(0, 0).special
-
-
-def test_a_special_token_has_a_message_while_special_tokens_are_not_recognised(qtbot, monkeypatch, book):
-    def act(window, answers):
-        session = train(qtbot, window, special_tokens=("<|end|>",))
-        session.view.set_text("the cat<|end|> sat")
-        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
-        box = find(qtbot, window, "<|end|>")
-        qtbot.keyClick(box, Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: box.occurrence.text() == "special tokens off")
-        assert "not recognised" in window.actions_by_id["find_next"].toolTip()
-        assert "not recognised" in window.status.currentMessage()
-        qtbot.mouseClick(window.text.encode.specials, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda: box.occurrence.text() == "1 in text", timeout=PATIENCE)
-        assert window.actions_by_id["find_next"].isEnabled()
-        # Of any other token it is as before; while it is typed nothing is said of the one before.
-        find(qtbot, window, "q")
-        assert box.occurrence.text() == ""
-        qtbot.keyClick(box, Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: box.occurrence.text() == "0 in text")
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0

@@ -56,28 +56,35 @@ def test_a_word_after_a_space_counts_as_the_same_word():
     assert found(index, heads, "zzz") == []
 
 
-def test_an_id_comes_after_the_token_with_those_digits():
+def test_ids_bytes_and_letters_of_any_script_are_found_and_nothing_that_is_not_there():
     index, heads = index_of(b"97", b"1997")
     assert found(index, heads, "97", slot=97) == [b"97", b"a", b"\x97", b"1997"]
     assert found(index, heads, "#98", slot=98) == [b"b"]
-
-
-@pytest.mark.parametrize("typed", ["61 62", "0x6162", "0x61 0x62", "61 62 "])
-def test_bytes_are_found_by_their_hexadecimal_digits(typed):
-    index, heads = index_of(b"ab", b"cab", b"abc")
-    assert found(index, heads, typed) == [b"ab", b"abc", b"cab"]
-
-
-@pytest.mark.parametrize("typed", ["be", "BE"])
-def test_two_hexadecimal_digits_find_the_byte_after_the_text(typed):
-    index, heads = index_of(b"be", b" be", b"bee", b"a\xbe")
-    assert found(index, heads, typed) == [b"be", b" be", b"\xbe", b"bee"]
-
-
-def test_bytes_respect_case():
     index, heads = index_of(b"CaB", b"cAb", b"Ab", b"aB")
     assert found(index, heads, "0x41") == [b"A", b"Ab", b"cA", b"cAb"]
     assert found(index, heads, "61 42") == [b"aB", b"CaB"]
+    index, heads = index_of("Äpfel".encode(), "Привет".encode())
+    assert found(index, heads, "äpfel") == ["Äpfel".encode()]
+    assert found(index, heads, "ПРИВЕТ") == ["Привет".encode()]
+    index, heads = index_of(b"xy", b"zw")
+    assert found(index, heads, "yz") == []
+    assert found(index, heads, "") == []
+    assert found(index, heads, "99999999999") == []
+    heads = [*(b"%d" % number for number in range(20_100)), b"a\xffb", b"\xff\xffz"]
+    index = made_of(heads, np.empty((0, 2), np.int32))
+    assert found(index, heads, "0xff") == [b"\xff\xffz", b"a\xffb"]
+    assert found(index, heads, "0xffff") == [b"\xff\xffz"]
+    assert found(index, heads, "0xff 0x62") == [b"a\xffb"]
+    assert found(index, heads, "0x31 0xff") == []
+
+
+def test_bytes_are_found_by_their_hexadecimal_digits():
+    index, heads = index_of(b"ab", b"cab", b"abc")
+    for typed in ("61 62", "0x6162", "0x61 0x62", "61 62 "):
+        assert found(index, heads, typed) == [b"ab", b"abc", b"cab"], typed
+    index, heads = index_of(b"be", b" be", b"bee", b"a\xbe")
+    for typed in ("be", "BE"):
+        assert found(index, heads, typed) == [b"be", b" be", b"\xbe", b"bee"], typed
 
 
 @pytest.mark.parametrize(
@@ -100,31 +107,9 @@ def test_white_space_is_found_by_its_marks(typed, token):
     assert found(index, heads, typed)[0] == token
 
 
-def test_letters_of_other_scripts_are_found_in_either_case():
-    index, heads = index_of("Äpfel".encode(), "Привет".encode())
-    assert found(index, heads, "äpfel") == ["Äpfel".encode()]
-    assert found(index, heads, "ПРИВЕТ") == ["Привет".encode()]
-
-
-def test_nothing_is_found_across_two_tokens_and_nothing_that_is_not_there():
-    index, heads = index_of(b"xy", b"zw")
-    assert found(index, heads, "yz") == []
-    assert found(index, heads, "") == []
-    assert found(index, heads, "99999999999") == []
-
-
 def test_a_byte_that_is_invalid_in_utf8_is_found():
     index, heads = index_of(b"\xff\xff", b"a\xff\xff")
     assert found(index, heads, "0xffff") == [b"\xff\xff", b"a\xff\xff"]
-
-
-def test_a_byte_that_is_invalid_in_utf8_is_found_after_many_tokens():
-    heads = [*(b"%d" % number for number in range(20_100)), b"a\xffb", b"\xff\xffz"]
-    index = made_of(heads, np.empty((0, 2), np.int32))
-    assert found(index, heads, "0xff") == [b"\xff\xffz", b"a\xffb"]
-    assert found(index, heads, "0xffff") == [b"\xff\xffz"]
-    assert found(index, heads, "0xff 0x62") == [b"a\xffb"]
-    assert found(index, heads, "0x31 0xff") == []
 
 
 def test_an_index_of_many_merges_triggers_no_garbage_collection():
@@ -135,13 +120,10 @@ def test_an_index_of_many_merges_triggers_no_garbage_collection():
     assert gc.get_stats()[0]["collections"] - before < 3
 
 
-def test_the_number_of_results_is_limited():
+def test_the_number_of_results_and_the_heads_of_long_tokens_are_limited():
     index, heads = index_of(*(bytes([65 + n // 26, 65 + n % 26, 33]) for n in range(400)))
     assert len(found(index, heads, "!")) == 200
     assert found(index, heads, "!")[0] == b"!"
-
-
-def test_the_index_has_the_beginning_of_long_tokens():
     index, heads = index_of(b"ab" * HEAD)
     assert max(map(len, index.heads)) == HEAD
     assert len(found(index, heads, "ab" * 100)) == 200

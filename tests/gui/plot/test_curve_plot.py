@@ -101,62 +101,34 @@ def test_the_numbers_of_the_axis_are_there_again_after_the_plot_was_small(qtbot,
     assert plot.chart.getAxis("left").fixedWidth == wanted
 
 
-def test_dragging_the_playhead_tells_every_state_on_the_way(qtbot, plot):
+def test_the_playhead_is_moved_by_dragging_clicks_and_keys_and_by_nothing_else(qtbot, plot):
     dragged = heard(plot.playheadMoved)
     drag(qtbot, plot, place(plot, 312, 1.2), place(plot, 400, 1.2), place(plot, 500, 1.2), place(plot, 600, 1.2))
     assert [round(value, -1) for value in dragged] == [400, 500, 600]
-
-
-def test_the_playhead_cannot_be_dragged_past_the_ends(qtbot, plot):
     dragged = heard(plot.playheadMoved)
     area = plot.rect()
     drag(qtbot, plot, place(plot, 312, 1.2), QPoint(-50, 100), QPoint(area.width() + 50, 100))
     assert dragged == [0, MERGES]
-
-
-def test_a_click_moves_the_playhead(qtbot, plot):
     clicked = heard(plot.playheadMoved)
     qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place(plot, 600, 1.1))
     assert clicked == [pytest.approx(600, abs=2)]
-
-
-def test_the_right_button_moves_nothing(qtbot, plot):
     clicked = heard(plot.playheadMoved)
     qtbot.mouseClick(plot, Qt.MouseButton.RightButton, pos=place(plot, 600, 1.1))
     assert clicked == []
-
-
-def test_setting_the_playhead_is_no_move(plot):
-    moved = heard(plot.playheadMoved)
-    plot.set_playhead(10, "merge 10")
-    assert moved == []
-    assert plot.accessibleDescription() == "merge 10"
-
-
-@pytest.mark.parametrize(
-    ("key", "target"),
-    [
-        (Qt.Key.Key_Left, 311),
-        (Qt.Key.Key_Right, 313),
-        (Qt.Key.Key_PageUp, 349),
-        (Qt.Key.Key_PageDown, 275),
-    ],
-)
-def test_keys_move_the_playhead(qtbot, plot, key, target):
     clicked = heard(plot.playheadMoved)
-    qtbot.keyClick(plot, key)
-    assert clicked == [target]
-
-
-def test_keys_with_alt_are_left_to_the_window_and_home_and_end_to_the_slider(qtbot, plot):
+    for key in ("Left", "Right", "PageUp", "PageDown"):
+        plot.set_playhead(312, "merge 312")
+        qtbot.keyClick(plot, Qt.Key[f"Key_{key}"])
+    assert clicked == [311, 313, 349, 275]
     clicked = heard(plot.playheadMoved)
     qtbot.keyClick(plot, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
     qtbot.keyClick(plot, Qt.Key.Key_Home)
     qtbot.keyClick(plot, Qt.Key.Key_End)
     assert clicked == []
-
-
-def test_without_a_run_nothing_can_be_moved(qtbot, plot):
+    moved = heard(plot.playheadMoved)
+    plot.set_playhead(10, "merge 10")
+    assert moved == []
+    assert plot.accessibleDescription() == "merge 10"
     clicked = heard(plot.playheadMoved)
     plot.remove_curve("run")
     plot.set_playhead(None, "")
@@ -180,14 +152,11 @@ def test_a_double_click_on_another_curve_asks_for_it_and_leaves_the_playhead(qtb
     assert clicked[1:] == [312]
 
 
-def test_twelve_curves_are_told_apart(theme, plot):
+def test_twelve_curves_are_told_apart_and_keep_their_colours_when_active(theme, plot):
     for number in range(12):
         plot.set_curve(number, Curve(f"Run {number}", "other", *curve(500, 0.8), number))
     pens = [plot.chart.drawn[number].opts["pen"] for number in range(12)]
     assert len({(pen.color().name(), tuple(pen.dashPattern())) for pen in pens}) == 12
-
-
-def test_a_curve_keeps_its_colour_when_its_run_becomes_active(theme, plot):
     for number in range(12):
         for role in ("other", "active", "other held-out", "active held-out"):
             plot.set_curve((number, role), Curve(f"Run {number}", role, *curve(500, 0.8), number))
@@ -199,15 +168,12 @@ def test_a_curve_keeps_its_colour_when_its_run_becomes_active(theme, plot):
         assert drawn[1].ground.brush().color().name() == pens[0].color().name()
 
 
-def test_a_removed_curve_is_gone_and_a_missing_one_is_no_error(qtbot, plot):
+def test_the_axes_follow_growing_flat_and_removed_curves_from_the_first_point(qtbot, plot):
     plot.set_curve("other", Curve("Run 2", "other", *curve(5_000, 9.0)))
     assert axis_range(plot)[0][1] > 5_000
     plot.remove_curve("other")
     plot.remove_curve("never there")
     assert axis_range(plot)[0][1] == pytest.approx(MERGES, rel=0.02)
-
-
-def test_the_axes_follow_a_growing_curve(plot):
     x, y = curve(30_000)
     for end in (1_000, 10_000, 30_001):
         plot.set_curve("run", Curve("this run", "active", x[:end], y[:end]))
@@ -216,23 +182,17 @@ def test_the_axes_follow_a_growing_curve(plot):
         assert high == pytest.approx(end - 1, rel=0.02)
         assert floor < 1.0
         assert y[end - 1] < top < y[end - 1] * 1.2
-
-
-@pytest.mark.parametrize("length", [0, 1, 2])
-def test_the_first_points_of_a_run_can_be_drawn(plot, length):
-    x, y = curve(10)
-    plot.set_curve("run", Curve("this run", "active", x[:length], y[:length]))
-    plot.set_playhead(0, "merge 0")
-    assert not plot.grab().isNull()
-
-
-def test_a_flat_curve_has_room_above_and_below(plot):
     plot.set_curve("run", Curve("this run", "active", np.arange(5.0), np.full(5, 7.0)))
     floor, top = axis_range(plot)[1]
     assert floor < 7.0 < top
+    x, y = curve(10)
+    for length in (0, 1, 2):
+        plot.set_curve("run", Curve("this run", "active", x[:length], y[:length]))
+        plot.set_playhead(0, "merge 0")
+        assert not plot.grab().isNull()
 
 
-def test_logarithmic_axes_leave_out_what_has_no_logarithm(plot):
+def test_logarithmic_axes_leave_out_what_has_no_logarithm_and_keep_the_first_merges(plot):
     plot.set_log(True, True)
     (low, high), (floor, top) = axis_range(plot)
     assert 0.9 < low <= 1.0
@@ -241,9 +201,6 @@ def test_logarithmic_axes_leave_out_what_has_no_logarithm(plot):
     assert top > 2.4
     plot.set_playhead(0, "merge 0")
     assert not plot.grab().isNull()
-
-
-def test_logarithmic_axes_keep_the_first_merges_of_a_long_run(plot):
     plot.set_curve("run", Curve("this run", "active", *curve(100_000)))
     plot.set_log(True, True)
     item = plot.chart.drawn["run"]
@@ -380,23 +337,13 @@ def pixel(image, at):
     return image.pixelColor(at).name().upper()
 
 
-def test_colours_follow_the_theme_while_it_runs(plot, theme):
-    corner = QPoint(2, 2)
-    assert pixel(plot.grab().toImage(), corner) == LIGHT.surface
-    theme.set_mode("dark")
-    image = plot.grab().toImage()
-    assert pixel(image, corner) == DARK.surface
-    assert colours_of(image, DARK.accent) > 200
-    assert colours_of(image, LIGHT.accent) == 0
-
-
 def colours_of(image, colour):
     wanted = QColor(colour)
     points = (image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height()))
     return sum(point.rgb() == wanted.rgb() for point in points)
 
 
-def test_a_picture_has_the_size_that_was_asked_and_leaves_the_plot_alone(plot, theme):
+def test_a_picture_has_its_size_and_depends_on_what_is_shown_alone(plot, theme):
     before, windows = plot.grab().toImage(), len(QApplication.topLevelWidgets())
     image = plot.to_image(300, 200, 2.0)
     assert (image.width(), image.height()) == (600, 400)
@@ -404,9 +351,6 @@ def test_a_picture_has_the_size_that_was_asked_and_leaves_the_plot_alone(plot, t
     assert colours_of(image, LIGHT.accent) > 200
     assert plot.grab().toImage() == before
     assert len(QApplication.topLevelWidgets()) == windows
-
-
-def test_a_picture_depends_on_what_is_shown_and_not_on_the_widget(plot):
     turn_wheel(plot, place(plot, 600, 2.0), 3)
     image = plot.to_image(300, 200)
     plot.resize(400, 150)
@@ -415,7 +359,8 @@ def test_a_picture_depends_on_what_is_shown_and_not_on_the_widget(plot):
     assert plot.to_image(300, 200) != image
 
 
-def test_the_names_of_a_picture_stand_beside_its_curves_and_are_counted_where_there_is_no_room(plot):
+def test_a_drawing_has_labels_and_the_names_of_its_curves_where_there_is_room(plot):
+    assert ">1.0<" in plot.to_svg(600, 200).decode()
     for number in range(12):
         plot.set_curve(number, Curve(f"Run {number}", "other", *curve(500, 0.8), number))
     texts = re.findall(r'<text [^>]*? x="([^"]*)"[^>]*>([^<]*)</text>', plot.to_svg(800, 400).decode())
@@ -427,13 +372,6 @@ def test_the_names_of_a_picture_stand_beside_its_curves_and_are_counted_where_th
     assert "Run 1<" in drawing
     assert "Run 11<" not in drawing
     assert " more<" in drawing
-
-
-def test_the_lowest_line_of_a_low_plot_has_its_label(plot):
-    assert ">1.0<" in plot.to_svg(600, 200).decode()
-
-
-def test_an_svg_is_a_drawing_with_names_and_labels(plot):
     plot.set_curve("other", Curve("Run <2> & more", "other", *curve(500, 0.8)))
     drawing = plot.to_svg(800, 400)
     renderer = QSvgRenderer(QByteArray(drawing))
@@ -445,14 +383,6 @@ def test_an_svg_is_a_drawing_with_names_and_labels(plot):
     families = set(re.findall(r'font-family="([^"]*)"', drawing.decode()))
     assert families
     assert all(family.endswith(",sans-serif") for family in families), "a viewer without the font takes a like one"
-
-
-def test_a_closed_plot_still_follows_theme_and_data(plot, theme):
-    plot.close()
-    theme.set_mode("dark")
-    plot.set_curve("run", Curve("this run", "active", *curve(10)))
-    plot.show()
-    assert pixel(plot.grab().toImage(), QPoint(2, 2)) == DARK.surface
 
 
 def test_a_fault_while_drawing_reaches_the_hook_and_not_qt(qtbot, plot, monkeypatch):
@@ -482,16 +412,28 @@ def test_moving_the_playhead_leaves_axes_and_curves_as_they_were_drawn(plot, mon
     assert drawn
 
 
-def test_it_has_a_name_for_those_who_cannot_see_it(plot):
+def test_it_has_a_name_and_follows_the_theme_also_while_closed(plot, theme):
     assert plot.accessibleName()
     assert plot.accessibleDescription() == "merge 312   2.05 bytes per token"
     assert plot.focusPolicy() & Qt.FocusPolicy.TabFocus
+    corner = QPoint(2, 2)
+    assert pixel(plot.grab().toImage(), corner) == LIGHT.surface
+    theme.set_mode("dark")
+    image = plot.grab().toImage()
+    assert pixel(image, corner) == DARK.surface
+    assert colours_of(image, DARK.accent) > 200
+    assert colours_of(image, LIGHT.accent) == 0
+    plot.close()
+    theme.set_mode("dark")
+    plot.set_curve("run", Curve("this run", "active", *curve(10)))
+    plot.show()
+    assert pixel(plot.grab().toImage(), QPoint(2, 2)) == DARK.surface
 
 
 # Scales
 
 
-def test_ticks_are_tidy():
+def test_ticks_and_values_are_tidy():
     assert tick_values(0.0, 744.0, 8) == [0, 100, 200, 300, 400, 500, 600, 700]
     assert tick_values(4.1, 7.9, 1.5) == [5, 6, 7]  # not 5 alone
     assert tick_texts(tick_values(0.9, 2.6, 4)) == ["1.0", "1.5", "2.0", "2.5"]
@@ -500,6 +442,11 @@ def test_ticks_are_tidy():
     assert tick_texts(tick_values(0, 32_000, 4)) == ["0", "10,000", "20,000", "30,000"]
     assert [round(10**place) for place in tick_values(0.0, 4.5, 6, log=True)] == [1, 10, 100, 1_000, 10_000]
     assert tick_values(1.0, 1.0, 5) == tick_values(0.0, float("nan"), 5) == []
+    assert value_text(25_000.0, whole=True) == "25,000"
+    assert value_text(2.0469, whole=False) == "2.05"
+    assert value_text(381.0, whole=True) == "381"
+    assert np.isnan(to_axis(np.array([0.0, -1.0]), log=True)).all()
+    assert to_axis(np.array([100.0]), log=True) == [2.0]
 
 
 @example(-4e8, 8e8, 1)
@@ -520,17 +467,6 @@ def test_logarithmic_ticks_are_tidy_values_inside(low, span, count):
     assert all(low - 1e-6 <= place <= low + span + 1e-6 for place in places)
     assert len(places) <= max(count, 1) + 3
     assert all(float(f"{10**place:.3g}") == pytest.approx(10**place) for place in places if span >= 1)
-
-
-def test_values_read_as_their_size_needs():
-    assert value_text(25_000.0, whole=True) == "25,000"
-    assert value_text(2.0469, whole=False) == "2.05"
-    assert value_text(381.0, whole=True) == "381"
-
-
-def test_a_logarithm_that_does_not_exist_is_nan():
-    assert np.isnan(to_axis(np.array([0.0, -1.0]), log=True)).all()
-    assert to_axis(np.array([100.0]), log=True) == [2.0]
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.integers(1, 20), st.booleans())

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import platformdirs
 from pytestqt.qtbot import QtBot
 
-from tests.gui.person import PATIENCE, Answers
+from tests.gui.person import PATIENCE, PAUSES, Answers
 from tokstudio.core.project import Recorder
 from tokstudio.gui.project.autosave import Recovery
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session import availability
+from tokstudio.gui.session.common.jobs import Pauses
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training.training import Settings
@@ -28,11 +30,11 @@ def recovery_folder() -> Path:
 class Behind:
     """A session with a project and copies, and with these texts."""
 
-    def __init__(self, qtbot: QtBot, paths: Iterable[Path] = ()) -> None:
+    def __init__(self, qtbot: QtBot, paths: Iterable[Path] = (), pauses: Pauses = PAUSES) -> None:
         self._qtbot = qtbot
         self.answers = Answers()
         self.problems: list[str] = []
-        self.session = Session(None, Recorder(recovery_folder()))
+        self.session = Session(None, Recorder(recovery_folder()), pauses)
         self.session.jobs.failed.connect(lambda problem: self.problems.append(problem.text))
         self.projects = ProjectDocument(self.session, Preferences(), self.answers, self, self.session)
         self.recovery = Recovery(self.session, self.projects, self, self.session)
@@ -109,9 +111,9 @@ class Behind:
         self.session.close(leave=leave)
 
 
-def at_a_session(qtbot: QtBot, act: Callable[[Behind], None], paths: Iterable[Path] = ()) -> None:
+def at_a_session(qtbot: QtBot, act: Callable[[Behind], None], paths: Iterable[Path] = (), **pauses: int) -> None:
     """Opens texts, lets `act` do things, and closes."""
-    behind = Behind(qtbot, paths)
+    behind = Behind(qtbot, paths, replace(PAUSES, **pauses))
     try:
         act(behind)
     finally:

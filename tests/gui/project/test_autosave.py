@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.gui.person import PATIENCE, Answers, at_the_window, quiet, trained
+from tests.gui.person import PATIENCE, Answers, at_the_window, at_window, quiet, trained
 from tests.gui.project.behind import Behind, at_a_session, recovery_folder
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import Progress, finish
@@ -220,7 +220,6 @@ def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(q
         return (yield from copy(*arguments))
 
     monkeypatch.setattr(autosave, "_copy_work", slow_work)
-    monkeypatch.setattr(autosave, "_SOON", 100_000)
 
     def act(behind):
         session = behind.session
@@ -239,7 +238,7 @@ def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(q
         behind.restore()
         assert [len(run) for run in behind.session.runs.all[:2]] == [14, 24]
 
-    at_a_session(qtbot, act, [book])
+    at_a_session(qtbot, act, [book], copy=100_000)
     crash.happened()
     at_a_session(qtbot, again)
 
@@ -267,16 +266,14 @@ def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(qtb
     at_a_session(qtbot, restore)
 
 
-def test_saved_work_is_not_offered(qtbot, monkeypatch, tmp_path, book, folder):
-    def act(window, answers):
-        answers.target = tmp_path / "mine.tokstudio"
-        trained(qtbot, window)
-        assert any(file.name.endswith(".tokstudio") for file in folder.iterdir())
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
-        assert list(folder.iterdir()) == []
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+@at_window("{book}")
+def test_saved_work_is_not_offered(qtbot, tmp_path, folder, window, answers):
+    answers.target = tmp_path / "mine.tokstudio"
+    trained(qtbot, window)
+    assert any(file.name.endswith(".tokstudio") for file in folder.iterdir())
+    window.actions_by_id["save_project"].trigger()
+    quiet(qtbot, window)
+    assert list(folder.iterdir()) == []
 
 
 def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, crash):
@@ -320,9 +317,7 @@ def test_an_unwritable_data_folder_is_one_message_and_training_continues(qtbot, 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monkeypatch, book, crash, folder):
-    monkeypatch.setattr(autosave, "_SOON", 0)
-
+def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, book, crash, folder):
     def begin(behind):
         behind.step(5)
         behind.session.corpus.add_text(TEXT[:5000], "Another text")
@@ -334,7 +329,7 @@ def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monk
         behind.restore()
         assert [source.name for source in behind.session.corpus.sources] == ["book.txt", "Another text"]
 
-    at_a_session(qtbot, begin, [book])
+    at_a_session(qtbot, begin, [book], copy=0)
     crash.happened()
     at_a_session(qtbot, restore)
 

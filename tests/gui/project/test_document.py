@@ -14,7 +14,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
-from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
+from tests.gui.person import PATIENCE, at_the_window, at_window, export, quiet, trained
 from tests.gui.project.behind import at_a_session
 from tokstudio import Corpus, TrainingConfig, count, extend, train
 from tokstudio.core.base.progress import Progress, finish
@@ -223,16 +223,14 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
     assert at_the_window(monkeypatch, look, [str(project)]) == 0
 
 
-def test_after_a_run_is_deleted_the_status_line_no_longer_says_saved(qtbot, monkeypatch, book, project):
-    def act(window, answers):
-        trained(qtbot, window)
-        saved(qtbot, window, answers, project)
-        assert window.status.currentMessage() == "Saved my cats.tokstudio."
-        window.actions_by_id["delete_run"].trigger()
-        assert window.session.runs.all == []
-        assert window.status.currentMessage() == "Deleted Run 1."
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+@at_window("{book}")
+def test_after_a_run_is_deleted_the_status_line_no_longer_says_saved(qtbot, project, window, answers):
+    trained(qtbot, window)
+    saved(qtbot, window, answers, project)
+    assert window.status.currentMessage() == "Saved my cats.tokstudio."
+    window.actions_by_id["delete_run"].trigger()
+    assert window.session.runs.all == []
+    assert window.status.currentMessage() == "Deleted Run 1."
 
 
 @pytest.mark.parametrize("stopped", [True, False])
@@ -443,7 +441,8 @@ def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, book,
     at_a_session(qtbot, act)
 
 
-def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatch, tmp_path, book, project):
+@at_window()
+def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, tmp_path, book, project, window, answers):
     make(qtbot, book, project)
 
     def drop(window, *paths):
@@ -452,34 +451,31 @@ def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatc
         place, action = QPointF(5, 5), Qt.DropAction.CopyAction
         window.dropEvent(QDropEvent(place, action, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier))
 
-    def act(window, answers):
-        session = window.session
-        session.corpus.add_text("other text " * 50)
-        trained(qtbot, window, 260)
-        answers.yes = False
-        drop(window, project)
-        qtbot.waitUntil(lambda: bool(answers.asked), timeout=PATIENCE)
-        assert answers.asked == ["Run 1 has not been saved or exported."]
-        quiet(qtbot, window)
-        assert window.projects.path is None
-        step(qtbot, window, 1)
-        answers.yes = True
-        drop(window, project, book)
-        qtbot.waitUntil(lambda: len(answers.asked) == 2, timeout=PATIENCE)
-        assert "in progress" in answers.asked[1]
-        assert "Run 1 has not been saved or exported." in answers.asked[1]
-        opened(qtbot, window, project)
-        told = f"Opened {project.name}. Other files are not opened with a project."
-        assert window.status.currentMessage() == told
-        assert [run.name for run in session.runs.all] == ["Run 1"]
-        assert len(session.runs.all[0]) == 44
-        assert [source.name for source in session.corpus.sources] == [book.name]
+    session = window.session
+    session.corpus.add_text("other text " * 50)
+    trained(qtbot, window, 260)
+    answers.yes = False
+    drop(window, project)
+    qtbot.waitUntil(lambda: bool(answers.asked), timeout=PATIENCE)
+    assert answers.asked == ["Run 1 has not been saved or exported."]
+    quiet(qtbot, window)
+    assert window.projects.path is None
+    step(qtbot, window, 1)
+    answers.yes = True
+    drop(window, project, book)
+    qtbot.waitUntil(lambda: len(answers.asked) == 2, timeout=PATIENCE)
+    assert "in progress" in answers.asked[1]
+    assert "Run 1 has not been saved or exported." in answers.asked[1]
+    opened(qtbot, window, project)
+    told = f"Opened {project.name}. Other files are not opened with a project."
+    assert window.status.currentMessage() == told
+    assert [run.name for run in session.runs.all] == ["Run 1"]
+    assert len(session.runs.all[0]) == 44
+    assert [source.name for source in session.corpus.sources] == [book.name]
 
-        # What is open already is listed among the recent ones.
-        window.recent.menu.aboutToShow.emit()
-        assert str(project) in [action.text() for action in window.recent.menu.actions()]
-
-    assert at_the_window(monkeypatch, act) == 0
+    # What is open already is listed among the recent ones.
+    window.recent.menu.aboutToShow.emit()
+    assert str(project) in [action.text() for action in window.recent.menu.actions()]
 
 
 @pytest.mark.parametrize("answer", ["discard", "save", None])
@@ -531,17 +527,15 @@ def test_unsaved_work_can_be_saved_on_closing(qtbot, monkeypatch, book, project)
     assert len(finish(open_work(project)).runs[0].run) == 2
 
 
-def test_closing_can_be_cancelled(qtbot, monkeypatch, book, project):
-    def act(window, answers):
-        trained(qtbot, window)
-        answers.save, answers.target = True, None
-        assert not window.close()
-        quiet(qtbot, window)
-        assert window.isVisible()
-        saved(qtbot, window, answers, project)
-        assert window.isVisible(), "what was given up is not done later"
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+@at_window("{book}")
+def test_closing_can_be_cancelled(qtbot, project, window, answers):
+    trained(qtbot, window)
+    answers.save, answers.target = True, None
+    assert not window.close()
+    quiet(qtbot, window)
+    assert window.isVisible()
+    saved(qtbot, window, answers, project)
+    assert window.isVisible(), "what was given up is not done later"
 
 
 def test_a_name_without_extension_gets_it_with_a_question(qtbot, book, project):

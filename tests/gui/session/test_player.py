@@ -45,7 +45,9 @@ def ended(qtbot, session):
     qtbot.waitUntil(lambda: not session.player.playing, timeout=PATIENCE)
 
 
-def test_at_the_end_playing_starts_again_and_shows_every_state(qtbot, session, pane, make_run, states, every_state):
+def test_playing_shows_every_state_from_the_playhead_or_from_the_start_again(
+    qtbot, session, pane, make_run, states, every_state
+):
     run = make_run(vocabulary_size=290)
     states.clear()
     session.player.set_speed("test")
@@ -56,10 +58,6 @@ def test_at_the_end_playing_starts_again_and_shows_every_state(qtbot, session, p
     assert states == list(range(len(run) + 1))
     assert pane.bar.play_button.accessibleName() == "Play merges"
     assert not pane._play.isChecked()
-
-
-def test_playing_starts_at_the_playhead(qtbot, session, pane, make_run, states, every_state):
-    run = make_run(vocabulary_size=290)
     session.view.set_playhead(20)
     states.clear()
     session.player.set_speed("test")
@@ -80,13 +78,31 @@ def test_fast_speeds_skip_states_but_reach_the_end(qtbot, session, pane, trained
     assert len(states) < len(session.runs.active)
 
 
-def test_a_speed_is_chosen_by_its_menu(qtbot, session, pane, trained):
+def test_a_speed_is_chosen_by_its_menu_and_the_slider_plays_and_stops(qtbot, session, pane, trained):
     for key in [speed.key for speed in SPEEDS]:
         action = next(action for action in pane.speeds.actions() if action.data() == key)
         action.trigger()
         assert session.player.speed.key == key
         assert [one.data() for one in pane.speeds.actions() if one.isChecked()] == [key]
         assert pane.bar.speed_button.text() == session.player.speed.short
+    session.player.set_speed("1")
+    slider = pane.bar.findChild(QSlider)
+    slider.setFocus()
+    qtbot.keyClick(slider, Qt.Key.Key_Space)
+    assert session.player.playing
+    qtbot.keyClick(slider, Qt.Key.Key_Space)
+    assert not session.player.playing
+    session.player.set_speed("1")
+    session.view.set_playhead(0)
+    session.player.play()
+    slider = pane.bar.findChild(QSlider)
+    place = QPoint(slider.width() // 2, slider.height() // 2)
+    qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=place)
+    assert not session.player.playing
+    qtbot.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=place)
+    assert pane.bar.speed_button.isVisible()
+    pane.resize(400, 380)
+    assert not pane.bar.speed_button.isVisible()
 
 
 def test_a_speed_shows_its_merges_per_second():
@@ -94,21 +110,6 @@ def test_a_speed_shows_its_merges_per_second():
     assert rates["30"] == 30
     assert rates["run in 10"] == 3200
     assert Speed("", "", "", seconds=30).rate(3) == 1, "a short run is not slower than one merge a second"
-
-
-def hold(pane):
-    slider = pane.bar.findChild(QSlider)
-    return slider, QPoint(slider.width() // 2, slider.height() // 2)
-
-
-def test_pressing_the_slider_stops_playing(qtbot, session, pane, trained):
-    session.player.set_speed("1")
-    session.view.set_playhead(0)
-    session.player.play()
-    slider, place = hold(pane)
-    qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=place)
-    assert not session.player.playing
-    qtbot.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=place)
 
 
 @pytest.mark.parametrize("moved", ["drag", "other run", "deleted"])
@@ -128,22 +129,6 @@ def test_other_moves_of_the_playhead_stop_playing(qtbot, session, pane, make_run
     else:
         session.runs.delete(second)
     assert not session.player.playing
-
-
-def test_space_on_the_slider_plays_and_pauses(qtbot, session, pane, trained):
-    session.player.set_speed("1")
-    slider = pane.bar.findChild(QSlider)
-    slider.setFocus()
-    qtbot.keyClick(slider, Qt.Key.Key_Space)
-    assert session.player.playing
-    qtbot.keyClick(slider, Qt.Key.Key_Space)
-    assert not session.player.playing
-
-
-def test_in_a_narrow_bar_the_speed_is_hidden(pane, trained):
-    assert pane.bar.speed_button.isVisible()
-    pane.resize(400, 380)
-    assert not pane.bar.speed_button.isVisible()
 
 
 def test_a_key_plays_and_the_speed_is_remembered(qtbot, monkeypatch, tmp_path):

@@ -121,19 +121,6 @@ def test_a_stopped_run_is_kept_and_continues_like_an_uninterrupted_one(qtbot, se
     assert len(stopped) == 1
 
 
-def test_a_finished_run_continues_only_to_a_larger_limit_on_the_same_corpus(qtbot, session):
-    trained(qtbot, session, vocabulary_size=270)
-    run = session.runs.active
-    assert not session.training.can_continue(run)
-    session.training.set_settings(Settings(vocabulary_size=280))
-    assert session.training.can_continue(run)
-    session.training.set_settings(Settings(vocabulary_size=265))
-    assert not session.training.can_continue(run)
-    session.training.set_settings(Settings(vocabulary_size=280))
-    session.corpus.add_text("more")
-    assert not session.training.can_continue(run)
-
-
 def test_stopping_a_continued_run_early_loses_no_merge(qtbot, session):
     trained(qtbot, session, sample_text("article"), vocabulary_size=2000)
     earlier = session.runs.active
@@ -149,42 +136,44 @@ def test_stopping_a_continued_run_early_loses_no_merge(qtbot, session):
     assert session.view.playhead == 7
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
+def test_without_a_text_or_with_invalid_settings_there_is_nothing_to_train(session):
+    assert session.training.obstacle == "Open a text first."
+    session.corpus.add_text(TEXT)
+    for settings, words in (
         (Settings(256, None), "Vocabulary size must be greater than 256."),
         (Settings(None, 1), "Minimum frequency must be at least 2."),
         (Settings(None, None), "Set a vocabulary size, a minimum frequency, or both."),
-    ],
-)
-def test_invalid_settings_show_the_message_of_the_core(session, settings, words):
-    session.corpus.add_text(TEXT)
-    session.training.set_settings(settings)
-    assert session.training.obstacle == words
-    session.training.start()
-    assert session.runs.all == []
-
-
-def test_without_a_text_there_is_nothing_to_train(session):
-    assert session.training.obstacle == "Open a text first."
+    ):
+        session.training.set_settings(settings)
+        assert session.training.obstacle == words
+        session.training.start()
+        assert session.runs.all == []
 
 
 @pytest.mark.parametrize("text", ["x", "", "ab"])
-def test_a_tiny_corpus_ends_cleanly_and_says_why(qtbot, session, text):
+def test_a_tiny_corpus_ends_cleanly_and_says_why(qtbot, session, text, make_run):
     session.corpus.add_text(text)
     if not text:
         assert session.training.obstacle == "The corpus has no text."
         return
-    session.training.set_settings(Settings(vocabulary_size=1000))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=1000)
     assert session.runs.active.ended == "nothing left to merge"
     assert len(session.runs.active) == len(text) - 1
 
 
-def test_a_minimum_frequency_ends_a_run_in_its_words(qtbot, session):
+def test_a_finished_run_says_why_and_continues_only_to_a_larger_limit_on_the_same_corpus(qtbot, session):
     trained(qtbot, session, vocabulary_size=None, min_frequency=50)
     assert session.runs.active.ended == "no pair occurs 50 times"
+    trained(qtbot, session, vocabulary_size=270)
+    run = session.runs.active
+    assert not session.training.can_continue(run)
+    session.training.set_settings(Settings(vocabulary_size=280))
+    assert session.training.can_continue(run)
+    session.training.set_settings(Settings(vocabulary_size=265))
+    assert not session.training.can_continue(run)
+    session.training.set_settings(Settings(vocabulary_size=280))
+    session.corpus.add_text("more")
+    assert not session.training.can_continue(run)
 
 
 def test_an_unreadable_file_does_not_affect_the_others(qtbot, session, tmp_path):

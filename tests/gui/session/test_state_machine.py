@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 )
 from PySide6.QtCore import QCoreApplication, QEvent
 
-from tests.gui.person import PATIENCE
+from tests.gui.person import PATIENCE, PAUSES
 from tests.times import TIMES
 from tokstudio import train
 from tokstudio.core.base.progress import finish
@@ -47,7 +47,7 @@ class Studio(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.session = Session()
+        self.session = Session(pauses=PAUSES)
         self.refused: list[str] = []
         self.failed: list[object] = []
         self.session.jobs.refused.connect(self.refused.append)

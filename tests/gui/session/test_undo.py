@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet, trained
+from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window, quiet, trained
 from tokstudio.gui.panes.runs.model import NAME
 from tokstudio.gui.session.undo import _FIELDS, LIMIT
 from tokstudio.gui.state.training_settings import Settings
@@ -26,7 +26,7 @@ ALSO_REDO = (Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
 
 
 @pytest.fixture
-def books(tmp_path: Path) -> list[Path]:
+def books(tmp_path) -> list[Path]:
     paths = [tmp_path / f"book{number}.txt" for number in range(3)]
     for number, path in enumerate(paths):
         path.write_text(f"{TEXT} {number}")
@@ -48,23 +48,21 @@ def press(qtbot, widget, key) -> None:
 # ---- sources
 
 
-def test_a_removed_source_comes_back_at_its_place_by_the_button_of_the_message(qtbot, monkeypatch, books):
-    def act(window, answers):
-        quiet(qtbot, window)
-        before = window.session.corpus.sources
-        window.corpus.source_list.select_rows([1])
-        window.actions_by_id["remove_source"].trigger()
-        assert names(window) == ["book0.txt", "book2.txt"]
-        card = window.notices
-        assert (card.text.text(), card.act_button.text()) == ("Removed book1.txt.", "Undo")
-        assert words(window, "undo") == "Undo Remove book1.txt"
-        qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
-        assert window.session.corpus.sources == before
-        assert not card.isVisible()
-        assert words(window, "redo") == "Redo Remove book1.txt"
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act, [str(book) for book in books]) == 0
+@at_window("{books[0]}", "{books[1]}", "{books[2]}")
+def test_a_removed_source_comes_back_at_its_place_by_the_button_of_the_message(qtbot, window):
+    quiet(qtbot, window)
+    before = window.session.corpus.sources
+    window.corpus.source_list.select_rows([1])
+    window.actions_by_id["remove_source"].trigger()
+    assert names(window) == ["book0.txt", "book2.txt"]
+    card = window.notices
+    assert (card.text.text(), card.act_button.text()) == ("Removed book1.txt.", "Undo")
+    assert words(window, "undo") == "Undo Remove book1.txt"
+    qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+    assert window.session.corpus.sources == before
+    assert not card.isVisible()
+    assert words(window, "redo") == "Redo Remove book1.txt"
+    quiet(qtbot, window)
 
 
 def test_several_sources_are_chosen_by_mouse_and_keyboard_and_come_back_at_their_places(qtbot, monkeypatch, tmp_path):
@@ -121,59 +119,55 @@ def test_several_sources_are_chosen_by_mouse_and_keyboard_and_come_back_at_their
     assert at_the_window(monkeypatch, act, [str(book) for book in books]) == 0
 
 
-def test_adding_clearing_and_reloading_are_undone_and_redone_with_keys(qtbot, monkeypatch, books):
-    def act(window, answers):
-        quiet(qtbot, window)
-        first = window.session.corpus.sources
-        books[0].write_text("something else")
-        window.session.corpus.reread(0, None)
-        quiet(qtbot, window)
-        second = window.session.corpus.sources
-        assert words(window, "undo") == "Undo Reload book0.txt"
-        window.actions_by_id["clear_corpus"].trigger()
-        assert words(window, "undo") == "Undo Clear Corpus"
-        assert window.notices.text.text() == "Removed 2 sources."
-        window.setFocus()
-        press(qtbot, window, UNDO)
-        assert window.session.corpus.sources == second
-        press(qtbot, window, UNDO)
-        assert window.session.corpus.sources == first
-        assert words(window, "undo") == "Undo Add 2 sources"
-        press(qtbot, window, UNDO)
-        assert names(window) == []
-        assert not window.actions_by_id["undo"].isEnabled()
-        assert window.actions_by_id["undo"].toolTip() == "There is nothing to undo."
-        press(qtbot, window, REDO)
-        press(qtbot, window, ALSO_REDO)
-        assert window.session.corpus.sources == second
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act, [str(book) for book in books[:2]]) == 0
+@at_window("{books[0]}", "{books[1]}")
+def test_adding_clearing_and_reloading_are_undone_and_redone_with_keys(qtbot, books, window):
+    quiet(qtbot, window)
+    first = window.session.corpus.sources
+    books[0].write_text("something else")
+    window.session.corpus.reread(0, None)
+    quiet(qtbot, window)
+    second = window.session.corpus.sources
+    assert words(window, "undo") == "Undo Reload book0.txt"
+    window.actions_by_id["clear_corpus"].trigger()
+    assert words(window, "undo") == "Undo Clear Corpus"
+    assert window.notices.text.text() == "Removed 2 sources."
+    window.setFocus()
+    press(qtbot, window, UNDO)
+    assert window.session.corpus.sources == second
+    press(qtbot, window, UNDO)
+    assert window.session.corpus.sources == first
+    assert words(window, "undo") == "Undo Add 2 sources"
+    press(qtbot, window, UNDO)
+    assert names(window) == []
+    assert not window.actions_by_id["undo"].isEnabled()
+    assert window.actions_by_id["undo"].toolTip() == "There is nothing to undo."
+    press(qtbot, window, REDO)
+    press(qtbot, window, ALSO_REDO)
+    assert window.session.corpus.sources == second
+    quiet(qtbot, window)
 
 
+@at_window("{books[0]}")
 def test_a_message_about_a_removal_goes_when_something_else_is_changed_and_a_typed_field_keeps_the_focus(
-    qtbot, monkeypatch, books
+    qtbot, books, window
 ):
-    def act(window, answers):
-        quiet(qtbot, window)
-        window.actions_by_id["clear_corpus"].trigger()
-        qtbot.waitUntil(window.notices.isVisible)
-        window.session.training.set_settings(Settings(400))
-        assert not window.notices.isVisible()
-        window.session.corpus.add_text(TEXT)
-        window.actions_by_id["clear_corpus"].trigger()
-        qtbot.waitUntil(window.notices.isVisible)
-        number = window.configure.size_field.number
-        number.setFocus()
-        number.selectAll()
-        for digit in "5000":
-            qtbot.keyClick(QApplication.focusWidget(), digit)
-        assert number.hasFocus()
-        assert number.value() == 5000
-        assert not window.notices.isVisible()
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+    quiet(qtbot, window)
+    window.actions_by_id["clear_corpus"].trigger()
+    qtbot.waitUntil(window.notices.isVisible)
+    window.session.training.set_settings(Settings(400))
+    assert not window.notices.isVisible()
+    window.session.corpus.add_text(TEXT)
+    window.actions_by_id["clear_corpus"].trigger()
+    qtbot.waitUntil(window.notices.isVisible)
+    number = window.configure.size_field.number
+    number.setFocus()
+    number.selectAll()
+    for digit in "5000":
+        qtbot.keyClick(QApplication.focusWidget(), digit)
+    assert number.hasFocus()
+    assert number.value() == 5000
+    assert not window.notices.isVisible()
+    quiet(qtbot, window)
 
 
 def test_the_division_into_documents_is_one_entry_and_its_text_is_divided_back_and_again(qtbot, monkeypatch, tmp_path):
@@ -203,80 +197,80 @@ def test_the_division_into_documents_is_one_entry_and_its_text_is_divided_back_a
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_training_on_a_sample_is_one_entry(qtbot, monkeypatch, books):
-    def act(window, answers):
-        quiet(qtbot, window)
-        window.session.training.set_settings(Settings(300))
-        before = window.session.corpus.sources
-        window.actions_by_id["sample_train_python"].trigger()
-        quiet(qtbot, window)
-        assert words(window, "undo") == "Undo Train on a Sample"
-        window.actions_by_id["undo"].trigger()
-        assert window.session.corpus.sources == before
-        assert window.session.training.settings == Settings(300)
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+@at_window("{books[0]}")
+def test_training_on_a_sample_is_one_entry(qtbot, books, window):
+    quiet(qtbot, window)
+    window.session.training.set_settings(Settings(300))
+    before = window.session.corpus.sources
+    window.actions_by_id["sample_train_python"].trigger()
+    quiet(qtbot, window)
+    assert words(window, "undo") == "Undo Train on a Sample"
+    window.actions_by_id["undo"].trigger()
+    assert window.session.corpus.sources == before
+    assert window.session.training.settings == Settings(300)
+    quiet(qtbot, window)
 
 
 # ---- settings
 
 
-def test_at_the_start_there_is_no_entry_and_typing_in_one_field_is_one_and_in_another_another(qtbot, monkeypatch):
-    def act(window, answers):
-        assert (words(window, "undo"), words(window, "redo")) == ("Undo", "Redo")
-        assert not window.actions_by_id["undo"].isEnabled()
-        keys = {key.toString() for key in window.actions_by_id["redo"].shortcuts()}
-        assert {"Ctrl+Y", "Ctrl+Shift+Z", QKeySequence(QKeySequence.StandardKey.Redo).toString()} <= keys
-        training, size = window.session.training, window.configure.size_field
-        before = training.settings
-        size.number.setFocus()
-        size.number.selectAll()
-        qtbot.keyClicks(size.number, "432")
-        assert training.settings.vocabulary_size == 432
-        window.configure.pattern.choice.combo.setCurrentIndex(1)
-        assert training.settings.pattern != before.pattern
-        window.setFocus()
-        qtbot.waitUntil(lambda: QApplication.focusWidget() is window)
-        qtbot.wait(0)
-        assert words(window, "undo") == "Undo Pattern"
-        press(qtbot, window, UNDO)
-        assert words(window, "undo") == "Undo Vocabulary Size"
-        press(qtbot, window, UNDO)
-        assert training.settings == before
-        assert size.number.value() == before.vocabulary_size
-        assert not window.session.history.undo_text
-        press(qtbot, window, REDO)
-        assert training.settings.vocabulary_size == 432
-        assert size.number.value() == 432
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_at_the_start_there_is_no_entry_and_typing_in_one_field_is_one_and_in_another_another(qtbot, window):
+    assert (words(window, "undo"), words(window, "redo")) == ("Undo", "Redo")
+    assert not window.actions_by_id["undo"].isEnabled()
+    keys = {key.toString() for key in window.actions_by_id["redo"].shortcuts()}
+    assert {"Ctrl+Y", "Ctrl+Shift+Z", QKeySequence(QKeySequence.StandardKey.Redo).toString()} <= keys
+    training, size = window.session.training, window.configure.size_field
+    before = training.settings
+    size.number.setFocus()
+    size.number.selectAll()
+    qtbot.keyClicks(size.number, "432")
+    assert training.settings.vocabulary_size == 432
+    window.configure.pattern.choice.combo.setCurrentIndex(1)
+    assert training.settings.pattern != before.pattern
+    window.setFocus()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is window)
+    qtbot.wait(0)
+    assert words(window, "undo") == "Undo Pattern"
+    press(qtbot, window, UNDO)
+    assert words(window, "undo") == "Undo Vocabulary Size"
+    press(qtbot, window, UNDO)
+    assert training.settings == before
+    assert size.number.value() == before.vocabulary_size
+    assert not window.session.history.undo_text
+    press(qtbot, window, REDO)
+    assert training.settings.vocabulary_size == 432
+    assert size.number.value() == 432
 
 
-def test_what_is_typed_and_taken_back_by_hand_is_no_entry(session):
+def test_each_field_is_an_entry_unless_taken_back_by_hand_and_the_latest_are_kept(session):
     training = session.training
     training.set_settings(Settings(500))
     training.set_settings(Settings())
     assert session.history.undo_text == ""
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
+    for changed in (
         Settings(algorithm="sentencepiece-unigram", character_coverage=0.99),
         Settings(algorithm="sentencepiece-unigram", byte_fallback=True),
         Settings(algorithm="picky", threshold=0.7),
         Settings(algorithm="boundless", max_words=3),
-    ],
-)
-def test_each_field_of_an_algorithm_is_an_entry(session, changed):
-    before = Settings(algorithm=changed.algorithm)
-    session.training.set_settings(before)
-    session.training.set_settings(changed)
-    assert session.training.settings == changed
-    assert session.history.undo_text not in ("", "Training Settings")
-    session.history.undo()
-    assert session.training.settings == before
+    ):
+        before = Settings(algorithm=changed.algorithm)
+        session.training.set_settings(before)
+        session.training.set_settings(changed)
+        assert session.training.settings == changed
+        assert session.history.undo_text not in ("", "Training Settings")
+        session.history.undo()
+        assert session.training.settings == before
+    for number in range(LIMIT + 5):
+        # Two fields in turn, which do not merge.
+        settings = session.training.settings
+        change = {"vocabulary_size": 500 + number} if number % 2 else {"min_frequency": 2 + number}
+        session.training.set_settings(replace(settings, **change))
+    undone = 0
+    while session.history.undo_text:
+        session.history.undo()
+        undone += 1
+    assert undone == LIMIT
 
 
 def test_every_setting_has_a_name_in_the_menu():
@@ -290,145 +284,84 @@ def test_the_settings_that_a_run_was_trained_with_stay_an_entry(session, make_ru
     assert session.training.settings == Settings(280)
 
 
-def test_only_the_latest_entries_are_kept(session):
-    for number in range(LIMIT + 5):
-        # Two fields in turn, which do not merge.
-        settings = session.training.settings
-        change = {"vocabulary_size": 500 + number} if number % 2 else {"min_frequency": 2 + number}
-        session.training.set_settings(replace(settings, **change))
-    undone = 0
-    while session.history.undo_text:
-        session.history.undo()
-        undone += 1
-    assert undone == LIMIT
-
-
 # ---- text fields
 
 
-def test_fields_of_text_have_their_own_undo_and_a_field_of_a_number_keeps_it_to_itself(qtbot, monkeypatch, books):
-    def act(window, answers):
-        quiet(qtbot, window)
-        box = window.finder.box
-        box.setFocus()
-        qtbot.keyClicks(box, "cat")
-        press(qtbot, box, UNDO)
-        assert box.text() == ""
-        press(qtbot, box, UNDO)
-        assert names(window) == ["book0.txt"]
-        press(qtbot, box, REDO)
-        assert box.text() == "cat"
-        edit = window.text.encode.input
-        edit.setFocus()
-        qtbot.keyClicks(edit, "a cat")
-        press(qtbot, edit, UNDO)
-        assert edit.toPlainText() == ""
-        press(qtbot, edit, UNDO)
-        assert names(window) == ["book0.txt"]
-        press(qtbot, edit, REDO)
-        assert edit.toPlainText() == "a cat"
-        number = window.configure.size_field.number
-        number.setFocus()
-        press(qtbot, number, UNDO)
-        assert names(window) == ["book0.txt"]
-        number.selectAll()
-        qtbot.keyClicks(number, "77")
-        press(qtbot, number, UNDO)
-        assert names(window) == ["book0.txt"]
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+@at_window("{books[0]}")
+def test_fields_of_text_have_their_own_undo_and_a_field_of_a_number_keeps_it_to_itself(qtbot, books, window):
+    quiet(qtbot, window)
+    box = window.finder.box
+    box.setFocus()
+    qtbot.keyClicks(box, "cat")
+    press(qtbot, box, UNDO)
+    assert box.text() == ""
+    press(qtbot, box, UNDO)
+    assert names(window) == ["book0.txt"]
+    press(qtbot, box, REDO)
+    assert box.text() == "cat"
+    edit = window.text.encode.input
+    edit.setFocus()
+    qtbot.keyClicks(edit, "a cat")
+    press(qtbot, edit, UNDO)
+    assert edit.toPlainText() == ""
+    press(qtbot, edit, UNDO)
+    assert names(window) == ["book0.txt"]
+    press(qtbot, edit, REDO)
+    assert edit.toPlainText() == "a cat"
+    number = window.configure.size_field.number
+    number.setFocus()
+    press(qtbot, number, UNDO)
+    assert names(window) == ["book0.txt"]
+    number.selectAll()
+    qtbot.keyClicks(number, "77")
+    press(qtbot, number, UNDO)
+    assert names(window) == ["book0.txt"]
+    quiet(qtbot, window)
 
 
 # ---- runs
 
 
-def test_a_deleted_run_comes_back_as_it_was_without_a_question(qtbot, monkeypatch, books):
-    def act(window, answers):
-        session = window.session
-        runs = [trained(qtbot, window, size) for size in (280, 290, 300)]
-        second = runs[1]
-        session.runs.activate(second)
-        session.history.rename_run(second, "The one")
-        session.runs.mark_exported(second)
-        session.runs.show_curve(second, False)
-        session.view.set_playhead(5)
-        hue = second.hue
-        answers.asked.clear()
-        window.actions_by_id["delete_run"].trigger()
-        assert session.runs.all == [runs[0], runs[2]]
-        assert session.runs.active is runs[2]
-        card = window.notices
-        assert (card.text.text(), card.act_button.text()) == ("Deleted The one.", "Undo")
-        assert words(window, "undo") == "Undo Delete The one"
-        qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
-        assert session.runs.all == runs
-        assert session.runs.active is second
-        assert session.view.playhead == 5
-        assert (second.name, second.hue, second.exported, second.curve_hidden) == ("The one", hue, True, True)
-        assert window.status.currentMessage() == "Undone: Delete The one."
-        window.actions_by_id["redo"].trigger()
-        assert window.status.currentMessage() == "Redone: Delete The one."
-        assert session.runs.all == [runs[0], runs[2]]
-        window.actions_by_id["undo"].trigger()
-        assert words(window, "undo") == "Undo Rename Run 2"
-        window.actions_by_id["undo"].trigger()
-        assert second.name == "Run 2"
-        assert answers.asked == []
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+@at_window("{books[0]}")
+def test_a_deleted_run_comes_back_as_it_was_without_a_question(qtbot, books, window, answers):
+    session = window.session
+    runs = [trained(qtbot, window, size) for size in (280, 290, 300)]
+    second = runs[1]
+    session.runs.activate(second)
+    session.history.rename_run(second, "The one")
+    session.runs.mark_exported(second)
+    session.runs.show_curve(second, False)
+    session.view.set_playhead(5)
+    hue = second.hue
+    answers.asked.clear()
+    window.actions_by_id["delete_run"].trigger()
+    assert session.runs.all == [runs[0], runs[2]]
+    assert session.runs.active is runs[2]
+    card = window.notices
+    assert (card.text.text(), card.act_button.text()) == ("Deleted The one.", "Undo")
+    assert words(window, "undo") == "Undo Delete The one"
+    qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+    assert session.runs.all == runs
+    assert session.runs.active is second
+    assert session.view.playhead == 5
+    assert (second.name, second.hue, second.exported, second.curve_hidden) == ("The one", hue, True, True)
+    assert window.status.currentMessage() == "Undone: Delete The one."
+    window.actions_by_id["redo"].trigger()
+    assert window.status.currentMessage() == "Redone: Delete The one."
+    assert session.runs.all == [runs[0], runs[2]]
+    window.actions_by_id["undo"].trigger()
+    assert words(window, "undo") == "Undo Rename Run 2"
+    window.actions_by_id["undo"].trigger()
+    assert second.name == "Run 2"
+    assert answers.asked == []
 
 
-def test_a_run_that_was_not_active_comes_back_without_becoming_it(session, make_run):
+def test_a_run_that_was_not_active_comes_back_so_and_is_let_go_of_with_its_entry(session, make_run, qtbot):
     first, second = make_run(vocabulary_size=280), make_run(vocabulary_size=290)
     session.history.delete_run(first)
     session.history.undo()
     assert session.runs.all == [first, second]
     assert session.runs.active is second
-
-
-def test_delete_and_rename_in_the_runs_pane_are_undone(qtbot, monkeypatch, books):
-    def act(window, answers):
-        session, table = window.session, window.runs.table
-        run = trained(qtbot, window)
-        window.runs.show()
-        window.runs.raise_()
-        qtbot.waitUntil(window.isActiveWindow)
-        table.setFocus()
-        qtbot.keyClick(table, Qt.Key.Key_Delete)
-        assert session.runs.all == []
-        press(qtbot, window, UNDO)
-        assert session.runs.all == [run]
-        table.model().setData(table.model().index(0, NAME), "Mine")
-        assert run.name == "Mine"
-        assert words(window, "undo") == "Undo Rename Run 1"
-        window.actions_by_id["undo"].trigger()
-        assert run.name == "Run 1"
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
-
-
-def test_a_run_stays_deleted_while_another_trains_and_the_reason_is_told(qtbot, monkeypatch, books):
-    def act(window, answers):
-        session, refused = window.session, []
-        session.jobs.refused.connect(refused.append)
-        run = trained(qtbot, window)
-        window.actions_by_id["delete_run"].trigger()
-        window.actions_by_id["step"].trigger()
-        qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
-        window.actions_by_id["undo"].trigger()
-        assert refused == ["Run 2 is in training. Stop it to undo “Delete Run 1”."]
-        assert run not in session.runs.all
-        window.actions_by_id["stop"].trigger()
-        quiet(qtbot, window)
-        window.actions_by_id["undo"].trigger()
-        assert session.runs.all[0] is run
-        assert session.runs.active is run
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
-
-
-def test_a_deleted_run_is_let_go_of_with_its_entry(qtbot, session, make_run):
     run = weakref.ref(make_run(vocabulary_size=280))
     session.history.delete_run(session.runs.active)
     gc.collect()
@@ -438,47 +371,80 @@ def test_a_deleted_run_is_let_go_of_with_its_entry(qtbot, session, make_run):
     qtbot.waitUntil(lambda: gc.collect() >= 0 and run() is None)
 
 
-def test_continue_tells_of_the_new_run_and_is_undone(qtbot, monkeypatch, books):
-    def act(window, answers):
-        session, card = window.session, window.notices
-        first = trained(qtbot, window, 270)
-        session.training.set_settings(Settings(1_000_000))
-        told = []
-        session.jobs.noticed.connect(told.append)
-        window.actions_by_id["continue_run"].trigger()
-        assert card.text.text() == "Continue Run started Run 2. Run 1 is still in Runs, unchanged."
-        # The training may be over before the button could be pressed.
-        if told[0].holds():
-            told[0].act()
-        quiet(qtbot, window)
-        assert first in session.runs.all
-        assert len(first) == 270 - 256
+@at_window("{books[0]}")
+def test_delete_and_rename_in_the_runs_pane_are_undone(qtbot, books, window):
+    session, table = window.session, window.runs.table
+    run = trained(qtbot, window)
+    window.runs.show()
+    window.runs.raise_()
+    qtbot.waitUntil(window.isActiveWindow)
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_Delete)
+    assert session.runs.all == []
+    press(qtbot, window, UNDO)
+    assert session.runs.all == [run]
+    table.model().setData(table.model().index(0, NAME), "Mine")
+    assert run.name == "Mine"
+    assert words(window, "undo") == "Undo Rename Run 1"
+    window.actions_by_id["undo"].trigger()
+    assert run.name == "Run 1"
 
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+@at_window("{books[0]}")
+def test_a_run_stays_deleted_while_another_trains_and_the_reason_is_told(qtbot, books, window):
+    session, refused = window.session, []
+    session.jobs.refused.connect(refused.append)
+    run = trained(qtbot, window)
+    window.actions_by_id["delete_run"].trigger()
+    window.actions_by_id["step"].trigger()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    window.actions_by_id["undo"].trigger()
+    assert refused == ["Run 2 is in training. Stop it to undo “Delete Run 1”."]
+    assert run not in session.runs.all
+    window.actions_by_id["stop"].trigger()
+    quiet(qtbot, window)
+    window.actions_by_id["undo"].trigger()
+    assert session.runs.all[0] is run
+    assert session.runs.active is run
+
+
+@at_window("{books[0]}")
+def test_continue_tells_of_the_new_run_and_is_undone(qtbot, books, window):
+    session, card = window.session, window.notices
+    first = trained(qtbot, window, 270)
+    session.training.set_settings(Settings(1_000_000))
+    told = []
+    session.jobs.noticed.connect(told.append)
+    window.actions_by_id["continue_run"].trigger()
+    assert card.text.text() == "Continue Run started Run 2. Run 1 is still in Runs, unchanged."
+    # The training may be over before the button could be pressed.
+    if told[0].holds():
+        told[0].act()
+    quiet(qtbot, window)
+    assert first in session.runs.all
+    assert len(first) == 270 - 256
 
 
 # ---- the whole
 
 
+@at_window("{books[0]}")
 def test_undo_makes_a_saved_project_unchanged_again_and_opening_one_forgets_what_could_be_undone(
-    qtbot, monkeypatch, books, tmp_path
+    qtbot, books, tmp_path, window, answers
 ):
-    def act(window, answers):
-        trained(qtbot, window)
-        answers.target = tmp_path / "mine.tokstudio"
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
-        window.actions_by_id["delete_run"].trigger()
-        assert window.projects.modified
-        window.actions_by_id["undo"].trigger()
-        assert not window.projects.modified
-        assert not window.session.runs.active.unsaved
-        window.actions_by_id["delete_run"].trigger()
-        assert window.session.history.undo_text
-        window.projects.open(answers.target)
-        quiet(qtbot, window)
-        assert len(window.session.runs.all) == 1
-        assert (window.session.history.undo_text, window.session.history.redo_text) == ("", "")
-        assert not window.notices.isVisible()
-
-    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+    trained(qtbot, window)
+    answers.target = tmp_path / "mine.tokstudio"
+    window.actions_by_id["save_project"].trigger()
+    quiet(qtbot, window)
+    window.actions_by_id["delete_run"].trigger()
+    assert window.projects.modified
+    window.actions_by_id["undo"].trigger()
+    assert not window.projects.modified
+    assert not window.session.runs.active.unsaved
+    window.actions_by_id["delete_run"].trigger()
+    assert window.session.history.undo_text
+    window.projects.open(answers.target)
+    quiet(qtbot, window)
+    assert len(window.session.runs.all) == 1
+    assert (window.session.history.undo_text, window.session.history.redo_text) == ("", "")
+    assert not window.notices.isVisible()

@@ -25,7 +25,7 @@ def source(size: int, name: str = "a", group: str = "") -> Source:
     return replace(Source.from_texts(["x" * size], name), group=group)
 
 
-def test_neighbours_that_were_opened_together_are_one_entry():
+def test_neighbours_that_were_opened_together_are_one_entry_and_a_mixture_takes_two():
     sources = (source(3, "a", "books"), source(4, "b", "books"), source(5, "c"), source(2, "d", "books"))
     assert [(entry.name, entry.places, entry.bytes) for entry in entries_of(sources)] == [
         ("books", (0, 1), 7),
@@ -34,25 +34,16 @@ def test_neighbours_that_were_opened_together_are_one_entry():
     ]
     assert not has_mixture(sources[:2])
     assert has_mixture(sources[1:3])
-
-
-def test_two_sources_of_one_name_are_two_entries():
     assert [entry.places for entry in entries_of((source(3), source(3)))] == [(0,), (1,)]
+    for number, mixed in ((0, False), (1, False), (2, True)):
+        assert has_mixture(tuple(source(1) for _ in range(number))) == mixed
 
 
-@pytest.mark.parametrize(("number", "mixed"), [(0, False), (1, False), (2, True)])
-def test_a_mixture_takes_two_sources(number, mixed):
-    assert has_mixture(tuple(source(1) for _ in range(number))) == mixed
-
-
-def test_shares_are_of_the_weighted_bytes():
+def test_shares_are_of_the_weighted_bytes_and_an_entry_has_one_weight():
     sources = (source(10), source(30), source(20))
     entries = entries_of(sources)
     assert shares(sources, entries, (3000, 1000, 0)) == [0.5, 0.5, 0.0]
     assert shares(sources, entries, (0, 0, 0)) == [0.0, 0.0, 0.0]
-
-
-def test_the_weight_of_an_entry_is_that_of_all_its_sources():
     sources = (source(3, "a", "books"), source(4, "b", "books"), source(5, "c"))
     assert with_weight((1000, 1000, 1000), entries_of(sources)[0], 250) == (250, 250, 1000)
 
@@ -68,12 +59,9 @@ def test_shares_by_temperature_are_in_proportion_to_a_power_of_the_sizes(exponen
     assert weights[1] == 1000, "the largest text counts once"
 
 
-def test_at_exponent_one_everything_counts_once():
+def test_at_exponent_one_everything_counts_once_and_others_stay_within_the_limit():
     sources = (source(10), source(70), source(0))
     assert by_temperature(sources, entries_of(sources), AS_THEY_ARE) == (1000, 1000, 1000)
-
-
-def test_weights_by_temperature_stay_within_the_limit_and_leave_empty_texts_alone():
     sources = (source(1), source(100_000), source(0))
     assert by_temperature(sources, entries_of(sources), EQUAL) == (MOST, 1000, 1000)
 

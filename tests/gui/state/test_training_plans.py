@@ -26,7 +26,7 @@ def algorithms(plans: list[TrainingPlan]) -> list[str]:
     return [plan.settings.algorithm for plan in plans]
 
 
-def test_an_algorithm_has_its_settings_of_configure_only_where_it_is_chosen_there() -> None:
+def test_an_algorithm_has_its_settings_of_configure_only_where_it_is_chosen_there():
     chosen = Settings(2000, pattern="gpt2", algorithm="superbpe", transition=1000, max_words=3, window=5)
     kept = replace(chosen, algorithm="bpe")
     plain = chosen.with_usual("bpe", chosen, USUAL)
@@ -43,7 +43,7 @@ def test_an_algorithm_has_its_settings_of_configure_only_where_it_is_chosen_ther
     assert by_turns.with_usual("bpe", kept, USUAL).tie_break == "first"
 
 
-def test_a_transition_keeps_its_share_of_the_size() -> None:
+def test_a_transition_keeps_its_share_of_the_size():
     chosen = Settings(2000, pattern="gpt2", algorithm="superbpe", transition=1000)
     assert chosen.with_size(600).transition == 300
     assert replace(chosen, vocabulary_size=800, transition=None).with_usual("superbpe", chosen, USUAL).transition == 400
@@ -53,7 +53,7 @@ def test_a_transition_keeps_its_share_of_the_size() -> None:
     assert Settings(2000, algorithm="bpe", transition=1000).with_size(500).transition == 1000
 
 
-def test_every_algorithm_trains_where_there_are_languages_and_all_have_one_pattern() -> None:
+def test_every_algorithm_trains_where_there_are_languages_and_all_have_one_pattern():
     plans, reasons = plans_of_algorithms(Settings(400, parallel=PAIRS), USUAL, SEVERAL)
     assert algorithms(plans) == list(ALGORITHMS)
     assert reasons == {}
@@ -64,14 +64,14 @@ def test_every_algorithm_trains_where_there_are_languages_and_all_have_one_patte
     assert names_of_plans(plans) == list(ALGORITHMS.values())
 
 
-def test_an_algorithm_that_cannot_train_has_its_reason() -> None:
+def test_an_algorithm_that_cannot_train_has_its_reason():
     plans, reasons = plans_of_algorithms(Settings(400), USUAL, ONE)
     assert algorithms(plans) == [name for name in ALGORITHMS if name != "parity"]
     assert list(reasons) == ["Parity-aware BPE"]
     assert "at least two languages" in reasons["Parity-aware BPE"]
 
 
-def test_no_pattern_is_given_where_no_algorithm_that_can_train_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pattern_is_given_where_no_algorithm_that_can_train_needs_one(monkeypatch):
     of_bytes = ("superbpe", "whole-characters")
     known = {name: kind.title for name, kind in core.ALGORITHMS.items() if name in ("bpe", "parity", *of_bytes)}
     monkeypatch.setattr(training_plans, "ALGORITHMS", known)
@@ -82,7 +82,7 @@ def test_no_pattern_is_given_where_no_algorithm_that_can_train_needs_one(monkeyp
     assert "whole already" in reasons["BPE of whole characters"]
 
 
-def test_where_none_can_train_the_row_of_configure_says_why() -> None:
+def test_where_none_can_train_the_row_of_configure_says_why():
     wrong = Settings(1)
     assert plans_of_algorithms(wrong, USUAL, ONE) == ([TrainingPlan(wrong)], {})
 
@@ -97,11 +97,11 @@ def test_where_none_can_train_the_row_of_configure_says_why() -> None:
         (Settings(400, algorithm="unigram"), Corpus(SEVERAL.sources, [0.5, 1]), "whole numbers"),
     ],
 )
-def test_a_plan_says_why_it_cannot_be_trained_on_a_corpus(settings: Settings, corpus: Corpus, words: str) -> None:
+def test_a_plan_says_why_it_cannot_be_trained_on_a_corpus(settings, corpus, words):
     assert words in (TrainingPlan(settings).problem_on(corpus) or "")
 
 
-def test_names_have_tie_rules_only_where_an_algorithm_has_several() -> None:
+def test_names_have_tie_rules_only_where_an_algorithm_has_several():
     plain, by_turns = TrainingPlan(Settings()), TrainingPlan(Settings(algorithm="parity", tie_break="mapped-strings"))
     assert names_of_plans([plain, by_turns]) == ["Plain BPE", "Parity-aware BPE"]
     other = TrainingPlan(Settings(tie_break="bytes"))

@@ -3,13 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPalette
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QDialog, QFrame, QMainWindow, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPushButton, QWidget
 
 from tokstudio import __version__
 from tokstudio.core.base.errors import TokStudioError
@@ -32,7 +30,7 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.fixture
-def styled(qapp: QApplication):
+def styled(qapp):
     """The application; it is as it was after the test."""
     font, palette, style = qapp.font(), qapp.palette(), qapp.style().name()
     yield qapp
@@ -66,16 +64,13 @@ class TestContrast:
         assert contrast(palette.control, palette.surface) >= 3
 
 
-def test_switching_to_dark_emits_changed_once(qapp: QApplication, qtbot):
+def test_switching_to_dark_emits_changed_once_and_an_unknown_mode_follows_the_system(qapp, qtbot):
     theme = Theme("light")
     said = []
     theme.changed.connect(lambda: said.append(theme.palette))
     theme.set_mode("dark")
     theme.set_mode("dark")
     assert said == [DARK]
-
-
-def test_an_unknown_mode_follows_the_system(qapp: QApplication):
     theme = Theme("dark")
     theme.set_mode("mauve")  # as a settings file could say
     assert theme.mode == "system"
@@ -85,7 +80,7 @@ def middle(widget: QWidget) -> QColor:
     return widget.grab().toImage().pixelColor(widget.width() // 2, widget.height() // 2)
 
 
-def test_a_window_has_the_colours_of_the_new_theme_at_once(styled: QApplication, qtbot):
+def test_a_window_has_the_colours_of_the_new_theme_at_once(styled, qtbot):
     theme = Theme("light")
     theme.apply(styled)
     window = QMainWindow()
@@ -104,7 +99,7 @@ def test_a_window_has_the_colours_of_the_new_theme_at_once(styled: QApplication,
     theme.set_mode("system")
 
 
-def test_widgets_that_are_made_before_the_sheet_have_it_in_the_end(styled: QApplication, qtbot):
+def test_widgets_that_are_made_before_the_sheet_have_it_in_the_end(styled, qtbot):
     theme = Theme("light")
     theme.apply(styled)
     told = []
@@ -120,7 +115,7 @@ def test_widgets_that_are_made_before_the_sheet_have_it_in_the_end(styled: QAppl
     assert told == [LIGHT.surface.lower()]
 
 
-def test_a_dialog_that_is_opened_later_has_the_theme_and_follows_it(styled: QApplication, qtbot):
+def test_a_dialog_that_is_opened_later_has_the_theme_and_follows_it(styled, qtbot):
     theme = Theme("light")
     theme.apply(styled)
     window = QMainWindow()
@@ -137,7 +132,7 @@ def test_a_dialog_that_is_opened_later_has_the_theme_and_follows_it(styled: QApp
     dialog.close()
 
 
-def test_text_size_scales_the_fonts_and_stays_in_bounds(styled: QApplication, qtbot):
+def test_text_size_scales_the_fonts_and_stays_in_bounds(styled, qtbot):
     theme = Theme("light")
     theme.apply(styled)
     with qtbot.waitSignal(theme.changed):
@@ -148,7 +143,7 @@ def test_text_size_scales_the_fonts_and_stays_in_bounds(styled: QApplication, qt
     assert theme.text_size == 40
 
 
-def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path: Path, qapp: QApplication):
+def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path, qapp):
     roles = {role: getattr(DARK, role) for role in Palette.__dataclass_fields__}
     sheet = style_sheet(roles, lambda size: size, [tmp_path])
     written = list(tmp_path.glob("*.svg"))
@@ -157,7 +152,7 @@ def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path: Path, qap
     assert "$" not in sheet
 
 
-def test_a_damaged_image_is_written_again_and_others_are_reused(tmp_path: Path):
+def test_a_damaged_image_is_written_again_and_others_are_reused(tmp_path):
     roles = {role: getattr(DARK, role) for role in Palette.__dataclass_fields__}
     sheet = style_sheet(roles, lambda size: size, [tmp_path])
     damaged, *others = sorted(tmp_path.iterdir())
@@ -170,14 +165,11 @@ def test_a_damaged_image_is_written_again_and_others_are_reused(tmp_path: Path):
     assert sorted(tmp_path.iterdir()) == [damaged, *others]
 
 
-def test_images_are_written_to_the_first_writable_folder(tmp_path: Path):
+def test_images_are_written_to_the_first_writable_folder_or_left_out(tmp_path):
     roles = {role: getattr(LIGHT, role) for role in Palette.__dataclass_fields__}
     sheet = style_sheet(roles, lambda size: size, [tmp_path / "absent", tmp_path])
     assert (tmp_path / "check-FFFFFF.svg").as_posix() in sheet
     assert "absent" not in sheet
-
-
-def test_the_sheet_does_without_images_where_none_can_be_written(tmp_path: Path):
     roles = {role: getattr(LIGHT, role) for role in Palette.__dataclass_fields__}
     sheet = style_sheet(roles, lambda size: size, [tmp_path / "absent"])
     assert "url(" not in sheet
@@ -196,7 +188,7 @@ def test_the_window_has_its_images_without_a_folder_for_temporary_files(tmp_path
     assert list((tmp_path / "here").iterdir()) == []
 
 
-def test_digits_and_letters_of_the_monospace_font_have_one_width(qapp: QApplication):
+def test_digits_and_letters_of_the_monospace_font_have_one_width(qapp):
     metrics = QFontMetricsF(monospace_font(13))
     assert metrics.horizontalAdvance("iiii") == metrics.horizontalAdvance("MMMM")
 
@@ -207,7 +199,7 @@ def colours(shown: QIcon, mode: QIcon.Mode = QIcon.Mode.Normal) -> set[str]:
     return {pixel.name().upper() for pixel in pixels if pixel.alpha() == 255}
 
 
-def test_an_icon_has_the_colour_of_its_role_and_follows_the_theme(qapp: QApplication):
+def test_an_icon_has_the_colour_of_its_role_the_pixels_of_the_screen_or_is_an_error(qapp):
     theme = Theme("light")
     train = icon("train", theme)
     filled = icon("train", theme, "on_accent")
@@ -216,14 +208,8 @@ def test_an_icon_has_the_colour_of_its_role_and_follows_the_theme(qapp: QApplica
     theme.set_mode("dark")
     assert colours(train) == {DARK.text}
     assert colours(filled) == {DARK.on_accent}
-
-
-def test_an_icon_has_as_many_pixels_as_the_screen(qapp: QApplication):
     pixmap = icon("train", Theme("light")).pixmap(QSize(16, 16), 2.0)
     assert pixmap.size() == QSize(32, 32)
     assert pixmap.devicePixelRatio() == 2.0
-
-
-def test_an_icon_that_does_not_exist_is_an_error(qapp: QApplication):
     with pytest.raises((TokStudioError, FileNotFoundError)):
         icon("no-such-drawing", Theme("light"))

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_the_window, at_window
 from tokstudio.core.base.progress import Progress
 from tokstudio.gui.find.finder import MOST, search_work
 from tokstudio.gui.session.training.training import Settings
@@ -54,103 +54,87 @@ def look_at_vocabulary(qtbot, window):
     return pane
 
 
-def test_find_finds_text_deep_in_a_token_and_the_token_of_a_byte(qtbot, monkeypatch, twice):
-    def act(window, answers):
-        tokens = train(qtbot, window)
-        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
-        box, model = window.finder.box, window.finder.model
-        qtbot.keyClicks(box, PIECE)
-        wanted = holding(tokens, PIECE.encode())
-        assert len(wanted) > 20
-        assert max(len(tokens[token]) for token in wanted) >= 1000
-        qtbot.waitUntil(lambda: model.rowCount() == min(len(wanted), MOST), timeout=PATIENCE)
-        found = [model.token_at(row) for row in range(model.rowCount())]
-        assert set(found) <= wanted
-        box.selectAll()
-        qtbot.keyClicks(box, LINE[:250])
-        begun = [token for token in range(len(tokens)) if tokens[token].startswith(LINE[:250].encode())][:MOST]
-        assert begun
-        qtbot.waitUntil(
-            lambda: [model.token_at(row) for row in range(model.rowCount())][: len(begun)] == begun, timeout=PATIENCE
-        )
-        box.selectAll()
-        qtbot.keyClicks(box, "c3")
-        byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
-        qtbot.waitUntil(lambda: model.rowCount() == 1 and model.token_at(0) == byte, timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
-
-
-def test_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbot, monkeypatch, twice):
-    def act(window, answers):
-        tokens, merges = train(qtbot, window), window.merges
-        wanted = holding(tokens, PIECE.encode())
-        qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
-        assert merges.filter.hasFocus()
-        for typed in (PIECE, f"/{PIECE}/"):
-            merges.filter.clear()
-            qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() > len(wanted), timeout=PATIENCE)
-            qtbot.keyClicks(merges.filter, typed)
-            qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() == len(wanted), timeout=PATIENCE)
-            assert listed(merges) == wanted, typed
-        pane = look_at_vocabulary(qtbot, window)
-        for typed in (PIECE, PIECE.encode().hex(" "), f"/{PIECE[:20]}[a-z]{{3}}{PIECE[23:]}/"):
-            pane.filter.clear()
-            qtbot.waitUntil(lambda: pane.model.rowCount() == len(tokens), timeout=PATIENCE)
-            qtbot.keyClicks(pane.filter, typed)
-            qtbot.waitUntil(lambda: pane.note.text() == f"{len(wanted):,} of {len(tokens):,}", timeout=PATIENCE)
-            assert listed(pane) == wanted, typed
-            assert not pane.limit.isVisible()
+@at_window("{twice}")
+def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbot, twice, window, monkeypatch):
+    tokens = train(qtbot, window)
+    qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
+    box, model = window.finder.box, window.finder.model
+    qtbot.keyClicks(box, PIECE)
+    wanted = holding(tokens, PIECE.encode())
+    assert len(wanted) > 20
+    assert max(len(tokens[token]) for token in wanted) >= 1000
+    qtbot.waitUntil(lambda: model.rowCount() == min(len(wanted), MOST), timeout=PATIENCE)
+    found = [model.token_at(row) for row in range(model.rowCount())]
+    assert set(found) <= wanted
+    box.selectAll()
+    qtbot.keyClicks(box, LINE[:250])
+    begun = [token for token in range(len(tokens)) if tokens[token].startswith(LINE[:250].encode())][:MOST]
+    assert begun
+    qtbot.waitUntil(
+        lambda: [model.token_at(row) for row in range(model.rowCount())][: len(begun)] == begun, timeout=PATIENCE
+    )
+    box.selectAll()
+    qtbot.keyClicks(box, "c3")
+    byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
+    qtbot.waitUntil(lambda: model.rowCount() == 1 and model.token_at(0) == byte, timeout=PATIENCE)
+    tokens, merges = train(qtbot, window), window.merges
+    wanted = holding(tokens, PIECE.encode())
+    qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
+    assert merges.filter.hasFocus()
+    for typed in (PIECE, f"/{PIECE}/"):
+        merges.filter.clear()
+        qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() > len(wanted), timeout=PATIENCE)
+        qtbot.keyClicks(merges.filter, typed)
+        qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() == len(wanted), timeout=PATIENCE)
+        assert listed(merges) == wanted, typed
+    pane = look_at_vocabulary(qtbot, window)
+    for typed in (PIECE, PIECE.encode().hex(" "), f"/{PIECE[:20]}[a-z]{{3}}{PIECE[23:]}/"):
         pane.filter.clear()
-        qtbot.keyClicks(pane.filter, "C3")
-        byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
-        qtbot.waitUntil(lambda: listed(pane) == {byte}, timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
-
-
-def test_enter_shows_the_result_of_a_slow_search(qtbot, monkeypatch, twice):
-    def act(window, answers):
-        tokens = train(qtbot, window)
-        held = [True]
-
-        def slow(*arguments):
-            while held:
-                yield Progress("searching tokens")
-            return (yield from search_work(*arguments))
-
-        monkeypatch.setattr("tokstudio.gui.find.finder.search_work", slow)
-        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
-        box, finder = window.finder.box, window.finder
-        qtbot.keyClicks(box, PIECE)
-        qtbot.waitUntil(lambda: box.note.text() == "Searching…", timeout=PATIENCE)
-        assert finder.model.rowCount() == 0
-        qtbot.keyClick(box, Qt.Key.Key_Return)
-        held.clear()
-        qtbot.waitUntil(lambda: window.session.view.target is not None, timeout=PATIENCE)
-        assert window.session.view.target in holding(tokens, PIECE.encode())
-        assert not box.popup.isVisible()
-
-    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
+        qtbot.waitUntil(lambda: pane.model.rowCount() == len(tokens), timeout=PATIENCE)
+        qtbot.keyClicks(pane.filter, typed)
+        qtbot.waitUntil(lambda: pane.note.text() == f"{len(wanted):,} of {len(tokens):,}", timeout=PATIENCE)
+        assert listed(pane) == wanted, typed
+        assert not pane.limit.isVisible()
+    pane.filter.clear()
+    qtbot.keyClicks(pane.filter, "C3")
+    byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
+    qtbot.waitUntil(lambda: listed(pane) == {byte}, timeout=PATIENCE)
+    tokens = train(qtbot, window)
+    monkeypatch.setattr(token_search, "ROOM", 0)
+    long = sum(len(tokens[token]) >= 256 for token in range(len(tokens)))
+    assert long > 1
+    said = f"For {long:,} very long tokens, only the first 256 bytes were searched."
+    for pane in (look_at_vocabulary(qtbot, window), window.merges):
+        pane.raise_()
+        qtbot.waitUntil(lambda pane=pane: pane.seen)
+        qtbot.keyClicks(pane.filter, "/q/")
+        qtbot.waitUntil(lambda pane=pane: pane.limit.text() == said, timeout=PATIENCE)
+        assert pane.limit.isVisible()
+        pane.filter.clear()
+        qtbot.waitUntil(lambda pane=pane: not pane.limit.isVisible(), timeout=PATIENCE)
 
 
-def test_tokens_searched_in_part_have_a_message(qtbot, monkeypatch, twice):
-    def act(window, answers):
-        tokens = train(qtbot, window)
-        monkeypatch.setattr(token_search, "ROOM", 0)
-        long = sum(len(tokens[token]) >= 256 for token in range(len(tokens)))
-        assert long > 1
-        said = f"For {long:,} very long tokens, only the first 256 bytes were searched."
-        for pane in (look_at_vocabulary(qtbot, window), window.merges):
-            pane.raise_()
-            qtbot.waitUntil(lambda pane=pane: pane.seen)
-            qtbot.keyClicks(pane.filter, "/q/")
-            qtbot.waitUntil(lambda pane=pane: pane.limit.text() == said, timeout=PATIENCE)
-            assert pane.limit.isVisible()
-            pane.filter.clear()
-            qtbot.waitUntil(lambda pane=pane: not pane.limit.isVisible(), timeout=PATIENCE)
+@at_window("{twice}")
+def test_enter_shows_the_result_of_a_slow_search(qtbot, monkeypatch, twice, window):
+    tokens = train(qtbot, window)
+    held = [True]
 
-    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
+    def slow(*arguments):
+        while held:
+            yield Progress("searching tokens")
+        return (yield from search_work(*arguments))
+
+    monkeypatch.setattr("tokstudio.gui.find.finder.search_work", slow)
+    qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
+    box, finder = window.finder.box, window.finder
+    qtbot.keyClicks(box, PIECE)
+    qtbot.waitUntil(lambda: box.note.text() == "Searching…", timeout=PATIENCE)
+    assert finder.model.rowCount() == 0
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    held.clear()
+    qtbot.waitUntil(lambda: window.session.view.target is not None, timeout=PATIENCE)
+    assert window.session.view.target in holding(tokens, PIECE.encode())
+    assert not box.popup.isVisible()
 
 
 def test_long_white_space_and_digits_have_their_kinds(qtbot, monkeypatch, tmp_path):

@@ -11,4 +11,4 @@ from tokstudio.gui.session.training import training as training_module
 @pytest.fixture(autouse=True)
 def slow(monkeypatch):
     """A played training that never ends by itself."""
-    monkeypatch.setattr(training_module, "_READING", 3600.0)
+    monkeypatch.setattr(training_module, "played_interval", lambda made: 3600.0)

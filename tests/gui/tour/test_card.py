@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QTabBar
 
-from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.person import PATIENCE, at_the_window, at_window, quiet
 from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to, told
 from tokstudio.gui.session.training import training as training_module
 from tokstudio.gui.session.training.training import Settings
@@ -15,74 +15,67 @@ from tokstudio.gui.token_text import spelling
 from tokstudio.gui.tour.stops import SETTINGS
 
 
-def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, monkeypatch):
-    def act(window, answers):
-        for at in range(2, LAST + 1):
-            if not window.tour.running:
-                begin(qtbot, window, at)
-            if at in (3, 5):
-                window.actions_by_id["theme_dark" if at == 3 else "theme_light"].trigger()
-            # Each stop is reached in the size in which the stop before it was left.
-            for size in ((1440, 900), (1024, 640))[:: -1 if at % 2 else 1]:
-                window.resize(*size)
-                quiet(qtbot, window)
-                qtbot.waitUntil(lambda: window.tour.shade.size() == window.size(), timeout=PATIENCE)
-                qtbot.waitUntil(lambda: window.tour.shade.place == lit(window), timeout=PATIENCE)
-                assert window.rect().contains(window.tour.card.geometry())
-                assert not window.tour.card.geometry().intersects(lit(window))
-            window.tour.card.next_button.click()
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, window):
+    for at in range(2, LAST + 1):
+        if not window.tour.running:
+            begin(qtbot, window, at)
+        if at in (3, 5):
+            window.actions_by_id["theme_dark" if at == 3 else "theme_light"].trigger()
+        # Each stop is reached in the size in which the stop before it was left.
+        for size in ((1440, 900), (1024, 640))[:: -1 if at % 2 else 1]:
+            window.resize(*size)
+            quiet(qtbot, window)
+            qtbot.waitUntil(lambda: window.tour.shade.size() == window.size(), timeout=PATIENCE)
+            qtbot.waitUntil(lambda: window.tour.shade.place == lit(window), timeout=PATIENCE)
+            assert window.rect().contains(window.tour.card.geometry())
+            assert not window.tour.card.geometry().intersects(lit(window))
+        window.tour.card.next_button.click()
 
 
-def test_the_settings_of_before_are_offered_after_the_tour_and_not_in_it(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        own = Settings(5000, pattern="whitespace")
-        window.session.training.set_settings(own)
-        begin(qtbot, window, 1)
-        assert window.session.training.settings == SETTINGS
-        assert not window.notices.isVisible()
-        for again in ("continue_tour", "take_tour"):
-            press(window, Qt.Key.Key_Escape)
-            qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
-            window.actions_by_id[again].trigger()
-            assert not window.notices.isVisible()
+@at_window()
+def test_the_settings_of_before_are_offered_after_the_tour_and_not_in_it(qtbot, unstyled, window):
+    own = Settings(5000, pattern="whitespace")
+    window.session.training.set_settings(own)
+    begin(qtbot, window, 1)
+    assert window.session.training.settings == SETTINGS
+    assert not window.notices.isVisible()
+    for again in ("continue_tour", "take_tour"):
         press(window, Qt.Key.Key_Escape)
         qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
-        assert window.notices.text.text() == "The tour has changed the training settings."
-        window.notices.act_button.click()
-        assert window.session.training.settings == own
-        window.actions_by_id["undo"].trigger()
-        assert not window.session.training.played
+        window.actions_by_id[again].trigger()
+        assert not window.notices.isVisible()
+    press(window, Qt.Key.Key_Escape)
+    qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+    assert window.notices.text.text() == "The tour has changed the training settings."
+    window.notices.act_button.click()
+    assert window.session.training.settings == own
+    window.actions_by_id["undo"].trigger()
+    assert not window.session.training.played
 
-    assert at_the_window(monkeypatch, act) == 0
 
-
-def test_its_buttons_have_no_letter_of_a_menu_and_ignore_clicks_meant_for_the_card_before(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        menus = {QKeySequence.mnemonic(entry.text()).toString() for entry in window.menuBar().actions()}
-        assert "Alt+F" in menus
-        begin(qtbot, window, LAST)
-        card = window.tour.card
-        buttons = (card.leave_button, card.back_button, card.next_button)
-        assert menus.isdisjoint(QKeySequence.mnemonic(button.text()).toString() for button in buttons)
-        while window.tour.at > 2:
-            card.back_button.click()
-        for button in (card.leave_button, card.next_button):
-            card.say("3 of 9", "The playhead", f"Another text for {button.text()}")
-            for click in (qtbot.mouseClick, qtbot.mouseDClick):
-                click(button, Qt.MouseButton.LeftButton)
-                assert window.tour.at == 2
-        card._new.stop()
-        qtbot.mouseClick(card.leave_button, Qt.MouseButton.LeftButton)
-        assert not window.tour.running
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_its_buttons_have_no_letter_of_a_menu_and_ignore_clicks_meant_for_the_card_before(qtbot, unstyled, window):
+    menus = {QKeySequence.mnemonic(entry.text()).toString() for entry in window.menuBar().actions()}
+    assert "Alt+F" in menus
+    begin(qtbot, window, LAST)
+    card = window.tour.card
+    buttons = (card.leave_button, card.back_button, card.next_button)
+    assert menus.isdisjoint(QKeySequence.mnemonic(button.text()).toString() for button in buttons)
+    while window.tour.at > 2:
+        card.back_button.click()
+    for button in (card.leave_button, card.next_button):
+        card.say("3 of 9", "The playhead", f"Another text for {button.text()}")
+        for click in (qtbot.mouseClick, qtbot.mouseDClick):
+            click(button, Qt.MouseButton.LeftButton)
+            assert window.tour.at == 2
+    card._new.stop()
+    qtbot.mouseClick(card.leave_button, Qt.MouseButton.LeftButton)
+    assert not window.tour.running
 
 
 def test_the_card_and_the_status_bar_name_the_same_merge(qtbot, monkeypatch, unstyled):
-    monkeypatch.setattr(training_module, "_READING", 0.03)
-    monkeypatch.setattr(training_module, "_STEP", 0.03)
+    monkeypatch.setattr(training_module, "played_interval", lambda made: 0.03)
     monkeypatch.setattr(spelling, "_SHOWN_FOR", 0.15)
 
     def act(window, answers):
@@ -102,63 +95,59 @@ def test_the_card_and_the_status_bar_name_the_same_merge(qtbot, monkeypatch, uns
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_the_link_to_the_end_is_as_high_as_its_text_needs_and_focuses_no_button(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window)
-        for larger in range(3):
-            if larger:
-                window.actions_by_id["text_larger"].trigger()
-            else:
-                window.actions_by_id["train"].trigger()
-            qtbot.waitUntil(window.status.skip.isVisible, timeout=PATIENCE)
-            qtbot.wait(1)
-            assert window.status.skip.height() >= window.status.skip.sizeHint().height()
-            assert window.status.rect().contains(
-                window.status.skip.mapTo(window.status, window.status.skip.rect().bottomRight())
-            )
-        window.status.skip.setFocus()
-        window.status.skip.click()
-        qtbot.waitUntil(lambda: window.status.skip.isHidden(), timeout=PATIENCE)
-        quiet(qtbot, window)
-        assert not window.tour.card.leave_button.hasFocus()
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_link_to_the_end_is_as_high_as_its_text_needs_and_focuses_no_button(qtbot, window):
+    begin(qtbot, window)
+    for larger in range(3):
+        if larger:
+            window.actions_by_id["text_larger"].trigger()
+        else:
+            window.actions_by_id["train"].trigger()
+        qtbot.waitUntil(window.status.skip.isVisible, timeout=PATIENCE)
+        qtbot.wait(1)
+        assert window.status.skip.height() >= window.status.skip.sizeHint().height()
+        assert window.status.rect().contains(
+            window.status.skip.mapTo(window.status, window.status.skip.rect().bottomRight())
+        )
+    window.status.skip.setFocus()
+    window.status.skip.click()
+    qtbot.waitUntil(lambda: window.status.skip.isHidden(), timeout=PATIENCE)
+    quiet(qtbot, window)
+    assert not window.tour.card.leave_button.hasFocus()
 
 
-def test_the_card_leaves_in_sight_what_it_speaks_of(qtbot, monkeypatch):
-    def act(window, answers):
-        reason = "no pair stood side by side more often"
-        window.resize(1440, 870)
-        begin(qtbot, window, 2)
-        sentence = QRect(window.text.mapTo(window, QPoint()), window.text.size())
-        for at in (2, 7):
-            while window.tour.at < at:
-                window.tour.card.next_button.click()
-            quiet(qtbot, window)
-            window.session.view.set_playhead(50)
-            qtbot.waitUntil(lambda: window.tour._done, timeout=PATIENCE)
-            assert not window.tour.card.geometry().intersects(sentence)
-        while window.tour.at > 3:
-            window.tour.card.back_button.click()
-        for size in ((1440, 870), (1440, 900), (1024, 640)):
-            window.resize(*size)
-            window.reset_layout()
-            window.tour.card.back_button.click()
+@at_window()
+def test_the_card_leaves_in_sight_what_it_speaks_of(qtbot, window):
+    reason = "no pair stood side by side more often"
+    window.resize(1440, 870)
+    begin(qtbot, window, 2)
+    sentence = QRect(window.text.mapTo(window, QPoint()), window.text.size())
+    for at in (2, 7):
+        while window.tour.at < at:
             window.tour.card.next_button.click()
-            qtbot.waitUntil(lambda: reason not in window.tour.card.text.text())
-            window.actions_by_id["why_merge"].trigger()
-            told(qtbot, window, reason)
-            quiet(qtbot, window)
-            qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
-            assert not window.merges.visibleRegion().isEmpty(), size
-            assert not window.tour.card.geometry().intersects(lit(window)), size
-            assert not window.tour.card.geometry().intersects(window.tour.shade.place), size
-            bars = window.findChildren(QTabBar)
-            bar = next(one for one in bars if "Why" in map(one.tabText, range(one.count())) and one.isVisible())
-            tabs = QRect(bar.mapTo(window, QPoint()), bar.size())
-            assert size[1] < 870 or not window.tour.card.geometry().intersects(tabs), size
-
-    assert at_the_window(monkeypatch, act) == 0
+        quiet(qtbot, window)
+        window.session.view.set_playhead(50)
+        qtbot.waitUntil(lambda: window.tour._done, timeout=PATIENCE)
+        assert not window.tour.card.geometry().intersects(sentence)
+    while window.tour.at > 3:
+        window.tour.card.back_button.click()
+    for size in ((1440, 870), (1440, 900), (1024, 640)):
+        window.resize(*size)
+        window.reset_layout()
+        window.tour.card.back_button.click()
+        window.tour.card.next_button.click()
+        qtbot.waitUntil(lambda: reason not in window.tour.card.text.text())
+        window.actions_by_id["why_merge"].trigger()
+        told(qtbot, window, reason)
+        quiet(qtbot, window)
+        qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size(), timeout=PATIENCE)
+        assert not window.merges.visibleRegion().isEmpty(), size
+        assert not window.tour.card.geometry().intersects(lit(window)), size
+        assert not window.tour.card.geometry().intersects(window.tour.shade.place), size
+        bars = window.findChildren(QTabBar)
+        bar = next(one for one in bars if "Why" in map(one.tabText, range(one.count())) and one.isVisible())
+        tabs = QRect(bar.mapTo(window, QPoint()), bar.size())
+        assert size[1] < 870 or not window.tour.card.geometry().intersects(tabs), size
 
 
 def test_in_a_narrow_window_the_answer_may_cover_the_merges(qtbot, monkeypatch):

@@ -46,14 +46,24 @@ def button(bar, word):
     return next(one for one in bar.findChildren(QToolButton) if word in one.accessibleName())
 
 
-def test_it_shows_the_playhead(bar):
+def test_it_shows_the_playhead_without_jumps_or_cuts_and_is_disabled_without_merges(bar, moves):
     assert label(bar).text() == "312 of 744"
     bar.set_range(10_000_000)
     bar.set_value(25_000)
     assert label(bar).text() == "25,000 of 10,000,000"
-
-
-def test_without_merges_it_is_empty_and_disabled(bar, moves):
+    bar.set_range(10_000)
+    before = label(bar).width(), slider(bar).width()
+    for value in (0, 9, 1_111, 10_000):
+        bar.set_value(value)
+        assert (label(bar).width(), slider(bar).width()) == before
+    for length in (1_075, 99_999, 1_000_000):
+        bar.set_range(length)
+        bar.set_value(length)
+        # Not even before the next round of events.
+        shown = label(bar)
+        assert shown.text() == f"{length:,} of {length:,}"
+        assert shown.geometry().right() <= bar.rect().right()
+        assert shown.width() >= shown.sizeHint().width()
     bar.set_range(0)
     assert label(bar).text() == "–"
     assert not slider(bar).isEnabled()
@@ -61,14 +71,21 @@ def test_without_merges_it_is_empty_and_disabled(bar, moves):
     assert moves == []
 
 
-@pytest.mark.parametrize(("word", "target"), [("First", 0), ("Previous", 311), ("Next", 313), ("Last", 744)])
-def test_buttons_move_the_playhead(qtbot, bar, moves, word, target):
-    qtbot.mouseClick(button(bar, word), Qt.MouseButton.LeftButton)
-    assert moves == [target]
-    assert label(bar).text() == f"{target} of 744"
+def test_buttons_and_keys_in_the_slider_move_the_playhead(qtbot, bar, moves):
+    for word, target in {"First": 0, "Previous": 311, "Next": 313, "Last": 744}.items():
+        bar.set_value(312)
+        qtbot.mouseClick(button(bar, word), Qt.MouseButton.LeftButton)
+        assert moves[-1] == target
+        assert label(bar).text() == f"{target} of 744"
+    keys = {"Home": 0, "End": 744, "Left": 311, "Right": 313, "PageUp": 349, "PageDown": 275}
+    for key, target in keys.items():
+        bar.set_value(312)
+        qtbot.keyClick(slider(bar), Qt.Key[f"Key_{key}"])
+        assert moves[-1] == target, key
+    assert len(moves) == 10
 
 
-def test_buttons_that_lead_nowhere_are_disabled(bar):
+def test_buttons_have_names_and_those_that_lead_nowhere_are_disabled(bar):
     def enabled():
         return [word for word in ("First", "Previous", "Next", "Last") if button(bar, word).isEnabled()]
 
@@ -76,6 +93,11 @@ def test_buttons_that_lead_nowhere_are_disabled(bar):
     assert enabled() == ["Next", "Last"]
     bar.set_value(744)
     assert enabled() == ["First", "Previous"]
+    assert slider(bar).accessibleName()
+    keys = {"First": "Alt+Home", "Previous": "[", "Next": "]", "Last": "Alt+End"}
+    for word, key in keys.items():
+        assert key in button(bar, word).toolTip()
+        assert not button(bar, word).icon().isNull()
 
 
 @pytest.mark.parametrize("maximum", [744, 10_000_000])
@@ -114,22 +136,6 @@ def test_clicks_at_the_ends_reach_the_ends(qtbot, bar, moves):
     assert moves == [0, 744]
 
 
-@pytest.mark.parametrize(
-    ("key", "target"),
-    [
-        (Qt.Key.Key_Home, 0),
-        (Qt.Key.Key_End, 744),
-        (Qt.Key.Key_Left, 311),
-        (Qt.Key.Key_Right, 313),
-        (Qt.Key.Key_PageUp, 349),
-        (Qt.Key.Key_PageDown, 275),
-    ],
-)
-def test_keys_in_the_slider_move_the_playhead(qtbot, bar, moves, key, target):
-    qtbot.keyClick(slider(bar), key)
-    assert moves == [target]
-
-
 def test_changes_by_the_program_emit_no_move(bar, moves):
     bar.set_value(5)
     bar.set_value(5)
@@ -137,33 +143,6 @@ def test_changes_by_the_program_emit_no_move(bar, moves):
     assert moves == []
     assert bar.value() == bar.maximum() == 3
     assert label(bar).text() == "3 of 3"
-
-
-def test_nothing_jumps_while_the_playhead_moves(bar):
-    bar.set_range(10_000)
-    before = label(bar).width(), slider(bar).width()
-    for value in (0, 9, 1_111, 10_000):
-        bar.set_value(value)
-        assert (label(bar).width(), slider(bar).width()) == before
-
-
-def test_every_control_has_a_name_and_its_key_in_the_tip(bar):
-    assert slider(bar).accessibleName()
-    keys = {"First": "Alt+Home", "Previous": "[", "Next": "]", "Last": "Alt+End"}
-    for word, key in keys.items():
-        assert key in button(bar, word).toolTip()
-        assert not button(bar, word).icon().isNull()
-
-
-def test_the_number_is_never_cut_while_a_run_grows(bar):
-    for length in (1_075, 99_999, 1_000_000):
-        bar.set_range(length)
-        bar.set_value(length)
-        # Not even before the next round of events.
-        shown = label(bar)
-        assert shown.text() == f"{length:,} of {length:,}"
-        assert shown.geometry().right() <= bar.rect().right()
-        assert shown.width() >= shown.sizeHint().width()
 
 
 def test_the_speed_makes_no_window_wider(qtbot):

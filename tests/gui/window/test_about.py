@@ -28,44 +28,29 @@ def row_of(about, name):
     return item.row()
 
 
-@pytest.mark.parametrize("name", ["NumPy", "Numba", "regex", "sentencepiece", "tokenizers"])
-def test_each_component_is_listed_with_its_version(about, name):
-    row = row_of(about, name)
-    assert about.table.item(row, 1).text() == version(name)
-    assert about.table.item(row, 2).text()
-
-
-def test_the_licence_of_the_chosen_component_is_read_by_the_keyboard(qtbot, about):
+def test_each_component_is_listed_with_its_version_and_its_licence_which_is_read_and_copied(qtbot, about):
     about.table.setFocus()
     for _ in range(row_of(about, "NumPy")):
         qtbot.keyClick(about.table, Qt.Key.Key_Down)
     assert "NumPy Developers" in about.licence.toPlainText()
     qtbot.keyClick(about.table, Qt.Key.Key_Tab)
     assert about.licence.hasFocus()
-
-
-def test_every_component_has_a_licence_that_can_be_read(about):
+    for name in ("NumPy", "Numba", "regex", "sentencepiece", "tokenizers"):
+        row = row_of(about, name)
+        assert about.table.item(row, 1).text() == version(name)
+        assert about.table.item(row, 2).text()
     for row in range(about.table.rowCount()):
         about.table.selectRow(row)
         assert len(about.licence.toPlainText()) > 500, about.table.item(row, 0).text()
-
-
-def test_the_licences_of_qt_are_there_in_full(about):
     about.table.selectRow(row_of(about, "Qt"))
     text = about.licence.toPlainText()
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in text[:80]
     assert "END OF TERMS AND CONDITIONS" in text, "the one that it adds to"
-
-
-def test_the_versions_can_be_copied_for_a_bug_report(qtbot, about):
     [copy] = [button for button in about.findChildren(QPushButton) if button.text() == "Copy Versions"]
     qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
     copied = QGuiApplication.clipboard().text()
     assert copied.startswith(f"TokStudio {__version__} (Python package)")
     assert f"\nNumPy {version('numpy')}\n" in copied
-
-
-def test_it_fits_a_small_screen(about):
     room = about.screen().availableSize()
     assert about.height() <= room.height()
     assert about.minimumSizeHint().height() <= 560

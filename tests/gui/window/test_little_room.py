@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QWidget
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window, trained
+from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window, trained
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.state.problems import Problem
@@ -79,7 +79,7 @@ def turn_wheel(widget: QWidget, down: int = 1) -> None:
         reached = reached.parentWidget()
 
 
-def test_the_wheel_scrolls_the_pane_over_every_field_and_changes_none(pane, session):
+def test_fields_their_help_and_errors_are_scrolled_into_view_by_wheel_and_focus(pane, session, qtbot):
     bar = body_of(pane.size_field).verticalScrollBar()
     controls = [pane.size_field.number, pane.pattern.choice.combo, pane.pattern.preview, pane.more.base.combo]
     controls += [pane.more.entries.edit, pane.more.specials.edit, pane.more.held_out.number]
@@ -91,9 +91,6 @@ def test_the_wheel_scrolls_the_pane_over_every_field_and_changes_none(pane, sess
         turn_wheel(control, 1 if before < bar.maximum() else -1)
         assert bar.value() != before, control.accessibleName()
     assert session.training.settings == SETTINGS
-
-
-def test_a_focused_field_is_scrolled_into_view_with_its_help(qtbot, pane):
     pane.size_field.check.setFocus()
     fields = {field.note: field for field in (pane.size_field, *pane.more.fields)}
     seen = 0
@@ -108,9 +105,6 @@ def test_a_focused_field_is_scrolled_into_view_with_its_help(qtbot, pane):
             break
         qtbot.keyClick(focus, Qt.Key.Key_Tab)
     assert seen > 8
-
-
-def test_an_error_is_scrolled_into_view_below_its_field(qtbot, pane):
     edit, note = pane.more.specials.edit, pane.more.specials.note
     edit.setFocus()
     edit.selectAll()
@@ -244,7 +238,8 @@ def test_a_window_is_no_larger_than_its_screen(qtbot, monkeypatch, screen, bars)
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, monkeypatch):
+@at_window()
+def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, window):
     def sizes(window):
         return {pane.objectName(): pane.size() for pane in window.panes if not pane.visibleRegion().isEmpty()}
 
@@ -254,34 +249,31 @@ def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, monk
         QApplication.processEvents()
         settle(qtbot, window)
 
-    def act(window, answers):
-        resize(window, 1440, 900)
-        window.reset_layout()
-        QApplication.processEvents()
-        settle(qtbot, window)
-        usual = sizes(window)
-        border = QPoint(window.text.geometry().left() - 3, window.text.geometry().center().y())
-        qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=border)
-        qtbot.mouseMove(window, border - QPoint(120, 0))
-        qtbot.wait(20)
-        qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border - QPoint(120, 0))
-        qtbot.wait(20)
-        chosen = sizes(window)
-        assert chosen["text"].width() > usual["text"].width() + 100
-        resize(window, 1024, 640)
-        small = sizes(window)
-        # A click changes nothing, and what stands in front of its place has that place's size.
-        qtbot.mouseClick(window, Qt.MouseButton.LeftButton, pos=border - QPoint(400, 0))
-        window.vocabulary.raise_()
-        qtbot.waitUntil(lambda: window.vocabulary.seen)
-        resize(window, 1424, 900)
-        qtbot.waitUntil(lambda: abs(window.text.width() - chosen["text"].width()) < 20)
-        resize(window, 1440, 900)
-        chosen["vocabulary"] = chosen.pop("merges")
-        qtbot.waitUntil(lambda: sizes(window) == chosen)
-        assert small != chosen
-
-    assert at_the_window(monkeypatch, act) == 0
+    resize(window, 1440, 900)
+    window.reset_layout()
+    QApplication.processEvents()
+    settle(qtbot, window)
+    usual = sizes(window)
+    border = QPoint(window.text.geometry().left() - 3, window.text.geometry().center().y())
+    qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=border)
+    qtbot.mouseMove(window, border - QPoint(120, 0))
+    qtbot.wait(20)
+    qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border - QPoint(120, 0))
+    qtbot.wait(20)
+    chosen = sizes(window)
+    assert chosen["text"].width() > usual["text"].width() + 100
+    resize(window, 1024, 640)
+    small = sizes(window)
+    # A click changes nothing, and what stands in front of its place has that place's size.
+    qtbot.mouseClick(window, Qt.MouseButton.LeftButton, pos=border - QPoint(400, 0))
+    window.vocabulary.raise_()
+    qtbot.waitUntil(lambda: window.vocabulary.seen)
+    resize(window, 1424, 900)
+    qtbot.waitUntil(lambda: abs(window.text.width() - chosen["text"].width()) < 20)
+    resize(window, 1440, 900)
+    chosen["vocabulary"] = chosen.pop("merges")
+    qtbot.waitUntil(lambda: sizes(window) == chosen)
+    assert small != chosen
 
 
 @pytest.mark.parametrize("sizes", [[QSize(1440, 900), QSize(1024, 640)], [QSize(1024, 552)]])

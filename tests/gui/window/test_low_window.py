@@ -6,7 +6,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window
+from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window
 from tests.gui.window.test_little_room import body_of, settle, tabs
 from tokstudio.gui.state.training_settings import Settings
 
@@ -14,46 +14,43 @@ CENTRE = {"Compression Distribution Compare", "Merges Vocabulary Runs How Large?
 HIGH, LOW = CENTRE | {"Token Why"}, CENTRE | {"Text Token Why"}
 
 
-def test_in_a_low_window_the_right_column_is_one_place(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_in_a_low_window_the_right_column_is_one_place(qtbot, tmp_path, window):
     path = tmp_path / "book.txt"
     path.write_text(TEXT)
-
-    def act(window, answers):
-        session = window.session
-        assert tabs(window) == HIGH
-        window.opening.open_paths([path])
-        session.training.set_settings(Settings(270))
-        qtbot.waitUntil(lambda: bool(session.corpus.sources) and not session.jobs.running, timeout=PATIENCE)
-        window.actions_by_id["train"].trigger()
-        qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
-        window.resize(1024, 640)
-        qtbot.waitUntil(lambda: tabs(window) == LOW)
-        session.view.set_text("the cat sat on the rat. " * 20)
-        session.view.look_at(256)
-        window.actions_by_id["step_through_text"].trigger()
-        steps = window.text.steps
-        qtbot.waitUntil(lambda: steps.table.model().rowCount() > 2, timeout=PATIENCE)
-        window.actions_by_id["why_merge"].trigger()
-        why = window.why
-        qtbot.waitUntil(lambda: why.table.isVisible() and why.table.model().rowCount() > 2, timeout=PATIENCE)
-        window.token.raise_()
-        qtbot.waitUntil(window.token.tree.isVisible)
-        window.text.raise_()
-        qtbot.waitUntil(steps.table.isVisible)
+    session = window.session
+    assert tabs(window) == HIGH
+    window.opening.open_paths([path])
+    session.training.set_settings(Settings(270))
+    qtbot.waitUntil(lambda: bool(session.corpus.sources) and not session.jobs.running, timeout=PATIENCE)
+    window.actions_by_id["train"].trigger()
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    window.resize(1024, 640)
+    qtbot.waitUntil(lambda: tabs(window) == LOW)
+    session.view.set_text("the cat sat on the rat. " * 20)
+    session.view.look_at(256)
+    window.actions_by_id["step_through_text"].trigger()
+    steps = window.text.steps
+    qtbot.waitUntil(lambda: steps.table.model().rowCount() > 2, timeout=PATIENCE)
+    window.actions_by_id["why_merge"].trigger()
+    why = window.why
+    qtbot.waitUntil(lambda: why.table.isVisible() and why.table.model().rowCount() > 2, timeout=PATIENCE)
+    window.token.raise_()
+    qtbot.waitUntil(window.token.tree.isVisible)
+    window.text.raise_()
+    qtbot.waitUntil(steps.table.isVisible)
+    QApplication.processEvents()
+    assert body_of(steps.table).verticalScrollBar().maximum() == 0
+    assert steps.splitter.height() >= 0.6 * window.text.height()
+    for pane, content in ((window.token, window.token.views), (why, why.table)):
+        pane.raise_()
         QApplication.processEvents()
-        assert body_of(steps.table).verticalScrollBar().maximum() == 0
-        assert steps.splitter.height() >= 0.6 * window.text.height()
-        for pane, content in ((window.token, window.token.views), (why, why.table)):
-            pane.raise_()
-            QApplication.processEvents()
-            assert content.height() >= 0.55 * pane.height()
-        assert body_of(why.table).verticalScrollBar().maximum() == 0
-        window.resize(1440, 900)
-        qtbot.waitUntil(lambda: tabs(window) == HIGH)
-        assert not why.visibleRegion().isEmpty(), "what was in front stays in front"
-        assert window.text.y() < why.y()
-
-    assert at_the_window(monkeypatch, act) == 0
+        assert content.height() >= 0.55 * pane.height()
+    assert body_of(why.table).verticalScrollBar().maximum() == 0
+    window.resize(1440, 900)
+    qtbot.waitUntil(lambda: tabs(window) == HIGH)
+    assert not why.visibleRegion().isEmpty(), "what was in front stays in front"
+    assert window.text.y() < why.y()
 
 
 def places(window) -> dict[str, QRect]:
@@ -92,71 +89,74 @@ def widen_left(qtbot, window, by: int) -> None:
     qtbot.wait(20)
 
 
-def test_a_rearranged_right_column_stays_at_every_height(qtbot, monkeypatch):
-    def act(window, answers):
-        window.why.setFloating(True)
-        set_height(qtbot, window, 640)
-        assert tabs(window) == CENTRE
-        window.actions_by_id["reset_layout"].trigger()
-        qtbot.waitUntil(lambda: tabs(window) == LOW)
-        assert not window.text.visibleRegion().isEmpty()
-        window.arrange(window.arrangement())
-        qtbot.wait(50)
-        assert tabs(window) == LOW
-        window.why.setFloating(True)
-        set_height(qtbot, window, 900)
-        assert tabs(window) == CENTRE | {"Text Token"}
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_a_rearranged_right_column_stays_at_every_height(qtbot, window):
+    window.why.setFloating(True)
+    set_height(qtbot, window, 640)
+    assert tabs(window) == CENTRE
+    window.actions_by_id["reset_layout"].trigger()
+    qtbot.waitUntil(lambda: tabs(window) == LOW)
+    assert not window.text.visibleRegion().isEmpty()
+    window.arrange(window.arrangement())
+    qtbot.wait(50)
+    assert tabs(window) == LOW
+    window.why.setFloating(True)
+    set_height(qtbot, window, 900)
+    assert tabs(window) == CENTRE | {"Text Token"}
 
 
-def test_when_a_low_window_becomes_high_only_the_right_column_is_split(qtbot, monkeypatch):
-    def act(window, answers):
-        begin_high(qtbot, window)
-        window.why.raise_()
-        usual = places(window)
-        assert "why" in usual
-        for _ in range(2):
-            set_height(qtbot, window, 660)
-            qtbot.waitUntil(lambda: tabs(window) == LOW, timeout=PATIENCE)
-            set_height(qtbot, window, 900)
-            qtbot.waitUntil(lambda: tabs(window) == HIGH, timeout=PATIENCE)
-        qtbot.waitUntil(lambda: places(window) == usual, timeout=PATIENCE)
+@at_window()
+def test_only_the_right_column_is_split_when_a_low_window_becomes_high_whatever_is_closed(qtbot, window):
+    begin_high(qtbot, window)
+    window.why.raise_()
+    usual = places(window)
+    assert "why" in usual
+    for _ in range(2):
         set_height(qtbot, window, 660)
         qtbot.waitUntil(lambda: tabs(window) == LOW, timeout=PATIENCE)
-        widen_left(qtbot, window, 120)
-        put_below_configure(qtbot, window)
-        wide = window.corpus.width()
-        assert wide > usual["corpus"].width() + 100
         set_height(qtbot, window, 900)
         qtbot.waitUntil(lambda: tabs(window) == HIGH, timeout=PATIENCE)
-        assert window.configure.y() < window.corpus.y()
-        qtbot.waitUntil(lambda: abs(window.corpus.width() - wide) < 3, timeout=PATIENCE)
-        qtbot.waitUntil(lambda: abs(window.text.height() - usual["text"].height()) < 12, timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_closed_or_floating_panes_do_not_prevent_splitting_the_right_column(qtbot, monkeypatch):
-    def act(window, answers):
-        for changed in ("distribution", "corpus", "why"):
-            set_height(qtbot, window, 660)
-            window.reset_layout()
-            qtbot.waitUntil(lambda: tabs(window) == LOW)
-            pane = getattr(window, changed)
-            if changed == "corpus":
-                pane.setFloating(True)
-            else:
-                pane.close()
-            set_height(qtbot, window, 900)
-            assert not {"Text Token", "Text Token Why"} & tabs(window), changed
-            assert window.token.y() > window.text.geometry().bottom(), changed
-            assert pane.isFloating() is (changed == "corpus"), changed
-            assert pane.isHidden() is (changed != "corpus"), changed
-        window.show_why()
-        qtbot.waitUntil(lambda: tabs(window) == HIGH)
-
-    assert at_the_window(monkeypatch, act) == 0
+    qtbot.waitUntil(lambda: places(window) == usual, timeout=PATIENCE)
+    set_height(qtbot, window, 660)
+    qtbot.waitUntil(lambda: tabs(window) == LOW, timeout=PATIENCE)
+    widen_left(qtbot, window, 120)
+    put_below_configure(qtbot, window)
+    wide = window.corpus.width()
+    assert wide > usual["corpus"].width() + 100
+    set_height(qtbot, window, 900)
+    qtbot.waitUntil(lambda: tabs(window) == HIGH, timeout=PATIENCE)
+    assert window.configure.y() < window.corpus.y()
+    qtbot.waitUntil(lambda: abs(window.corpus.width() - wide) < 3, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: abs(window.text.height() - usual["text"].height()) < 12, timeout=PATIENCE)
+    for changed in ("distribution", "corpus", "why"):
+        set_height(qtbot, window, 660)
+        window.reset_layout()
+        qtbot.waitUntil(lambda: tabs(window) == LOW)
+        pane = getattr(window, changed)
+        if changed == "corpus":
+            pane.setFloating(True)
+        else:
+            pane.close()
+        set_height(qtbot, window, 900)
+        assert not {"Text Token", "Text Token Why"} & tabs(window), changed
+        assert window.token.y() > window.text.geometry().bottom(), changed
+        assert pane.isFloating() is (changed == "corpus"), changed
+        assert pane.isHidden() is (changed != "corpus"), changed
+    window.show_why()
+    qtbot.waitUntil(lambda: tabs(window) == HIGH)
+    window.resize(1440, 900)
+    for workspace in ("train", "compare", "learn"):
+        window.actions_by_id[f"workspace_{workspace}"].trigger()
+        QApplication.processEvents()
+        settle(qtbot, window)
+        high = tabs(window)
+        for _ in range(2):
+            window.resize(1024, 640)
+            qtbot.waitUntil(lambda high=high: tabs(window) != high, timeout=PATIENCE)
+            window.resize(1440, 900)
+            qtbot.waitUntil(lambda high=high: tabs(window) == high, timeout=PATIENCE)
+            QApplication.processEvents()
+            assert window.size() == QSize(1440, 900), workspace
 
 
 def test_a_layout_from_a_low_window_is_kept_in_a_high_one(qtbot, monkeypatch):
@@ -176,22 +176,3 @@ def test_a_layout_from_a_low_window_is_kept_in_a_high_one(qtbot, monkeypatch):
 
     assert at_the_window(monkeypatch, arrange) == 0
     assert at_the_window(monkeypatch, look) == 0
-
-
-def test_a_window_keeps_its_size_when_the_right_column_is_split(qtbot, monkeypatch):
-    def act(window, answers):
-        window.resize(1440, 900)
-        for workspace in ("train", "compare", "learn"):
-            window.actions_by_id[f"workspace_{workspace}"].trigger()
-            QApplication.processEvents()
-            settle(qtbot, window)
-            high = tabs(window)
-            for _ in range(2):
-                window.resize(1024, 640)
-                qtbot.waitUntil(lambda high=high: tabs(window) != high, timeout=PATIENCE)
-                window.resize(1440, 900)
-                qtbot.waitUntil(lambda high=high: tabs(window) == high, timeout=PATIENCE)
-                QApplication.processEvents()
-                assert window.size() == QSize(1440, 900), workspace
-
-    assert at_the_window(monkeypatch, act) == 0

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QTabBar, QWidget
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_the_window, at_window
 from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import begin_high, places, set_height
 from tokstudio.gui.state.problems import Problem
@@ -61,129 +61,132 @@ def alone(window) -> str:
     return next(iter(seen)) if len(seen) == 1 else ""
 
 
-def test_a_double_click_or_a_key_maximises_a_pane_and_gives_the_layout_back(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window)
-        usual, shared = places(window), tabs(window)
-        click_title(qtbot, window.text)
-        assert alone(window) == "text"
-        assert not window.text.isFloating()
-        assert window.text.width() > 1400
-        assert window.actions_by_id["maximise_pane"].isChecked()
-        click_title(qtbot, window.text)
-        assert (places(window), tabs(window)) == (usual, shared)
-        assert not window.actions_by_id["maximise_pane"].isChecked()
-        double_click(qtbot, *tab_of(window, "Vocabulary"))
-        assert alone(window) == "vocabulary"
-        assert window.vocabulary.title.isVisible()
-        assert not tabs(window)
-        click_title(qtbot, window.vocabulary)
-        assert tabs(window) == shared
-        assert "vocabulary" in places(window)
-        assert not window.vocabulary.title.isVisible()
-        assert window.why.isHidden()
-        # A key maximises the pane with the focus, and Escape gives the layout back.
-        window.merges.raise_()
-        qtbot.waitUntil(lambda: places(window) == usual, timeout=PATIENCE)
-        field = window.merges.filter
-        field.setFocus()
-        qtbot.keyClick(field, Qt.Key.Key_M, KEYS)
-        assert alone(window) == "merges"
-        assert field.hasFocus()
-        qtbot.keyClicks(field, "the")
-        # In a field, Escape has its own meaning first.
-        qtbot.keyClick(field, Qt.Key.Key_Escape)
-        assert field.text() == ""
-        assert alone(window) == "merges"
-        qtbot.keyClick(field, Qt.Key.Key_Escape)
-        assert places(window) == usual
-        assert field.hasFocus()
-        assert window.why.isHidden()
-        window.finder.box.setFocus()
-        qtbot.keyClick(window.finder.box, Qt.Key.Key_M, KEYS)
-        assert alone(window) == "merges", "the pane that had the focus last"
-        qtbot.keyClick(window.finder.box, Qt.Key.Key_M, KEYS)
-        assert places(window) == usual
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_a_double_click_or_a_key_maximises_a_pane_and_gives_the_layout_back(qtbot, window):
+    begin(qtbot, window)
+    usual, shared = places(window), tabs(window)
+    click_title(qtbot, window.text)
+    assert alone(window) == "text"
+    assert not window.text.isFloating()
+    assert window.text.width() > 1400
+    assert window.actions_by_id["maximise_pane"].isChecked()
+    click_title(qtbot, window.text)
+    assert (places(window), tabs(window)) == (usual, shared)
+    assert not window.actions_by_id["maximise_pane"].isChecked()
+    double_click(qtbot, *tab_of(window, "Vocabulary"))
+    assert alone(window) == "vocabulary"
+    assert window.vocabulary.title.isVisible()
+    assert not tabs(window)
+    click_title(qtbot, window.vocabulary)
+    assert tabs(window) == shared
+    assert "vocabulary" in places(window)
+    assert not window.vocabulary.title.isVisible()
+    assert window.why.isHidden()
+    # A key maximises the pane with the focus, and Escape gives the layout back.
+    window.merges.raise_()
+    qtbot.waitUntil(lambda: places(window) == usual, timeout=PATIENCE)
+    field = window.merges.filter
+    field.setFocus()
+    qtbot.keyClick(field, Qt.Key.Key_M, KEYS)
+    assert alone(window) == "merges"
+    assert field.hasFocus()
+    qtbot.keyClicks(field, "the")
+    # In a field, Escape has its own meaning first.
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert field.text() == ""
+    assert alone(window) == "merges"
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert places(window) == usual
+    assert field.hasFocus()
+    assert window.why.isHidden()
+    window.finder.box.setFocus()
+    qtbot.keyClick(window.finder.box, Qt.Key.Key_M, KEYS)
+    assert alone(window) == "merges", "the pane that had the focus last"
+    qtbot.keyClick(window.finder.box, Qt.Key.Key_M, KEYS)
+    assert places(window) == usual
 
 
-def test_escape_closes_a_message_first(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window)
-        areas = {name: place.width() * place.height() for name, place in places(window).items()}
-        largest = max(areas, key=areas.__getitem__)
-        window.actions_by_id["maximise_pane"].trigger()
-        assert alone(window) == largest, "the largest pane, before any had the focus"
-        window.messages.show_problem(Problem("It is wrong."))
-        assert window.messages.isVisible()
-        qtbot.keyClick(window, Qt.Key.Key_Escape)
-        assert not window.messages.isVisible()
-        assert alone(window) == largest
-        qtbot.keyClick(window, Qt.Key.Key_Escape)
+@at_window()
+def test_escape_closes_a_message_first_and_the_layout_comes_back_in_the_new_size(qtbot, window):
+    begin(qtbot, window)
+    areas = {name: place.width() * place.height() for name, place in places(window).items()}
+    largest = max(areas, key=areas.__getitem__)
+    window.actions_by_id["maximise_pane"].trigger()
+    assert alone(window) == largest, "the largest pane, before any had the focus"
+    window.messages.show_problem(Problem("It is wrong."))
+    assert window.messages.isVisible()
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.messages.isVisible()
+    assert alone(window) == largest
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not alone(window)
+    begin(qtbot, window)
+    wide = places(window)["text"].width()
+    click_title(qtbot, window.text)
+    set_height(qtbot, window, 640)
+    assert alone(window) == "text"
+    assert window.text.height() > 480
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: "Text Token" in tabs(window), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: abs(places(window)["text"].width() - wide) < 12, timeout=PATIENCE)
+
+
+@at_window()
+def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, window):
+    begin(qtbot, window)
+    usual = places(window)
+    layout = window.arrangement()
+    action = window.actions_by_id
+
+    def workspace():
+        action["workspace_compare"].trigger()
         assert not alone(window)
+        assert not action["maximise_pane"].isChecked()
+        action["workspace_train"].trigger()
 
-    assert at_the_window(monkeypatch, act) == 0
+    def reset():
+        action["reset_layout"].trigger()
+        assert not window.why.isHidden()
+        window.why.close()
 
+    def menu():
+        window.token.toggleViewAction().trigger()
+        assert not window.token.isHidden()
 
-def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window)
-        usual = places(window)
-        layout = window.arrangement()
-        action = window.actions_by_id
+    def why():
+        window.show_why()
+        assert "why" in places(window)
+        window.why.close()
 
-        def workspace():
-            action["workspace_compare"].trigger()
-            assert not alone(window)
-            assert not action["maximise_pane"].isChecked()
-            action["workspace_train"].trigger()
+    def filter_():
+        action["filter"].trigger()
+        assert window.merges.filter.hasFocus()
 
-        def reset():
-            action["reset_layout"].trigger()
-            assert not window.why.isHidden()
-            window.why.close()
+    def close():
+        window.text.toggleViewAction().trigger()
+        assert window.text.isHidden()
+        assert len(places(window)) == len(usual) - 1
+        window.text.show()
 
-        def menu():
-            window.token.toggleViewAction().trigger()
-            assert not window.token.isHidden()
+    def project():
+        window.arrange(layout)
 
-        def why():
-            window.show_why()
-            assert "why" in places(window)
-            window.why.close()
+    def floating():
+        action["float_pane"].trigger()
+        assert window.text.isFloating()
+        action["float_pane"].trigger()
+        assert not window.text.isFloating()
 
-        def filter_():
-            action["filter"].trigger()
-            assert window.merges.filter.hasFocus()
-
-        def close():
-            window.text.toggleViewAction().trigger()
-            assert window.text.isHidden()
-            assert len(places(window)) == len(usual) - 1
-            window.text.show()
-
-        def project():
-            window.arrange(layout)
-
-        def floating():
-            action["float_pane"].trigger()
-            assert window.text.isFloating()
-            action["float_pane"].trigger()
-            assert not window.text.isFloating()
-
-        for deed in (workspace, reset, menu, why, filter_, close, project, floating, workspace):
-            window.arrange(layout)
-            qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
-            click_title(qtbot, window.text)
-            assert alone(window) == "text", deed
-            deed()
-            qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
-            assert window.why.isHidden(), deed
-            assert not action["maximise_pane"].isChecked(), deed
-            assert window.text.features() == window.token.features(), deed
-
-    assert at_the_window(monkeypatch, act) == 0
+    for deed in (workspace, reset, menu, why, filter_, close, project, floating, workspace):
+        window.arrange(layout)
+        qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
+        click_title(qtbot, window.text)
+        assert alone(window) == "text", deed
+        deed()
+        qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
+        assert window.why.isHidden(), deed
+        assert not action["maximise_pane"].isChecked(), deed
+        assert window.text.features() == window.token.features(), deed
 
 
 def test_closing_the_program_stores_the_layout_without_the_maximised_pane(qtbot, monkeypatch):
@@ -203,45 +206,28 @@ def test_closing_the_program_stores_the_layout_without_the_maximised_pane(qtbot,
     assert at_the_window(monkeypatch, look) == 0
 
 
-def test_a_resized_window_has_the_layout_in_its_new_size(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window)
-        wide = places(window)["text"].width()
-        click_title(qtbot, window.text)
-        set_height(qtbot, window, 640)
-        assert alone(window) == "text"
-        assert window.text.height() > 480
-        qtbot.keyClick(window, Qt.Key.Key_Escape)
-        qtbot.waitUntil(lambda: "Text Token" in tabs(window), timeout=PATIENCE)
-        qtbot.waitUntil(lambda: abs(places(window)["text"].width() - wide) < 12, timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_context_menu_of_a_title_or_a_tab_offers_to_float_its_pane(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window)
-        bar, at = tab_of(window, "Runs")
-        for widget, point, pane in ((window.corpus.title, QPoint(4, 4), window.corpus), (bar, at, window.runs)):
-            reason = QContextMenuEvent.Reason.Mouse
-            QApplication.sendEvent(widget, QContextMenuEvent(reason, point, widget.mapToGlobal(point)))
-            assert window.headers.menu.isVisible()
-            assert [action.objectName() for action in window.headers.menu.actions()] == ["maximise_pane", "float_pane"]
-            window.headers.menu.close()
-            window.actions_by_id["float_pane"].trigger()
-            assert pane.isFloating()
-        # A double click on the title of a floating pane puts it back.
-        click_title(qtbot, window.corpus)
-        assert not window.corpus.isFloating()
-        assert not alone(window)
-        # Without a pane there is nothing to maximise, or to float.
-        for pane in window.panes:
-            pane.close()
-        QApplication.processEvents()
-        window.actions_by_id["maximise_pane"].trigger()
-        assert window.status.currentMessage() == "No pane is open."
-        assert not window.actions_by_id["maximise_pane"].isChecked()
+@at_window()
+def test_the_context_menu_of_a_title_or_a_tab_offers_to_float_its_pane(qtbot, window):
+    begin(qtbot, window)
+    bar, at = tab_of(window, "Runs")
+    for widget, point, pane in ((window.corpus.title, QPoint(4, 4), window.corpus), (bar, at, window.runs)):
+        reason = QContextMenuEvent.Reason.Mouse
+        QApplication.sendEvent(widget, QContextMenuEvent(reason, point, widget.mapToGlobal(point)))
+        assert window.headers.menu.isVisible()
+        assert [action.objectName() for action in window.headers.menu.actions()] == ["maximise_pane", "float_pane"]
+        window.headers.menu.close()
         window.actions_by_id["float_pane"].trigger()
-        assert not any(pane.isVisible() for pane in window.panes)
-
-    assert at_the_window(monkeypatch, act) == 0
+        assert pane.isFloating()
+    # A double click on the title of a floating pane puts it back.
+    click_title(qtbot, window.corpus)
+    assert not window.corpus.isFloating()
+    assert not alone(window)
+    # Without a pane there is nothing to maximise, or to float.
+    for pane in window.panes:
+        pane.close()
+    QApplication.processEvents()
+    window.actions_by_id["maximise_pane"].trigger()
+    assert window.status.currentMessage() == "No pane is open."
+    assert not window.actions_by_id["maximise_pane"].isChecked()
+    window.actions_by_id["float_pane"].trigger()
+    assert not any(pane.isVisible() for pane in window.panes)

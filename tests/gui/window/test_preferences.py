@@ -3,14 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import QPoint, QSettings, Qt
 from PySide6.QtGui import QAction, QFontDatabase, QFontInfo
 from PySide6.QtWidgets import QApplication, QCheckBox
 
-from tests.gui.person import TEXT, at_the_window, quiet, trained
+from tests.gui.person import TEXT, at_the_window, at_window, quiet, trained
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.trainer import Trainer
@@ -20,13 +18,6 @@ from tokstudio.gui.style.theme import BODY_PIXELS
 from tokstudio.gui.window.preferences import PreferencesDialog
 
 pytestmark = pytest.mark.usefixtures("unstyled")
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> Path:
-    path = tmp_path / "book.txt"
-    path.write_text(TEXT)
-    return path
 
 
 def opened(qtbot, window) -> PreferencesDialog:
@@ -62,10 +53,10 @@ def test_appearance_changes_at_once_and_the_menu_follows(qtbot, monkeypatch):
     def act(window, answers):
         dialog = opened(qtbot, window)
         choose(dialog, "theme", "dark")
-        assert window._theme.palette.dark
+        assert window.theme.palette.dark
         assert window.actions_by_id["theme_dark"].isChecked()
         type_into(qtbot, dialog, "text_size", "17")
-        assert window._theme.text_size == 17
+        assert window.theme.text_size == 17
         assert QApplication.font().pixelSize() == 17
         assert dialog.isVisible(), "Enter in a field closes nothing"
         window.actions_by_id["theme_light"].trigger()
@@ -74,29 +65,40 @@ def test_appearance_changes_at_once_and_the_menu_follows(qtbot, monkeypatch):
         assert not dialog.isVisible()
 
     def again(window, answers):
-        assert window._theme.text_size == 17
-        assert window._theme.mode == "light"
+        assert window.theme.text_size == 17
+        assert window.theme.mode == "light"
 
     assert at_the_window(monkeypatch, act) == 0
     assert at_the_window(monkeypatch, again) == 0
 
 
-def test_fonts_are_those_that_were_chosen(qtbot, monkeypatch):
+@at_window()
+def test_fonts_are_those_that_were_chosen_and_reset_asks_once_before_everything_is_default(qtbot, window, answers):
     family = next(name for name in QFontDatabase.families() if QFontDatabase.isFixedPitch(name))
-
-    def act(window, answers):
-        dialog = opened(qtbot, window)
-        before = window._theme.monospace_font().families()
-        choose(dialog, "interface_font", family)
-        choose(dialog, "monospace_font", family)
-        assert QApplication.font().families() == [family]
-        assert window._theme.monospace_font().families() == [family]
-        assert QFontInfo(window._theme.monospace_font()).pixelSize() == BODY_PIXELS
-        choose(dialog, "monospace_font", "")
-        assert window._theme.monospace_font().families() == before
-        dialog.close_button.click()
-
-    assert at_the_window(monkeypatch, act) == 0
+    dialog = opened(qtbot, window)
+    before = window.theme.monospace_font().families()
+    choose(dialog, "interface_font", family)
+    choose(dialog, "monospace_font", family)
+    assert QApplication.font().families() == [family]
+    assert window.theme.monospace_font().families() == [family]
+    assert QFontInfo(window.theme.monospace_font()).pixelSize() == BODY_PIXELS
+    choose(dialog, "monospace_font", "")
+    assert window.theme.monospace_font().families() == before
+    dialog.close_button.click()
+    dialog = opened(qtbot, window)
+    choose(dialog, "theme", "dark")
+    dialog.controls["autosave"].click()
+    assert not dialog.controls["autosave_seconds"].isEnabled()
+    answers.yes = False
+    dialog.reset_button.click()
+    assert window.theme.palette.dark
+    answers.yes = True
+    dialog.reset_button.click()
+    assert answers.asked == ["Everything on this page goes back to its default."] * 2
+    assert window.theme.mode == "system"
+    assert dialog.controls["autosave"].isChecked()
+    assert dialog.controls["autosave_seconds"].isEnabled()
+    dialog.close_button.click()
 
 
 def test_a_new_training_begins_with_the_defaults_of_the_page(qtbot, monkeypatch, book):
@@ -123,34 +125,14 @@ def test_a_new_training_begins_with_the_defaults_of_the_page(qtbot, monkeypatch,
     assert at_the_window(monkeypatch, forget) == 0
 
 
-def test_reset_asks_once_and_sets_everything_to_its_default(qtbot, monkeypatch):
-    def act(window, answers):
-        dialog = opened(qtbot, window)
-        choose(dialog, "theme", "dark")
-        dialog.controls["autosave"].click()
-        assert not dialog.controls["autosave_seconds"].isEnabled()
-        answers.yes = False
-        dialog.reset_button.click()
-        assert window._theme.palette.dark
-        answers.yes = True
-        dialog.reset_button.click()
-        assert answers.asked == ["Everything on this page goes back to its default."] * 2
-        assert window._theme.mode == "system"
-        assert dialog.controls["autosave"].isChecked()
-        assert dialog.controls["autosave_seconds"].isEnabled()
-        dialog.close_button.click()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
 def test_after_a_damaged_settings_file_the_page_is_worked_by_keyboard_and_has_names(qtbot, monkeypatch):
     file = settings_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"\x00\xff[General\ntheme=mauve\ntext_size=huge\n=\n" + bytes(range(256)))
 
     def act(window, answers):
-        assert window._theme.mode == "system"
-        assert window._theme.text_size == BODY_PIXELS
+        assert window.theme.mode == "system"
+        assert window.theme.text_size == BODY_PIXELS
         action = window.actions_by_id["preferences"]
         assert "Ctrl+," in {key.toString() for key in action.shortcuts()}
         assert action.menuRole() == QAction.MenuRole.PreferencesRole
@@ -191,28 +173,26 @@ def test_closing_asks_about_unsaved_runs_unless_the_person_does_not_want_it(qtbo
     assert kept[0].asked == (["Run 1 has not been saved or exported."] if ask else [])
 
 
-def test_without_autosave_no_copy_is_kept_after_a_training(qtbot, monkeypatch, book):
-    def act(window, answers):
-        recorder = window.session.recorder
-        assert recorder is not None
-        window._preferences.set("autosave", False)
-        copies = []
-        monkeypatch.setattr(recorder, "autosave_work", lambda project: copies.append(project) or iter(()))
-        trained(qtbot, window)
-        assert copies == []
-        window._preferences.set("autosave", True)
-        window.session.training.start()
-        quiet(qtbot, window)
-        # As the training begins, and once it has ended.
-        assert len(copies) == 2
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+@at_window("{book}")
+def test_without_autosave_no_copy_is_kept_after_a_training(qtbot, monkeypatch, window):
+    recorder = window.session.recorder
+    assert recorder is not None
+    window.preferences.set("autosave", False)
+    copies = []
+    monkeypatch.setattr(recorder, "autosave_work", lambda project: copies.append(project) or iter(()))
+    trained(qtbot, window)
+    assert copies == []
+    window.preferences.set("autosave", True)
+    window.session.training.start()
+    quiet(qtbot, window)
+    # As the training begins, and once it has ended.
+    assert len(copies) == 2
 
 
 def test_the_threads_that_were_chosen_count_the_corpus(qtbot, monkeypatch, book):
     def act(window, answers):
         assert window.session.training.threads is None
-        window._preferences.set("threads", 3)
+        window.preferences.set("threads", 3)
         assert window.session.training.threads == 3
         used = []
         monkeypatch.setattr(
@@ -261,11 +241,8 @@ def test_a_value_that_cannot_be_read_is_the_default(tmp_path, monkeypatch, key, 
     assert damaged({key: value}).of(entry) == entry.default
 
 
-def test_the_settings_of_version_0_1_are_read():
+def test_the_settings_of_version_0_1_are_read_and_every_default_is_allowed():
     preferences = damaged({"theme": "dark", "text_size": "16"})
     assert preferences.of(THEME) == "dark"
     assert preferences.get("text_size", BODY_PIXELS) == 16
-
-
-def test_every_default_is_allowed():
     assert all(entry.allows(entry.default) for entry in ENTRIES)

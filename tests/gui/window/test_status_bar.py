@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QTimer
@@ -41,11 +42,9 @@ def for_a_while() -> Work[str]:
     return "Wrote merges.csv."
 
 
-def test_it_shows_the_end_and_the_figures_of_the_run(qtbot, session, line):
+def test_it_shows_the_end_and_the_figures_of_the_run_without_cutting_digits(qtbot, session, line, make_run):
     session.corpus.add_text("the cat sat on the mat " * 50)
-    session.training.set_settings(Settings(vocabulary_size=266))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=266)
     assert line.label.text().endswith(": reached vocabulary size.")
     run = session.runs.active
     assert (
@@ -56,6 +55,16 @@ def test_it_shows_the_end_and_the_figures_of_the_run(qtbot, session, line):
     assert line.figures.text().startswith("1 merge    ")
     session.view.set_playhead(0)
     assert line.figures.text() == "0 merges    1.00 bytes per token    1,150 tokens in corpus"
+    session.view.set_playhead(10)
+    line.resize(1600, line.height())
+    whole = line.figures.text()
+    for width in (900, 700, 500, 360):
+        line.window().resize(width, 40)
+        line.resize(width, line.height())
+        assert line.figures.text().startswith("10 merges    ")
+        qtbot.waitUntil(lambda: line.figures.width() >= line.figures.sizeHint().width())
+    assert line.figures.text() != whole
+    assert line.figures.toolTip() == whole
 
 
 @pytest.mark.parametrize("algorithm", ["bpe", "wordpiece"])
@@ -77,37 +86,17 @@ def test_it_says_which_of_several_trainings_is_in_progress(qtbot, session, line,
     assert not line.label.text().startswith("Training ")
 
 
-def test_it_says_why_the_second_stage_of_superbpe_did_not_begin(qtbot, session, line):
+def test_it_says_why_the_second_stage_of_superbpe_did_not_begin(qtbot, session, line, make_run):
     session.corpus.add_text("the cat sat on the mat " * 50)
-    session.training.set_settings(Settings(900, algorithm="superbpe", pattern="gpt2", transition=800))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=900, algorithm="superbpe", pattern="gpt2", transition=800)
     size = session.runs.active.vocabulary_size
     assert line.label.text().endswith(
         f"nothing left to merge. Stage 2 did not begin, as stage 1 ended before it: choose a transition of at most "
         f"{size}."
     )
-    session.training.set_settings(Settings(900, algorithm="superbpe", pattern="gpt2", transition=size))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=900, algorithm="superbpe", pattern="gpt2", transition=size)
     assert session.runs.active.run.second_stage is not None
     assert "Stage 2" not in line.label.text()
-
-
-def test_a_narrow_bar_shortens_the_figures_without_cutting_digits(qtbot, session, line):
-    session.corpus.add_text("the cat sat on the mat " * 50)
-    session.training.set_settings(Settings(vocabulary_size=266))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
-    line.resize(1600, line.height())
-    whole = line.figures.text()
-    for width in (900, 700, 500, 360):
-        line.window().resize(width, 40)
-        line.resize(width, line.height())
-        assert line.figures.text().startswith("10 merges    ")
-        qtbot.waitUntil(lambda: line.figures.width() >= line.figures.sizeHint().width())
-    assert line.figures.text() != whole
-    assert line.figures.toolTip() == whole
 
 
 def test_a_pause_shows_its_position_and_the_keys_to_continue(qtbot, session, line):
@@ -119,12 +108,9 @@ def test_a_pause_shows_its_position_and_the_keys_to_continue(qtbot, session, lin
     qtbot.waitUntil(lambda: line.label.text().startswith("Paused after 2 merges."), timeout=PATIENCE)
 
 
-def test_an_extension_counts_its_own_merges_alone(qtbot, session, line):
+def test_an_extension_counts_its_own_merges_alone(qtbot, session, line, make_run):
     session.corpus.add_text("the cat sat on the mat " * 50)
-    session.training.set_settings(Settings(vocabulary_size=266, pattern="gpt2"))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
-    start = session.runs.active
+    start = make_run(vocabulary_size=266, pattern="gpt2")
     config = TrainingConfig(vocabulary_size=270, pattern="gpt2")
     session.training.start_from(start.tokenizer, config, session.corpus.current, "")
     session.training.pause()
@@ -139,17 +125,8 @@ def test_an_extension_counts_its_own_merges_alone(qtbot, session, line):
     assert line.figures.text().endswith(" tokens in corpus (1,150 before merging)")
 
 
-def test_a_message_hides_progress_only_briefly(qtbot, session, line, monkeypatch):
-    monkeypatch.setattr("tokstudio.gui.window.status_bar._SHOWN_BRIEFLY", 50)
-    session.jobs.start(for_ever)
-    line.say("Wrote merges.csv.")
-    assert line.currentMessage() == "Wrote merges.csv."
-    qtbot.waitUntil(lambda: not line.currentMessage(), timeout=3000)
-
-
-def test_a_message_at_the_end_of_a_job_stays(qtbot, session, line, monkeypatch):
-    monkeypatch.setattr("tokstudio.gui.window.status_bar._SHOWN_BRIEFLY", 1)
-    monkeypatch.setattr("tokstudio.gui.window.status_bar._BAR_AFTER", 0.01)
+def test_a_message_at_the_end_of_a_job_stays(qtbot, session, line):
+    session.jobs.pauses = replace(session.jobs.pauses, brief_message=1, shown_bar=10)
     job = session.jobs.start(for_a_while)
     job.finished.connect(line.say)
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
@@ -158,7 +135,15 @@ def test_a_message_at_the_end_of_a_job_stays(qtbot, session, line, monkeypatch):
     assert not line.label.isVisible(), "one sentence stands there, not two"
 
 
-def test_a_long_sentence_ends_in_dots_with_a_tip(qtbot, session, line):
+def test_a_sentence_is_one_line_that_ends_in_dots_with_a_tip(line, qtbot, session):
+    def rows(sentence: str) -> int:
+        line.say(sentence)
+        image = line.grab().toImage()
+        plain = image.pixelColor(2, 2)
+        inked = (y for y in range(image.height()) if any(image.pixelColor(x, y) != plain for x in range(300)))
+        return len(list(inked))
+
+    assert rows("Wrote a\nb.csv.") == rows("Wrote a b.csv.")
     sentence = "Wrote vocabulary.json and merges.json to a folder. Read back: identical over 1,234 tokens." * 3
     line.say(sentence)
     line.resize(400, line.height())
@@ -174,19 +159,8 @@ def test_a_long_sentence_ends_in_dots_with_a_tip(qtbot, session, line):
     assert any(cut.pixelColor(x, y) != plain for x in range(340, 389) for y in range(cut.height()))
 
 
-def test_a_sentence_with_the_name_of_a_file_of_two_lines_is_one_line(line):
-    def rows(sentence: str) -> int:
-        line.say(sentence)
-        image = line.grab().toImage()
-        plain = image.pixelColor(2, 2)
-        inked = (y for y in range(image.height()) if any(image.pixelColor(x, y) != plain for x in range(300)))
-        return len(list(inked))
-
-    assert rows("Wrote a\nb.csv.") == rows("Wrote a b.csv.")
-
-
-def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monkeypatch):
-    monkeypatch.setattr("tokstudio.gui.window.status_bar._BAR_AFTER", 0.1)
+def test_a_long_job_shows_a_bar_can_be_cancelled_and_is_hidden_by_a_message_only_briefly(qtbot, session, line):
+    session.jobs.pauses = replace(session.jobs.pauses, shown_bar=100)
     job = session.jobs.start(for_ever)
     qtbot.waitUntil(line.cancel.isVisible)
     assert line.label.text() == "Encoding…"
@@ -195,6 +169,11 @@ def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monke
     qtbot.waitUntil(lambda: not session.jobs.running)
     assert job.is_cancelled
     assert not line.bar.isVisible()
+    session.jobs.pauses = replace(session.jobs.pauses, brief_message=50)
+    session.jobs.start(for_ever)
+    line.say("Wrote merges.csv.")
+    assert line.currentMessage() == "Wrote merges.csv."
+    qtbot.waitUntil(lambda: not line.currentMessage(), timeout=3000)
 
 
 def test_a_quiet_job_is_not_shown(qtbot, session, line):
@@ -214,16 +193,13 @@ def test_a_job_cancelled_elsewhere_is_not_shown(qtbot, session):
     assert str(told[0]) == "Cancelled."
 
 
-def test_the_time_left_is_estimated_from_the_last_seconds():
+def test_the_time_left_is_estimated_from_the_last_seconds_once_it_can_be():
     pace = Pace()
     for second in range(61):
         # Slow at first, then ten times as fast.
         done = min(second, 40) + 10 * max(0, second - 40)
         pace.note(float(second), Progress("merging", done, 1000))
     assert pace.seconds_left() == pytest.approx((1000 - 240) / 10)
-
-
-def test_the_time_left_is_not_shown_before_it_can_be_estimated():
     pace = Pace()
     pace.note(0.0, Progress("merging", 0, 1000))
     pace.note(1.0, Progress("merging", 500, 1000))
@@ -236,7 +212,9 @@ def test_the_time_left_is_not_shown_before_it_can_be_estimated():
     assert unknown.seconds_left() is None
 
 
-def test_invalid_utf8_and_unknown_characters_are_reported(qtbot, session, line):
+def test_invalid_utf8_and_unknown_characters_are_reported_and_the_ratio_of_held_out_text(
+    qtbot, session, line, make_run
+):
     session.corpus.set_sources((Source.from_texts([b"aab\xff" * 20]),))
     session.training.set_settings(
         Settings(None, 2, base="characters", base_vocabulary=("a", "<?>", "\ufffd"), unknown_token="<?>")
@@ -244,13 +222,9 @@ def test_invalid_utf8_and_unknown_characters_are_reported(qtbot, session, line):
     session.training.start()
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert line.label.text().endswith("20 places were not UTF-8 and became U+FFFD. 20 characters are unknown.")
-
-
-def test_the_ratio_of_held_out_text_is_beside_the_other(qtbot, session, line):
+    session.corpus.set_sources(())
     session.corpus.add_text("the cat sat on the mat\n" * 100)
-    session.training.set_settings(Settings(270, held_out=0.1))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=270, held_out=0.1)
     qtbot.waitUntil(lambda: "held-out" in line.figures.text(), timeout=PATIENCE)
     assert f"({session.runs.active.held_out.ratio:.2f} in held-out text)" in line.figures.text()
 
@@ -288,8 +262,8 @@ def test_a_message_about_what_a_job_has_opened_stays_while_the_panes_follow(qtbo
     assert line.currentMessage() == "Wrote merges.csv."
 
 
-def test_a_message_leaves_when_a_training_starts_and_pauses(qtbot, session, line, monkeypatch):
-    monkeypatch.setattr("tokstudio.gui.window.status_bar._SHOWN_BRIEFLY", 10 * PATIENCE)
+def test_a_message_leaves_when_a_training_starts_and_pauses(qtbot, session, line):
+    session.jobs.pauses = replace(session.jobs.pauses, brief_message=10 * PATIENCE)
     session.corpus.add_text("the cat sat on the mat " * 50)
     line.say("Wrote merges.csv.")
     session.training.step()

@@ -1,11 +1,11 @@
-"""The window at small and usual sizes: nothing is hidden, cut, or drawn twice."""
-# SPDX-License-Identifier: MIT
+"""The window in every size, theme and layout: nothing is hidden, cut or drawn twice, and all is measured anew."""
 
+# SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import (
     QApplication,
@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window, quiet
 from tests.gui.window.test_little_room import body_of, in_sight
 from tokstudio.gui.panes.runs.model import CORPUS, HELD_OUT
 from tokstudio.gui.state.training_settings import Settings
-from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
 
 def test_configure_starts_at_its_top_with_more_open(qtbot, monkeypatch):
@@ -128,7 +128,8 @@ def test_a_control_focused_by_tab_has_one_focus_ring(qtbot, show, mode, make, of
     assert drawn_lines(control) == of_one_ring
 
 
-def test_in_a_low_window_the_curves_of_every_view_have_140_pixels_and_more_than_the_table(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_in_a_low_window_the_curves_of_every_view_have_140_pixels_and_more_than_the_table(qtbot, tmp_path, window):
     path = tmp_path / "book.txt"
     path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
 
@@ -140,53 +141,47 @@ def test_in_a_low_window_the_curves_of_every_view_have_140_pixels_and_more_than_
         assert window.merges.height() >= 120
         assert window.height() == height
 
-    def act(window, answers):
-        resize(window, 619)
-        window.opening.open_paths([path])
-        window.session.training.set_settings(Settings(400, held_out=0.1))
-        trained_again(qtbot, window)
-        pane = window.compression
-        qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.plot)
-        for height in (619, 640):
-            resize(window, height)
-            for action in pane.menu.actions()[:4]:
-                action.trigger()
-                QApplication.processEvents()
-                assert pane.plot.chart.area.height() >= 140, (height, action.text())
-            assert pane.remark_line.isVisible()
-            assert window.merges.table.viewport().height() >= window.merges.table.rowHeight(0)
-
-    assert at_the_window(monkeypatch, act) == 0
+    resize(window, 619)
+    window.opening.open_paths([path])
+    window.session.training.set_settings(Settings(400, held_out=0.1))
+    trained_again(qtbot, window)
+    pane = window.compression
+    qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.plot)
+    for height in (619, 640):
+        resize(window, height)
+        for action in pane.menu.actions()[:4]:
+            action.trigger()
+            QApplication.processEvents()
+            assert pane.plot.chart.area.height() >= 140, (height, action.text())
+        assert pane.remark_line.isVisible()
+        assert window.merges.table.viewport().height() >= window.merges.table.rowHeight(0)
 
 
-def test_at_1024_by_640_no_figure_is_cut_and_runs_keep_their_corpus(qtbot, monkeypatch, tmp_path):
+@at_window()
+def test_at_1024_by_640_no_figure_is_cut_and_runs_keep_their_corpus(qtbot, monkeypatch, tmp_path, window):
     path = tmp_path / "book.txt"
     path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
-
-    def act(window, answers):
-        window.resize(1024, 640)
-        window.reset_layout()
-        window.opening.open_paths([path])
-        window.session.training.set_settings(Settings(300, held_out=0.1))
-        trained_again(qtbot, window)
-        window.runs.raise_()
-        table = window.runs.table
-        qtbot.waitUntil(table.isVisible)
-        assert not table.isColumnHidden(CORPUS)
-        assert not table.isColumnHidden(HELD_OUT)
-        assert table.horizontalHeader().length() <= table.viewport().width()
-        pane = window.vocabulary
-        pane.raise_()
-        qtbot.waitUntil(lambda: pane.seen)
-        monkeypatch.setattr(pane, "total", lambda: 100_256)
-        pane.filter.setText("a")
-        qtbot.waitUntil(lambda: pane.note.text().endswith(" of 100,256"))
-        qtbot.waitUntil(lambda: pane.note.width() >= pane.note.sizeHint().width())
-        qtbot.waitUntil(lambda: not pane.note.geometry().intersects(pane.filter.geometry()))
-        assert in_sight(pane.note)
-        assert in_sight(pane.kinds)
-
-    assert at_the_window(monkeypatch, act) == 0
+    window.resize(1024, 640)
+    window.reset_layout()
+    window.opening.open_paths([path])
+    window.session.training.set_settings(Settings(300, held_out=0.1))
+    trained_again(qtbot, window)
+    window.runs.raise_()
+    table = window.runs.table
+    qtbot.waitUntil(table.isVisible)
+    assert not table.isColumnHidden(CORPUS)
+    assert not table.isColumnHidden(HELD_OUT)
+    assert table.horizontalHeader().length() <= table.viewport().width()
+    pane = window.vocabulary
+    pane.raise_()
+    qtbot.waitUntil(lambda: pane.seen)
+    monkeypatch.setattr(pane, "total", lambda: 100_256)
+    pane.filter.setText("a")
+    qtbot.waitUntil(lambda: pane.note.text().endswith(" of 100,256"))
+    qtbot.waitUntil(lambda: pane.note.width() >= pane.note.sizeHint().width())
+    qtbot.waitUntil(lambda: not pane.note.geometry().intersects(pane.filter.geometry()))
+    assert in_sight(pane.note)
+    assert in_sight(pane.kinds)
 
 
 def trained_again(qtbot, window) -> None:
@@ -195,3 +190,74 @@ def trained_again(qtbot, window) -> None:
     qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
     window.actions_by_id["train"].trigger()
     quiet(qtbot, window)
+
+
+class Paints(QObject):
+    """Counts how often something is painted."""
+
+    def __init__(self, watched: QObject) -> None:
+        super().__init__(watched)
+        self.count = 0
+        watched.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+@at_window()
+def test_a_change_of_theme_and_a_pane_made_floating_by_a_layout_are_painted(qtbot, window):
+    pane = window.text
+    qtbot.wait(50)
+    paints = Paints(pane)
+    window.actions_by_id["theme_dark"].trigger()
+    qtbot.waitUntil(lambda: paints.count > 0, timeout=PATIENCE)
+    pane.setFloating(True)
+    layout = window.arrangement()
+    window.reset_layout()
+    assert not pane.isFloating()
+    window.arrange(layout)
+    assert pane.isFloating()
+    paints = Paints(pane.widget())
+    qtbot.waitUntil(lambda: paints.count > 0, timeout=PATIENCE)
+
+
+@at_window()
+def test_a_change_of_text_size_updates_every_measure(qtbot, window):
+    session = window.session
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(270))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    window.merges.raise_()
+    buttons, figures, rows = window.text.toggles, window.status.figures, window.merges.table.verticalHeader()
+
+    def measures():
+        QApplication.processEvents()
+        return [button.isVisible() for button in buttons], figures.text(), rows.defaultSectionSize()
+
+    before = measures()
+    larger = window.actions_by_id["text_larger"].trigger
+    for enlarge in (larger, lambda: window.preferences.set("text_size", BODY_PIXELS + 5)):
+        enlarge()
+        measures()
+        assert figures.width() >= figures.sizeHint().width(), "no figure is cut"
+    assert measures() != before
+    window.actions_by_id["theme_dark"].trigger()
+    measures()
+    window.actions_by_id["text_reset"].trigger()
+    assert measures() == before
+
+
+@at_window()
+def test_a_problem_of_the_corpus_does_not_widen_its_column(qtbot, window):
+    window.resize(1440, 870)
+    for name in ("learn", "train"):
+        window.show_workspace(name)
+        qtbot.wait(100)
+    width = window.corpus.width()
+    QApplication.clipboard().clear()
+    window.actions_by_id["paste_corpus"].trigger()
+    assert window.corpus.problems.problems == ("The clipboard has no text.",)
+    qtbot.wait(100)
+    assert window.corpus.width() == width

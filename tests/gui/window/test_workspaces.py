@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_the_window, at_window
 from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import places, set_height, widen_left
 from tokstudio.gui.project.document import ProjectDocument
@@ -29,62 +29,58 @@ def enter(window, name: str) -> None:
     QApplication.processEvents()
 
 
-def test_every_pane_has_one_place_in_a_workspace_and_keys_change_it(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        known = [pane.objectName() for pane in window.panes]
-        for workspace in WORKSPACES.values():
-            for size in range(3):
-                columns = workspace.columns(size, known)
-                assert sorted(pane for *_, column in columns for place in column for pane in place) == sorted(known)
-                assert sum(width for width, *_ in columns) == pytest.approx(1)
-        window.activateWindow()
-        qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
-        assert checked(window) == ["train"]
-        shown = {}
-        for key, name in ((Qt.Key.Key_2, "compare"), (Qt.Key.Key_3, "learn"), (Qt.Key.Key_1, "train")):
-            qtbot.keyClick(window, key, SIDES)
-            assert checked(window) == [name]
-            QApplication.processEvents()
-            shown[name] = places(window)
-        assert {"runs", "text"} <= set(shown["compare"])
-        assert shown["compare"]["runs"].right() < shown["compare"]["text"].left()
-        assert {"guide", "corpus", "merges", "text", "vocabulary"} == set(shown["learn"])
-        assert {"corpus", "configure", "compression", "merges", "text", "token"} == set(shown["train"])
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, monkeypatch):
-    def act(window, answers):
-        set_height(qtbot, window, 900)
-        window.token.close()
-        window.distribution.raise_()
-        enter(window, "compare")
-        assert not window.token.isHidden()
-        widen_left(qtbot, window, 60)
-        window.why.close()
-        window.vocabulary.raise_()
+@at_window()
+def test_every_pane_has_one_place_in_a_workspace_and_keys_change_it(qtbot, unstyled, window):
+    known = [pane.objectName() for pane in window.panes]
+    for workspace in WORKSPACES.values():
+        for size in range(3):
+            columns = workspace.columns(size, known)
+            assert sorted(pane for *_, column in columns for place in column for pane in place) == sorted(known)
+            assert sum(width for width, *_ in columns) == pytest.approx(1)
+    window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
+    assert checked(window) == ["train"]
+    shown = {}
+    for key, name in ((Qt.Key.Key_2, "compare"), (Qt.Key.Key_3, "learn"), (Qt.Key.Key_1, "train")):
+        qtbot.keyClick(window, key, SIDES)
+        assert checked(window) == [name]
         QApplication.processEvents()
-        settle(qtbot, window)
-        compare = places(window)
-        assert compare["runs"].width() > 470
-        enter(window, "train")
-        assert window.token.isHidden()
-        assert not window.why.isHidden()
-        assert "distribution" in places(window)
-        train = places(window)
-        enter(window, "compare")
-        assert window.why.isHidden()
-        assert places(window) == compare
-        window.actions_by_id["reset_layout"].trigger()
-        QApplication.processEvents()
-        assert not window.why.isHidden()
-        assert places(window)["runs"].width() < 460
-        enter(window, "train")
-        assert places(window) == train
-        assert window.token.isHidden()
+        shown[name] = places(window)
+    assert {"runs", "text"} <= set(shown["compare"])
+    assert shown["compare"]["runs"].right() < shown["compare"]["text"].left()
+    assert {"guide", "corpus", "merges", "text", "vocabulary"} == set(shown["learn"])
+    assert {"corpus", "configure", "compression", "merges", "text", "token"} == set(shown["train"])
 
-    assert at_the_window(monkeypatch, act) == 0
+
+@at_window()
+def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, window):
+    set_height(qtbot, window, 900)
+    window.token.close()
+    window.distribution.raise_()
+    enter(window, "compare")
+    assert not window.token.isHidden()
+    widen_left(qtbot, window, 60)
+    window.why.close()
+    window.vocabulary.raise_()
+    QApplication.processEvents()
+    settle(qtbot, window)
+    compare = places(window)
+    assert compare["runs"].width() > 470
+    enter(window, "train")
+    assert window.token.isHidden()
+    assert not window.why.isHidden()
+    assert "distribution" in places(window)
+    train = places(window)
+    enter(window, "compare")
+    assert window.why.isHidden()
+    assert places(window) == compare
+    window.actions_by_id["reset_layout"].trigger()
+    QApplication.processEvents()
+    assert not window.why.isHidden()
+    assert places(window)["runs"].width() < 460
+    enter(window, "train")
+    assert places(window) == train
+    assert window.token.isHidden()
 
 
 def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last(qtbot, monkeypatch, unstyled):
@@ -107,35 +103,33 @@ def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last
     assert at_the_window(monkeypatch, look) == 0
 
 
-def test_a_layout_is_stored_as_the_workspace_changes_and_a_project_opens_in_its_own(monkeypatch, unstyled):
-    def act(window, answers):
-        window.why.close()
-        enter(window, "compare")
-        stored = Preferences(window._preferences.file)
-        assert stored.get("workspace", "") == "compare"
-        layout = stored.bytes("layout")
-        window.why.close()
-        enter(window, "learn")
-        assert Preferences(window._preferences.file).bytes("layout") == layout
-        assert not Preferences(window._preferences.file).bytes("layout_compare").isEmpty()
-        # A project keeps the layout with its workspace.
-        assert isinstance(window.projects, ProjectDocument)
-        for name in ("compare", "train"):
-            enter(window, name)
-            window.reset_layout()
-        enter(window, "compare")
-        window.corpus.close()
-        project = window.arrangement()
-        enter(window, "train")
-        window.why.close()
-        window.arrange(project)
-        assert checked(window) == ["compare"]
-        assert window.corpus.isHidden()
-        enter(window, "train")
-        assert window.why.isHidden()
-        assert not window.corpus.isHidden()
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_a_layout_is_stored_as_the_workspace_changes_and_a_project_opens_in_its_own(unstyled, window):
+    window.why.close()
+    enter(window, "compare")
+    stored = Preferences(window.preferences.file)
+    assert stored.get("workspace", "") == "compare"
+    layout = stored.bytes("layout")
+    window.why.close()
+    enter(window, "learn")
+    assert Preferences(window.preferences.file).bytes("layout") == layout
+    assert not Preferences(window.preferences.file).bytes("layout_compare").isEmpty()
+    # A project keeps the layout with its workspace.
+    assert isinstance(window.projects, ProjectDocument)
+    for name in ("compare", "train"):
+        enter(window, name)
+        window.reset_layout()
+    enter(window, "compare")
+    window.corpus.close()
+    project = window.arrangement()
+    enter(window, "train")
+    window.why.close()
+    window.arrange(project)
+    assert checked(window) == ["compare"]
+    assert window.corpus.isHidden()
+    enter(window, "train")
+    assert window.why.isHidden()
+    assert not window.corpus.isHidden()
 
 
 @pytest.fixture
@@ -217,27 +211,34 @@ def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkey
     assert places(second)["guide"].left() < places(second)["corpus"].left()
 
 
-def test_in_a_low_window_the_right_column_of_every_workspace_is_one_place(qtbot, monkeypatch):
-    def act(window, answers):
-        for name in ("compare", "learn"):
-            set_height(qtbot, window, 900)
-            enter(window, name)
-            high, shared = places(window), tabs(window)
-            enter(window, "train")
-            set_height(qtbot, window, 640)
-            enter(window, name)
-            qtbot.waitUntil(lambda: window.height() == 640)
-            assert len(places(window)) == len(high) - 1, name
-            enter(window, "train")
-            set_height(qtbot, window, 900)
-            enter(window, name)
-            qtbot.waitUntil(lambda high=high: set(places(window)) == set(high), timeout=PATIENCE)
-            assert tabs(window) == shared, name
-            for pane, place in places(window).items():
-                assert abs(place.height() - high[pane].height()) < 24, (name, pane)
-            enter(window, "train")
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_low_windows_keep_their_height_and_one_place_for_the_right_column(qtbot, window):
+    for name in ("compare", "learn"):
+        set_height(qtbot, window, 900)
+        enter(window, name)
+        high, shared = places(window), tabs(window)
+        enter(window, "train")
+        set_height(qtbot, window, 640)
+        enter(window, name)
+        qtbot.waitUntil(lambda: window.height() == 640)
+        assert len(places(window)) == len(high) - 1, name
+        enter(window, "train")
+        set_height(qtbot, window, 900)
+        enter(window, name)
+        qtbot.waitUntil(lambda high=high: set(places(window)) == set(high), timeout=PATIENCE)
+        assert tabs(window) == shared, name
+        for pane, place in places(window).items():
+            assert abs(place.height() - high[pane].height()) < 24, (name, pane)
+        enter(window, "train")
+    set_height(qtbot, window, 900)
+    enter(window, "compare")
+    layout = window.arrangement()
+    enter(window, "train")
+    set_height(qtbot, window, 600)
+    window.arrange(layout)
+    settle(qtbot, window)
+    assert "compare" in places(window)
+    assert window.height() == 600
 
 
 def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot, monkeypatch):
@@ -255,19 +256,4 @@ def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot
         assert len(places(window)) == 3
 
     assert at_the_window(monkeypatch, leave) == 0
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_layout_of_a_project_from_a_high_window_does_not_make_a_low_one_grow(qtbot, monkeypatch):
-    def act(window, answers):
-        set_height(qtbot, window, 900)
-        enter(window, "compare")
-        layout = window.arrangement()
-        enter(window, "train")
-        set_height(qtbot, window, 600)
-        window.arrange(layout)
-        settle(qtbot, window)
-        assert "compare" in places(window)
-        assert window.height() == 600
-
     assert at_the_window(monkeypatch, act) == 0

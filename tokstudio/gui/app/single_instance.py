@@ -33,13 +33,13 @@ from tokstudio.core.hub.names import place_of
 _log = logging.getLogger(__name__)
 
 _STARTING = 10_000  # milliseconds that another start may take until it listens
-_ANSWER = 5_000
+ANSWER = 5_000
 _UNDERSTOOD = b"tokstudio\n"
 # Limits on requests from any program of this user: bytes of a request, characters of a desktop's token, milliseconds
 # of a connection, and connections at once.
 _LONGEST = 1 << 20
 _LONGEST_TOKEN = 4096
-_LONGEST_ASKING = 10_000
+LONGEST_ASKING = 10_000
 _MOST_ASKING = 16
 # The errors of a connection to a window that has crashed, or that was never there.
 _NOBODY = (QLocalSocket.LocalSocketError.ConnectionRefusedError, QLocalSocket.LocalSocketError.ServerNotFoundError)
@@ -104,20 +104,20 @@ class Claim:
     def hand_over(self, files: Sequence[Path]) -> bool:
         """Sends files to the first window; False where there is none, or it does not answer."""
         socket = self._ask()
-        if socket is None or not socket.waitForConnected(_ANSWER):
+        if socket is None or not socket.waitForConnected(ANSWER):
             return False
         tokens = (os.environ.get(name, "") for name in _TOKENS)
         token = next((token for token in tokens if token and _may_be_token(token)), "")
         socket.write(Request(tuple(map(place_of, files)), token).encoded())
         answer = b""
-        while len(answer) < len(_UNDERSTOOD) and socket.waitForReadyRead(_ANSWER):
+        while len(answer) < len(_UNDERSTOOD) and socket.waitForReadyRead(ANSWER):
             answer += bytes(socket.readAll().data())
         return answer == _UNDERSTOOD
 
     def is_taken(self) -> bool:
         """Whether there is a first window, busy or not."""
         socket = self._ask()
-        return socket is not None and socket.waitForConnected(_ANSWER)
+        return socket is not None and socket.waitForConnected(ANSWER)
 
     def listen(self, parent: QObject) -> LaterStarts | None:
         """Becomes the first window; None where another window is the first, or nothing can be listened on."""
@@ -182,7 +182,7 @@ class LaterStarts(QObject):
                 continue
             socket.setReadBufferSize(_LONGEST + 1)
             socket.readyRead.connect(partial(self._read, socket))
-            QTimer.singleShot(_LONGEST_ASKING, socket, partial(self._time_out, socket))
+            QTimer.singleShot(LONGEST_ASKING, socket, partial(self._time_out, socket))
             self._read(socket)
 
     def _time_out(self, socket: QLocalSocket) -> None:

@@ -26,7 +26,6 @@ from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 View = Literal["lengths", "ranks"]
 
-_LATER = 100  # milliseconds: during moves of the playhead, it is drawn at most ten times a second
 _MANY = 200_000
 _SELDOM = 400  # milliseconds, with more tokens than that
 # Few tokens are much longer than all others: they share the last bar, or all bars would be too narrow to see.
@@ -140,7 +139,7 @@ class DistributionPane(Pane):
         if run is None or self._tokens is None or self._tokens.run is not run:
             self.catch_up()
         elif not self._later.isActive():
-            self._later.start(_SELDOM if len(run) > _MANY else _LATER)
+            self._later.start(_SELDOM if len(run) > _MANY else self._session.jobs.pauses.moves)
 
     def _set_seen(self, seen: bool) -> None:
         if seen != self._seen:

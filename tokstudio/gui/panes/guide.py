@@ -158,7 +158,7 @@ class GuidePane(Pane):
         self._pages: dict[str, Page] = {}
         self._problem = ""
         self._read()
-        self._been: list[tuple[str, str, int]] = []  # page, title on it, and how far it was scrolled
+        self.been: list[tuple[str, str, int]] = []  # page, title on it, and how far it was scrolled
         self._at = -1
         self.choice = QComboBox()
         self.choice.setAccessibleName("Pages of the guide")
@@ -184,7 +184,7 @@ class GuidePane(Pane):
     @property
     def page(self) -> str:
         """The name of the page that is shown, or was before a search."""
-        return self._been[self._at][0] if self._been else ""
+        return self.been[self._at][0] if self.been else ""
 
     # ---- pages
 
@@ -193,12 +193,12 @@ class GuidePane(Pane):
         if name not in self._pages:
             self._show_missing(name)
             return
-        if self._been and not self.search.text():
-            self._been[self._at] = (*self._been[self._at][:2], self.browser.verticalScrollBar().value())
-        if (name, anchor) != (self._been[self._at][:2] if self._been else None):
-            del self._been[self._at + 1 :]
-            self._been = [*self._been, (name, anchor, 0)][-_MOST_KEPT:]
-            self._at = len(self._been) - 1
+        if self.been and not self.search.text():
+            self.been[self._at] = (*self.been[self._at][:2], self.browser.verticalScrollBar().value())
+        if (name, anchor) != (self.been[self._at][:2] if self.been else None):
+            del self.been[self._at + 1 :]
+            self.been = [*self.been, (name, anchor, 0)][-_MOST_KEPT:]
+            self._at = len(self.been) - 1
         self._show()
 
     def explain(self, word: str) -> None:
@@ -209,8 +209,8 @@ class GuidePane(Pane):
 
     def go(self, step: int) -> None:
         """Goes back (-1) or forward (1)."""
-        if 0 <= self._at + step < len(self._been):
-            self._been[self._at] = (*self._been[self._at][:2], self.browser.verticalScrollBar().value())
+        if 0 <= self._at + step < len(self.been):
+            self.been[self._at] = (*self.been[self._at][:2], self.browser.verticalScrollBar().value())
             self._at += step
             self._show()
 
@@ -263,13 +263,13 @@ class GuidePane(Pane):
             self._problem = str(error)
 
     def _show(self) -> None:
-        name, anchor, at = self._been[self._at]
+        name, anchor, at = self.been[self._at]
         with QSignalBlocker(self.search):
             self.search.clear()
         self.choice.setCurrentIndex(self.choice.findData(name))
         self.browser.show_text(self._pages[name].text + self._next_of(name), "" if at else anchor, at)
         self.back.setEnabled(self._at > 0)
-        self.forward.setEnabled(self._at + 1 < len(self._been))
+        self.forward.setEnabled(self._at + 1 < len(self.been))
 
     def _next_of(self, name: str) -> str:
         names = list(self._pages)

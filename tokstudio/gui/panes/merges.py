@@ -120,7 +120,6 @@ _OF_ALGORITHMS: Mapping[str, tuple[TokenColumn, ...]] = {
     Picky.name: (_REMOVED, _FELL),
 }
 _COPIED_BYTES = 4096
-_LATER = 250  # milliseconds: new merges are searched at most this often
 _NO_INDEX = QModelIndex()
 
 
@@ -158,7 +157,7 @@ class MergesModel(TokenTable):
         self._job = RowsJob(indexing, self)
         self._job.done.connect(self._take)
         self._job.failed.connect(self._fail)
-        self._later = QTimer(self, singleShot=True, interval=_LATER)
+        self._later = QTimer(self, singleShot=True, interval=indexing.jobs.pauses.updates)
         self._later.timeout.connect(self._search)
 
     # ---- content

@@ -30,8 +30,6 @@ from tokstudio.gui.project.snapshot import (
 from tokstudio.gui.session.common.source_jobs import KeptSources
 from tokstudio.gui.session.session import Session
 
-_SOON = 3000  # milliseconds
-
 
 class Recovery(QObject):
     """Keeps copies while the program runs, and offers those of an earlier start."""
@@ -51,7 +49,7 @@ class Recovery(QObject):
         self._then: Callable[[], object] | None = None
         self._timer = QTimer(self)
         self._timer.timeout.connect(self.copy)
-        self._limit = QTimer(self, singleShot=True, interval=_SOON)  # how long `keep` waits
+        self._limit = QTimer(self, singleShot=True, interval=session.jobs.pauses.copy)  # how long `keep` waits
         self._limit.timeout.connect(self._go_on)
         self._enabled = False  # until `set_autosave`
         if session.recorder is not None:
@@ -181,7 +179,7 @@ class Recovery(QObject):
 
     def _sources_changed(self) -> None:
         if self._session.training.current is not None and self._enabled:
-            QTimer.singleShot(_SOON, self, self.copy)
+            QTimer.singleShot(self._session.jobs.pauses.copy, self, self.copy)
 
     def _saved(self) -> None:
         """Removes copies, which are not needed after saving."""

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.project import Recorder
 from tokstudio.gui.session.common.corpus import CorpusState
-from tokstudio.gui.session.common.jobs import Jobs
+from tokstudio.gui.session.common.jobs import Jobs, Pauses
 from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.session.measuring.comparison import ComparisonState
@@ -30,10 +30,12 @@ class Session(QObject):
     The `recorder` records trainings for recovery after a crash; None records nothing.
     """
 
-    def __init__(self, parent: QObject | None = None, recorder: Recorder | None = None) -> None:
+    def __init__(
+        self, parent: QObject | None = None, recorder: Recorder | None = None, pauses: Pauses | None = None
+    ) -> None:
         super().__init__(parent)
         self.recorder = recorder
-        self.jobs = Jobs(self)
+        self.jobs = Jobs(self, pauses)
         self.corpus = CorpusState(self.jobs, self)
         self.view = ViewState(self.jobs, self)
         self.store = TokenStore()

@@ -63,16 +63,16 @@ class TokenView(QAbstractScrollArea):
         self._show_ids = False
         self._top_byte = 0  # the byte at the top, kept while rows are broken again
         self._settling = False
-        self._table = EncodedText(*_NO_TOKENS)
+        self.table = EncodedText(*_NO_TOKENS)
         self._make_fonts()
-        self._rows = self._new_rows()
+        self.rows = self._new_rows()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._white_space = True
         self._placeholder = ""
         self._anchor = self._current = self._hovered = -1
         self._target = -1
-        self._occurrences = np.empty(0, np.int64)
+        self.occurrences = np.empty(0, np.int64)
         self._marked: frozenset[int] = frozenset()
         self._ids_known = True
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -108,12 +108,12 @@ class TokenView(QAbstractScrollArea):
         self.select(-1, -1)
         self._set_hovered(-1)
         self._marked = frozenset()
-        before = self._table
+        before = self.table
         if table.data != before.data:
             top = int(np.searchsorted(before.edges, self._top_byte, side="right")) - 1
             same = 0 <= top < table.tokens and np.array_equal(table.ids, before.ids)
             self._top_byte = int(table.edges[top]) if same else 0
-        self._table = table
+        self.table = table
         self._lay_out_anew()
         self._describe()
         self._find_occurrences()
@@ -167,23 +167,23 @@ class TokenView(QAbstractScrollArea):
         """Returns the values of `occurrencesChanged`."""
         selection = self.selection()
         if selection is None or selection[0] != selection[1]:
-            return 0, len(self._occurrences)
-        at = int(np.searchsorted(self._occurrences, selection[0]))
-        here = at < len(self._occurrences) and int(self._occurrences[at]) == selection[0]
-        return at + 1 if here else 0, len(self._occurrences)
+            return 0, len(self.occurrences)
+        at = int(np.searchsorted(self.occurrences, selection[0]))
+        here = at < len(self.occurrences) and int(self.occurrences[at]) == selection[0]
+        return at + 1 if here else 0, len(self.occurrences)
 
     def go_to_occurrence(self, step: int) -> None:
         """Selects the next (1) or previous (-1) occurrence from the selection, and wraps around."""
-        if not len(self._occurrences):
+        if not len(self.occurrences):
             return
-        begin = self._current if self._current >= 0 else -1 if step > 0 else self._table.tokens
-        at = int(np.searchsorted(self._occurrences, begin, side="right" if step > 0 else "left")) - (step < 0)
-        token = int(self._occurrences[at % len(self._occurrences)])
+        begin = self._current if self._current >= 0 else -1 if step > 0 else self.table.tokens
+        at = int(np.searchsorted(self.occurrences, begin, side="right" if step > 0 else "left")) - (step < 0)
+        token = int(self.occurrences[at % len(self.occurrences)])
         self.select(token, token)
 
     def _find_occurrences(self) -> None:
-        ids = self._table.ids
-        self._occurrences = np.flatnonzero(ids == self._target) if self._target >= 0 else np.empty(0, np.int64)
+        ids = self.table.ids
+        self.occurrences = np.flatnonzero(ids == self._target) if self._target >= 0 else np.empty(0, np.int64)
         self.viewport().update()
         self.occurrencesChanged.emit(*self.occurrence())
 
@@ -191,7 +191,7 @@ class TokenView(QAbstractScrollArea):
 
     def select(self, first: int, last: int) -> None:
         """Selects tokens and scrolls to the last of them; -1 and -1 select none."""
-        limit = self._table.tokens - 1
+        limit = self.table.tokens - 1
         inside = min(first, last) >= 0 and max(first, last) <= limit
         self._move_selection(*((first, last) if inside else (-1, -1)))
 
@@ -203,8 +203,8 @@ class TokenView(QAbstractScrollArea):
 
     def select_all(self) -> None:
         """Selects every token without scrolling."""
-        if self._table.tokens:
-            self._move_selection(0, self._table.tokens - 1, show=False)
+        if self.table.tokens:
+            self._move_selection(0, self.table.tokens - 1, show=False)
 
     def selected_text(self) -> str:
         """Returns the text of the selected tokens; parts of cut characters become U+FFFD."""
@@ -212,7 +212,7 @@ class TokenView(QAbstractScrollArea):
         if selection is None:
             return ""
         first, last = selection
-        data = self._table.data[self._table.edges[first] : self._table.edges[last + 1]]
+        data = self.table.data[self.table.edges[first] : self.table.edges[last + 1]]
         return data.decode("utf-8", "replace")
 
     def copy(self) -> None:
@@ -222,26 +222,26 @@ class TokenView(QAbstractScrollArea):
 
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens, or of all without a selection, separated by spaces."""
-        first, last = self.selection() or (0, self._table.tokens - 1)
-        if self._table.tokens:
-            QGuiApplication.clipboard().setText(" ".join(map(str, self._table.ids[first : last + 1].tolist())))
+        first, last = self.selection() or (0, self.table.tokens - 1)
+        if self.table.tokens:
+            QGuiApplication.clipboard().setText(" ".join(map(str, self.table.ids[first : last + 1].tolist())))
 
     def token_rectangle(self, token: int) -> QRectF:
         """Returns the rectangle where the piece of `token` begins, in the viewport; empty if there is no such token."""
-        if not 0 <= token < self._table.tokens:
+        if not 0 <= token < self.table.tokens:
             return QRectF()
         row = self._row_of(token)
-        box = next(box for box in self._rows.boxes(row) if box.first <= token < box.first + box.tokens)
+        box = next(box for box in self.rows.boxes(row) if box.first <= token < box.first + box.tokens)
         top = MARGIN + row * self._row_height() - self.verticalScrollBar().value()
-        return QRectF(MARGIN + box.x, top, box.width, self._rows.height + 2 * INSET)
+        return QRectF(MARGIN + box.x, top, box.width, self.rows.height + 2 * INSET)
 
     def token_at(self, point: QPoint) -> int:
         """Returns the token at a point of the viewport, or -1."""
         row = self._row_at(point.y())
-        if not 0 <= row < len(self._rows) or not self._table.tokens:
+        if not 0 <= row < len(self.rows) or not self.table.tokens:
             return -1
         x = point.x() - MARGIN
-        for box in self._rows.boxes(row):
+        for box in self.rows.boxes(row):
             if box.x <= x < box.x + box.width:
                 return self._token_in(box, x)
         return -1
@@ -258,17 +258,17 @@ class TokenView(QAbstractScrollArea):
         after = self.selection()
         if after != before:
             self.selectionChanged.emit(*(after or (-1, -1)))
-            if len(self._occurrences):
+            if len(self.occurrences):
                 self.occurrencesChanged.emit(*self.occurrence())
 
     def _describe(self) -> None:
-        count = self._table.tokens
+        count = self.table.tokens
         what = "Token" if self._ids_known else "Piece"
         text = f"{count:,} {what.lower()}{'' if count == 1 else 's'}." if count else self._placeholder
         if 0 <= self._current < count:
-            piece = self._rows.piece_of(self._current)
-            special = "special token, " if self._table.special[self._current] else ""
-            told = f", {special}id {int(self._table.ids[self._current])}" if self._ids_known else ""
+            piece = self.rows.piece_of(self._current)
+            special = "special token, " if self.table.special[self._current] else ""
+            told = f", {special}id {int(self.table.ids[self._current])}" if self._ids_known else ""
             text += f" {what} {self._current + 1:,}: {piece.text!r}{told}."
         self.setAccessibleDescription(text)
 
@@ -281,7 +281,7 @@ class TokenView(QAbstractScrollArea):
         self._shaper = Shaper(font(_FONT), font(_HEX_FONT))
 
     def _new_rows(self) -> TokenBlocks:
-        return TokenBlocks(self._table, self._shaper, self._id_cell(), self._row_width())
+        return TokenBlocks(self.table, self._shaper, self._id_cell(), self._row_width())
 
     def _id_cell(self) -> float:
         return QFontMetricsF(self._id_font).horizontalAdvance("0") if self._show_ids else 0.0
@@ -293,22 +293,22 @@ class TokenView(QAbstractScrollArea):
 
     def _row_height(self) -> int:
         ids = QFontMetricsF(self._id_font).height() + 2 if self._show_ids else 0.0
-        return round(self._rows.height + 2 * INSET + ids + ROW_GAP)
+        return round(self.rows.height + 2 * INSET + ids + ROW_GAP)
 
     def _row_at(self, y: float) -> int:
         return int((y - MARGIN + self.verticalScrollBar().value()) // self._row_height())
 
     def _row_of(self, token: int) -> int:
-        self._lay_out(self._rows.block_of_token(token))
-        return self._rows.row_of(token)
+        self._lay_out(self.rows.block_of_token(token))
+        return self.rows.row_of(token)
 
     def _lay_out(self, block: int) -> None:
         """Lays out a block without moving the visible text."""
-        if self._rows.knows(block):
+        if self.rows.knows(block):
             return
         row, rest = divmod(self.verticalScrollBar().value(), self._row_height())
-        above = block < self._rows.block_of_row(row)
-        more = self._rows.lay_out(block)
+        above = block < self.rows.block_of_row(row)
+        more = self.rows.lay_out(block)
         self._scroll_to(row + more if above else row, rest)
 
     def _reach(self, row: int, upwards: bool) -> int:
@@ -316,7 +316,7 @@ class TokenView(QAbstractScrollArea):
 
         When scrolling up into a block, rows are counted from its end, which was visible before.
         """
-        rows = self._rows
+        rows = self.rows
         block = rows.block_of_row(row)
         local, expected = row - rows.first_row(block), rows.count(block)
         self._lay_out(block)
@@ -326,11 +326,11 @@ class TokenView(QAbstractScrollArea):
 
     def _lay_out_anew(self) -> None:
         """Starts the rows again, with the text that was at the top."""
-        self._rows = self._new_rows()
+        self.rows = self._new_rows()
         row = 0
-        if self._table.tokens:
-            token = int(np.searchsorted(self._table.edges, np.int64(self._top_byte), side="right")) - 1
-            row = self._rows.row_of(min(token, self._table.tokens - 1))
+        if self.table.tokens:
+            token = int(np.searchsorted(self.table.edges, np.int64(self._top_byte), side="right")) - 1
+            row = self.rows.row_of(min(token, self.table.tokens - 1))
         self._show_from(row, 0)
 
     def _arrive(self, upwards: bool) -> None:
@@ -344,7 +344,7 @@ class TokenView(QAbstractScrollArea):
 
     def _show_from(self, row: int, rest: int) -> None:
         """Scrolls to `rest` pixels below the top of a row that is laid out, and lays out the following rows."""
-        rows = self._rows
+        rows = self.rows
         block = rows.block_of_row(row)
         if block and row == rows.first_row(block):
             # The margin shows the end of the row above.
@@ -359,7 +359,7 @@ class TokenView(QAbstractScrollArea):
 
     def _show_end(self) -> None:
         """Scrolls to the end, and lays out the last rows."""
-        rows = self._rows
+        rows = self.rows
         block = rows.blocks - 1
         rows.lay_out(block)
         while block > 0 and len(rows) - rows.first_row(block) < self._page_rows():
@@ -374,7 +374,7 @@ class TokenView(QAbstractScrollArea):
         height, page = self._row_height(), self.viewport().height()
         bar = self.verticalScrollBar()
         self._settling = True
-        bar.setRange(0, max(0, round(2 * MARGIN + len(self._rows) * height - page)))
+        bar.setRange(0, max(0, round(2 * MARGIN + len(self.rows) * height - page)))
         bar.setPageStep(page)
         bar.setSingleStep(height)
         bar.setValue(row * height + rest)
@@ -394,11 +394,11 @@ class TokenView(QAbstractScrollArea):
         """The tokens of the rows that are fully visible."""
         height, top = self._row_height(), self.verticalScrollBar().value() - MARGIN
         first = max(0, -(-top // height))
-        room = self.viewport().height() - math.ceil(self._rows.height + 2 * INSET)
-        last = min(len(self._rows) - 1, (top + room) // height)
-        if not self._table.tokens or first > last:
+        room = self.viewport().height() - math.ceil(self.rows.height + 2 * INSET)
+        last = min(len(self.rows) - 1, (top + room) // height)
+        if not self.table.tokens or first > last:
             return range(0)
-        begin, end = next(iter(self._rows.boxes(first))), list(self._rows.boxes(last))[-1]
+        begin, end = next(iter(self.rows.boxes(first))), list(self.rows.boxes(last))[-1]
         return range(begin.first, end.first + end.tokens)
 
     def _follow_theme(self) -> None:
@@ -415,10 +415,10 @@ class TokenView(QAbstractScrollArea):
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         """Lays out newly visible rows, stores the position, and repaints."""
-        if not self._settling and self._table.tokens:
+        if not self._settling and self.table.tokens:
             self._arrive(upwards=dy > 0)
-            top = self._rows.first_token(min(self._row_at(MARGIN), len(self._rows) - 1))
-            self._top_byte = int(self._table.edges[top])
+            top = self.rows.first_token(min(self._row_at(MARGIN), len(self.rows) - 1))
+            self._top_byte = int(self.table.edges[top])
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -431,7 +431,7 @@ class TokenView(QAbstractScrollArea):
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(palette.surface))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            if not self._table.tokens:
+            if not self.table.tokens:
                 painter.setPen(QColor(palette.muted))
                 room = QRectF(self.viewport().rect()).adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
                 painter.drawText(room, Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft, self._placeholder)
@@ -443,11 +443,11 @@ class TokenView(QAbstractScrollArea):
 
     def _paint_rows(self, painter: QPainter, event: QPaintEvent) -> None:
         id_font = self._id_font if self._show_ids else None
-        look = TextStyle(self._white_space, id_font, self.selection(), self._hovered, self._occurrences, self._marked)
-        rows = RowPainter(painter, self._rows, self._theme.palette, look)
+        look = TextStyle(self._white_space, id_font, self.selection(), self._hovered, self.occurrences, self._marked)
+        rows = RowPainter(painter, self.rows, self._theme.palette, look)
         height, scrolled = self._row_height(), self.verticalScrollBar().value()
         first = max(self._row_at(event.rect().top()), 0)
-        last = min(self._row_at(event.rect().bottom()), len(self._rows) - 1)
+        last = min(self._row_at(event.rect().bottom()), len(self.rows) - 1)
         for row in range(first, last + 1):
             rows.paint_row(row, MARGIN, MARGIN + row * height - scrolled)
 
@@ -504,7 +504,7 @@ class TokenView(QAbstractScrollArea):
         modifiers = event.modifiers() & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier)
         control = modifiers == Qt.KeyboardModifier.ControlModifier
         target = None
-        if self._table.tokens and (control or modifiers == Qt.KeyboardModifier.NoModifier):
+        if self.table.tokens and (control or modifiers == Qt.KeyboardModifier.NoModifier):
             target = self._key_target(Qt.Key(event.key()), control)
         if target is not None:
             extends = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier) and self._anchor >= 0
@@ -521,7 +521,7 @@ class TokenView(QAbstractScrollArea):
 
     def _key_target(self, key: Qt.Key, control: bool) -> int | None:
         """Returns the token that a key moves to; None for other keys."""
-        current, last = self._current, self._table.tokens - 1
+        current, last = self._current, self.table.tokens - 1
         page = max(1, int(self.viewport().height() // self._row_height()) - 1)
         rows = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -page, Qt.Key.Key_PageDown: page}
         if control:
@@ -531,17 +531,17 @@ class TokenView(QAbstractScrollArea):
         if key in rows:
             return 0 if current < 0 else self._token_beside(rows[key])
         if key in (Qt.Key.Key_Home, Qt.Key.Key_End):
-            boxes = list(self._rows.boxes(self._row_of(max(current, 0))))
+            boxes = list(self.rows.boxes(self._row_of(max(current, 0))))
             box = boxes[0 if key == Qt.Key.Key_Home else -1]
             return self._token_in(box, box.x if key == Qt.Key.Key_Home else box.x + box.width - 0.01)
         return None
 
     def _token_beside(self, rows: int) -> int:
         """Returns the nearest token in the row `rows` below the current one, or in the last row."""
-        row = min(max(self._row_of(self._current) + rows, 0), len(self._rows) - 1)
+        row = min(max(self._row_of(self._current) + rows, 0), len(self.rows) - 1)
         row = self._reach(row, upwards=rows < 0)
         middle = self.token_rectangle(self._current).center() - QPointF(MARGIN, 0)
-        boxes = list(self._rows.boxes(row))
+        boxes = list(self.rows.boxes(row))
         nearest = min(boxes, key=lambda box: max(box.x - middle.x(), middle.x() - box.x - box.width, 0))
         return self._token_in(nearest, middle.x())
 

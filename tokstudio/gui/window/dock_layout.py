@@ -25,13 +25,11 @@ from tokstudio.gui.window.workspaces import TRAIN, WORKSPACES, Columns, screen_s
 # Qt shrinks panes as their minimum sizes allow, and later enlarges them in proportion to those sizes: after a small
 # window, every column would have another width than before.
 
-_AT_REST = 50  # milliseconds without a change of the window's size
-
 
 class DockSizes(QObject):
     """Remembers sizes when the user has moved a border, and applies them after a resize of the window."""
 
-    def __init__(self, window: QMainWindow, panes: Collection[Pane]) -> None:
+    def __init__(self, window: QMainWindow, panes: Collection[Pane], rest: int) -> None:
         super().__init__(window)
         self._window = window
         self._panes = panes
@@ -40,7 +38,7 @@ class DockSizes(QObject):
         self._grasped: dict[Pane, QSize] = {}
         self._soon = QTimer(self, singleShot=True)
         self._soon.timeout.connect(self._remember)
-        self._resting = QTimer(self, singleShot=True, interval=_AT_REST)
+        self._resting = QTimer(self, singleShot=True, interval=rest)
         self._resting.timeout.connect(self._share_out)
         for pane in panes:
             pane.dockLocationChanged.connect(self.remember)
@@ -142,17 +140,17 @@ _LOW_WINDOW = 700  # pixels of height below which the right column of the large 
 class Arrangement(QObject):
     """Places the panes, which are given by object name, and saves and restores their layout in each workspace.
 
-    `room` is the room of the screen for the window.
+    `room` is the room of the screen for the window. Sizes are shared out `rest` milliseconds after it was resized.
     """
 
     changed = Signal()  # the workspace, or the pane that fills the window
 
-    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize) -> None:
+    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize, rest: int) -> None:
         super().__init__(window)
         self._window = window
         self._panes = panes
         self._size = screen_size(room)
-        self._sizes = DockSizes(window, panes.values())
+        self._sizes = DockSizes(window, panes.values(), rest)
         self.workspace = TRAIN  # the name of the current one
         self._left: dict[str, tuple[QByteArray, QSize, dict[Pane, QSize]]] = {}  # others, with sizes of `DockSizes`
         self._first: dict[str, QByteArray] = {}  # the default layouts made so far

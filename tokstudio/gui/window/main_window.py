@@ -87,8 +87,8 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self.session = session
-        self._theme = theme
-        self._preferences = preferences
+        self.theme = theme
+        self.preferences = preferences
         self._choosers = choosers or Choosers(self)
         room = self._set_up_frame()
 
@@ -124,14 +124,16 @@ class MainWindow(QMainWindow):
         self.toolbar.addWidget(self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
-        self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room)
+        self.places = Arrangement(
+            self, {pane.objectName(): pane for pane in self.panes}, room, session.jobs.pauses.resized
+        )
         of_pane = [self.actions_by_id["maximise_pane"], self.actions_by_id["float_pane"]]
         self.headers = PaneHeaders(self, self.panes, self.places, of_pane)
         lit = (self.toolbar.train_button, self.toolbar.export_button)
         lit += (self.compression, self.merges, self.text, self.why)
         stage = Stage(session, *lit, self.actions_by_id, self.places.open, self.status.captions)
         self.tour = Tour(self, stage, self.commands, preferences, theme)
-        self._flash = Flash(theme, self)
+        self.flash = Flash(theme, self)
         self._connect()
         self._restore()
         self._refresh()
@@ -142,7 +144,7 @@ class MainWindow(QMainWindow):
         """Shows the export dialog for a run."""
         from tokstudio.gui.dialogs.export.dialog import ExportDialog
 
-        dialog = ExportDialog(self.session, run, formats, self._theme, self._preferences, self._choosers, self)
+        dialog = ExportDialog(self.session, run, formats, self.theme, self.preferences, self._choosers, self)
         dialog.written.connect(self.session.jobs.tell)
         dialog.open()
 
@@ -156,7 +158,7 @@ class MainWindow(QMainWindow):
         from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
 
         training, queue = self.session.training, self.session.queue
-        TrainSeveralDialog(training, queue, self._theme, self, plans=plans, remark=remark, then=then).open()
+        TrainSeveralDialog(training, queue, self.theme, self, plans=plans, remark=remark, then=then).open()
 
     def show_check_training(self) -> None:
         """Shows the dialog that checks students' trainings."""
@@ -172,7 +174,7 @@ class MainWindow(QMainWindow):
 
     def _show_tool(self, kind: type[CheckTrainingDialog] | type[MakeExerciseDialog]) -> None:
         open_already = self.findChild(kind)
-        dialog = open_already or kind(self.session, self._theme, self._preferences, self._choosers, self)
+        dialog = open_already or kind(self.session, self.theme, self.preferences, self._choosers, self)
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
@@ -211,7 +213,7 @@ class MainWindow(QMainWindow):
         """Asks how a tokenizer splits text; the answer is a pattern or an expression, or None if cancelled."""
         from tokstudio.gui.panes.configure.pattern_field import PatternDialog
 
-        dialog = PatternDialog(question, self.session, self._theme, self)
+        dialog = PatternDialog(question, self.session, self.theme, self)
         dialog.answered.connect(answered)
         dialog.open()
 
@@ -219,7 +221,7 @@ class MainWindow(QMainWindow):
         """Asks how data sets are read; the answer is None if cancelled."""
         from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
 
-        dialog = ImportDialog(question, self.session.jobs, self._theme, self)
+        dialog = ImportDialog(question, self.session.jobs, self.theme, self)
         dialog.answered.connect(answered)
         dialog.open()
 
@@ -232,7 +234,7 @@ class MainWindow(QMainWindow):
         """
         from tokstudio.gui.dialogs.open_by_name import OpenByNameDialog
 
-        dialog = OpenByNameDialog(work, self.session.jobs, self._theme, self, name=name)
+        dialog = OpenByNameDialog(work, self.session.jobs, self.theme, self, name=name)
         dialog.opened.connect(opened)
         dialog.open()
 
@@ -266,7 +268,7 @@ class MainWindow(QMainWindow):
 
     def show_preferences(self) -> None:
         """Opens the page of preferences, which applies at once."""
-        PreferencesDialog(self._preferences, self._theme, self._choosers, self).open()
+        PreferencesDialog(self.preferences, self.theme, self._choosers, self).open()
 
     def show_guide(self) -> None:
         """Opens the guide: at the word that the focused field is about, or at the page that was read last."""
@@ -300,7 +302,7 @@ class MainWindow(QMainWindow):
         """Shows the game in which the person chooses the merges."""
         from tokstudio.gui.dialogs.your_turn import YourTurnDialog
 
-        YourTurnDialog(self.session, self._theme, self._preferences, self._choosers, self).open()
+        YourTurnDialog(self.session, self.theme, self.preferences, self._choosers, self).open()
 
     def show_shortcuts(self) -> None:
         """Lists all keyboard shortcuts."""
@@ -308,14 +310,14 @@ class MainWindow(QMainWindow):
 
     def show_about(self) -> None:
         """Shows version and licence."""
-        AboutDialog(self._theme, self).exec()
+        AboutDialog(self.theme, self).exec()
 
     # ---- construction
 
     def _set_up_frame(self) -> QSize:
         """Sets up what surrounds the panes, and gives the room of the screen for the window."""
         self.setWindowTitle("TokStudio")
-        self.setWindowIcon(icon("tokstudio", self._theme))
+        self.setWindowIcon(icon("tokstudio", self.theme))
         self.setAcceptDrops(True)
         # The window itself has the focus at first, so that no control looks selected.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -329,7 +331,7 @@ class MainWindow(QMainWindow):
         return room
 
     def _make_panes(self) -> None:
-        arguments = (self.session, self._theme, self.actions_by_id)
+        arguments = (self.session, self.theme, self.actions_by_id)
         self.corpus = CorpusPane(*arguments)
         self.configure = ConfigurePane(*arguments)
         self.compression = CompressionPane(*arguments)
@@ -354,7 +356,7 @@ class MainWindow(QMainWindow):
         menus = build_menus(self.menuBar(), self.actions_by_id)
         self.toolbar.export_button.setMenu(menus["Export"])
         clear = self.actions_by_id["clear_recent"]
-        self.recent = RecentEntries(menus["Recent"], clear, self._preferences, self._theme, self.opening.open_recent)
+        self.recent = RecentEntries(menus["Recent"], clear, self.preferences, self.theme, self.opening.open_recent)
         self._encoding_menu = menus["Encoding"]
         self._encoding_menu.aboutToShow.connect(self._fill_encodings)
         curves = menus["Curves_of_Runs"]
@@ -368,7 +370,7 @@ class MainWindow(QMainWindow):
         themes = QActionGroup(self)
         for mode in ("system", "light", "dark"):
             themes.addAction(self.actions_by_id[f"theme_{mode}"])
-        self.actions_by_id[f"theme_{self._theme.mode}"].setChecked(True)
+        self.actions_by_id[f"theme_{self.theme.mode}"].setChecked(True)
         workspaces = QActionGroup(self)
         for name in WORKSPACES:
             workspaces.addAction(self.actions_by_id[f"workspace_{name}"])
@@ -402,13 +404,13 @@ class MainWindow(QMainWindow):
         self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
         self.corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
         self.corpus.problems.textAsked.connect(self.opening.importing.read_as_text)
-        self.runs.table.columnsChosen.connect(partial(self._preferences.set, "run_columns"))
-        self.sizes.widthChosen.connect(partial(self._preferences.set, "model_width"))
-        self.sizes.tiedChosen.connect(partial(self._preferences.set, "model_tied"))
+        self.runs.table.columnsChosen.connect(partial(self.preferences.set, "run_columns"))
+        self.sizes.widthChosen.connect(partial(self.preferences.set, "model_width"))
+        self.sizes.tiedChosen.connect(partial(self.preferences.set, "model_tied"))
         session.player.changed.connect(self._keep_speed)
         self.places.changed.connect(self._show_places)
         session.comparison.words_changed.connect(self._keep_words)
-        self._preferences.changed.connect(self._apply_preferences)
+        self.preferences.changed.connect(self._apply_preferences)
         self.finder.message.connect(self.status.say)
         self.finder.found.connect(partial(self.places.uncover, self.token, (self.vocabulary, self.merges)))
         session.jobs.refused.connect(self.status.say)
@@ -437,7 +439,7 @@ class MainWindow(QMainWindow):
             if pane.objectName() == key:
                 self.places.open(pane)
                 pane.arrive(part)
-                self._flash.show_around(pane)
+                self.flash.show_around(pane)
 
     def _open_guide(self) -> None:
         self.places.open(self.guide)
@@ -490,27 +492,27 @@ class MainWindow(QMainWindow):
         self.unsaved_work.offer(self.recovery.sentence)
 
     def _apply_preferences(self) -> None:
-        get = self._preferences.of
-        self._theme.set_mode(cast("Mode", get(entries.THEME)))
-        self.actions_by_id[f"theme_{self._theme.mode}"].setChecked(True)
-        self._theme.set_text_size(get(entries.TEXT_SIZE))
-        self._theme.set_families(get(entries.INTERFACE_FONT), get(entries.MONOSPACE_FONT))
+        get = self.preferences.of
+        self.theme.set_mode(cast("Mode", get(entries.THEME)))
+        self.actions_by_id[f"theme_{self.theme.mode}"].setChecked(True)
+        self.theme.set_text_size(get(entries.TEXT_SIZE))
+        self.theme.set_families(get(entries.INTERFACE_FONT), get(entries.MONOSPACE_FONT))
         self.recovery.set_autosave(get(entries.AUTOSAVE), get(entries.AUTOSAVE_SECONDS))
         ties = cast("TieBreak", get(entries.DEFAULT_TIES))
         defaults = Settings(get(entries.DEFAULT_SIZE), pattern=get(entries.DEFAULT_PATTERN), tie_break=ties)
         self.session.training.set_defaults(defaults, get(entries.THREADS) or None)
 
     def _keep_settings(self) -> None:
-        self._preferences.set("training", self.session.training.settings.to_text())
+        self.preferences.set("training", self.session.training.settings.to_text())
 
     def _keep_words(self) -> None:
-        self._preferences.set("compared_words", self.session.comparison.own_words)
+        self.preferences.set("compared_words", self.session.comparison.own_words)
 
     def _keep_speed(self) -> None:
-        self._preferences.set("playing_speed", self.session.player.speed.key)
+        self.preferences.set("playing_speed", self.session.player.speed.key)
 
     def _restore(self) -> None:
-        preferences = self._preferences
+        preferences = self.preferences
         self.restoreGeometry(preferences.bytes("geometry"))
         self.places.load(preferences)
         others = ("byte_level_characters", "show_ids", "recognise_specials", "more_settings")
@@ -527,9 +529,9 @@ class MainWindow(QMainWindow):
 
     def remember(self) -> None:
         """Stores the layouts."""
-        self._preferences.set_bytes("geometry", self.saveGeometry())
-        self.places.store(self._preferences)
-        self._preferences.flush()
+        self.preferences.set_bytes("geometry", self.saveGeometry())
+        self.places.store(self.preferences)
+        self.preferences.flush()
 
     # ---- overrides of Qt
 

@@ -31,12 +31,10 @@ _MARGIN = 2
 _INSET = 12
 _MOST_FIGURES = 0.55  # of the line's width
 _POINTER_AFTER = 0.5
-_BAR_AFTER = 2.0
 _TIME_LEFT_AFTER = 5.0
 _JUDGED_BY = 5.0  # seconds of work for the estimate of the time left
 _LEAST_DONE = 0.02  # the least share of a phase for an estimate
-_SHOWN_FOR = 15_000  # milliseconds that a sentence about a finished action is shown
-_SHOWN_BRIEFLY = 5_000  # the same while it hides the progress of another job
+_SHOWN_FOR = 15_000  # milliseconds that a message about a finished action is shown
 
 # The phases of a training before merging.
 _BEFORE_MERGING = (
@@ -144,7 +142,7 @@ class StatusLine(QStatusBar):
         """Shows a sentence for a while."""
         # A job that reports its result has ended, so nothing is hidden.
         hides_progress = self._job is not None and self._job.running
-        self.showMessage(sentence, _SHOWN_BRIEFLY if hides_progress else _SHOWN_FOR)
+        self.showMessage(sentence, self._jobs.pauses.brief_message if hides_progress else _SHOWN_FOR)
 
     def _forget_sentence(self) -> None:
         """Removes a sentence when the user does the next thing; what a job changes belongs to what it told."""
@@ -220,7 +218,7 @@ class StatusLine(QStatusBar):
         played = training is not None and training.played and not job.paused
         caption = self.captions.follow(training.run, now) if training is not None and played else ""
         self.label.setText(caption or self._in_queue(progress.phase, doing, paused=job.paused))
-        self.bar.setVisible(not played and elapsed > _BAR_AFTER and not job.paused)
+        self.bar.setVisible(not played and 1000 * elapsed > self._jobs.pauses.shown_bar and not job.paused)
         # Else the bar would draw the window at once, with all that changed in it.
         self.bar.setUpdatesEnabled(False)
         self.bar.setRange(0, 1000 if progress.total else 0)
@@ -228,7 +226,7 @@ class StatusLine(QStatusBar):
             self.bar.setValue(1000 * progress.done // progress.total)
         self.bar.setUpdatesEnabled(True)
         _set_busy_pointer(training is None and elapsed > _POINTER_AFTER)
-        self.cancel.setVisible(training is None and elapsed > _BAR_AFTER)
+        self.cancel.setVisible(training is None and 1000 * elapsed > self._jobs.pauses.shown_bar)
         left = self._pace.seconds_left() if now - self._since > _TIME_LEFT_AFTER else None
         then = ", then merging" if training is not None and progress.phase in _BEFORE_MERGING else ""
         told = f"about {_seconds(left)} left{then}" if left is not None else ""

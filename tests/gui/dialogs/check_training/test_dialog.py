@@ -12,7 +12,7 @@ from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.core.teaching.students import divided, recounting_student
-from tests.gui.person import PATIENCE, Answers, at_the_window
+from tests.gui.person import PATIENCE, Answers, at_window
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.teaching.exercise import TEXT
 from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog, MakeExerciseDialog
@@ -202,14 +202,12 @@ def test_an_exercise_is_written(qtbot, show, answers, tmp_path):
     assert dialog.note.text() == "Enter a vocabulary size."
 
 
-def test_the_menu_shows_each_dialog_once_and_does_not_block(monkeypatch, unstyled):
-    def act(window, answers):
-        for name, kind in (("check_training", CheckTrainingDialog), ("make_exercise", MakeExerciseDialog)):
-            window.actions_by_id[name].trigger()
-            window.actions_by_id[name].trigger()
-            (dialog,) = window.findChildren(kind)
-            assert dialog.isVisible()
-            assert not dialog.isModal()
-            dialog.close()
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_menu_shows_each_dialog_once_and_does_not_block(unstyled, window):
+    for name, kind in (("check_training", CheckTrainingDialog), ("make_exercise", MakeExerciseDialog)):
+        window.actions_by_id[name].trigger()
+        window.actions_by_id[name].trigger()
+        (dialog,) = window.findChildren(kind)
+        assert dialog.isVisible()
+        assert not dialog.isModal()
+        dialog.close()

@@ -1,4 +1,4 @@
-"""The Import dialog: what it shows of a data set, and what it answers."""
+"""The Import dialog: what it shows of a data set, what it answers, and the choices that were made before."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,7 +16,8 @@ from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
-from tokstudio.gui.dialogs.corpus_import.question import DataSetPlace, ImportQuestion, look_all_work
+from tokstudio.gui.dialogs.corpus_import.question import Choices, DataSetPlace, ImportQuestion, look_all_work
+from tokstudio.gui.session.preferences import Preferences
 
 ROWS = [
     {"id": number, "lang": ("de", "en")[number % 2], "title": f"Part {number}", "body": f"the cat\nsat {number}"}
@@ -46,7 +47,7 @@ def ask(qtbot, session, theme):
 
 
 @pytest.fixture
-def lines(tmp_path: Path) -> Path:
+def lines(tmp_path) -> Path:
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     return path
@@ -60,31 +61,15 @@ def names(box) -> list[str]:
     return [choice.value for choice in box.choices]
 
 
-def test_one_enter_imports_the_suggested_column(qtbot, ask, lines):
+def test_one_enter_imports_the_column_that_the_preview_shows_and_escape_nothing(qtbot, ask, lines):
     dialog, answers = ask(lines)
     assert dialog.focusWidget() is dialog.text
     assert shown(dialog) == [f"the cat↵sat {number}" for number in range(10)]
     qtbot.keyClick(dialog.text, Qt.Key.Key_Return)
     assert answers == [Reading(field="body")]
-
-
-def test_escape_imports_nothing(qtbot, ask, lines):
     dialog, answers = ask(lines)
     qtbot.keyClick(dialog.text, Qt.Key.Key_Escape)
     assert answers == [None]
-
-
-def test_kind_rows_and_other_files_are_said(ask, tmp_path):
-    for name in ("a.parquet", "b.parquet"):
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), tmp_path / name)
-    dialog, _ = ask(tmp_path / "a.parquet", tmp_path / "b.parquet")
-    assert dialog.headline.text() == "a.parquet"
-    assert dialog.facts.text() == "Parquet · 12 rows · 1 other file with the same columns"
-    # Its bytes are no text to anybody.
-    assert not dialog.plain_button.isVisible()
-
-
-def test_the_preview_follows_the_arrow_keys(qtbot, ask, lines):
     dialog, answers = ask(lines)
     assert names(dialog.text) == ["lang", "title", "body"]
     qtbot.keyClick(dialog.text, Qt.Key.Key_Up)
@@ -92,6 +77,30 @@ def test_the_preview_follows_the_arrow_keys(qtbot, ask, lines):
     assert dialog.preview.accessibleName() == "First texts of the column title"
     qtbot.keyClick(dialog.text, Qt.Key.Key_Return)
     assert answers == [Reading(field="title")]
+    dialog, answers = ask(lines, reading=Reading(most_bytes=7))
+    dialog.plain_button.click()
+    assert answers == [Reading(as_text=True, most_bytes=7)]
+
+
+def test_kind_rows_other_files_and_the_detected_delimiter_are_said(ask, tmp_path):
+    for name in ("a.parquet", "b.parquet"):
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), tmp_path / name)
+    dialog, _ = ask(tmp_path / "a.parquet", tmp_path / "b.parquet")
+    assert dialog.headline.text() == "a.parquet"
+    assert dialog.facts.text() == "Parquet · 12 rows · 1 other file with the same columns"
+    # Its bytes are no text to anybody.
+    assert not dialog.plain_button.isVisible()
+    path = tmp_path / "<b>a.jsonl"
+    path.write_text('{"text": "<i>one</i>"}\n{"text": "two"}\n')
+    dialog, _ = ask(path)
+    assert dialog.headline.text() == "<b>a.jsonl"
+    assert dialog.headline.textFormat() == Qt.TextFormat.PlainText
+    assert "<" not in dialog.preview.item(0).toolTip()
+    path = tmp_path / "a.csv"
+    path.write_text("name;text\n" + "A;the cat\n" * 6)
+    dialog, answers = ask(path)
+    dialog.import_button.click()
+    assert answers == [Reading(field="text")]
 
 
 def test_a_column_that_is_the_text_does_not_divide_it(qtbot, ask, lines):
@@ -139,14 +148,6 @@ def test_another_delimiter_gives_other_columns(qtbot, ask, tmp_path):
     assert answers == [Reading(field="name;line", delimiter="|")]
 
 
-def test_the_detected_delimiter_is_not_part_of_the_choice(ask, tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("name;text\n" + "A;the cat\n" * 6)
-    dialog, answers = ask(path)
-    dialog.import_button.click()
-    assert answers == [Reading(field="text")]
-
-
 def test_filters_are_folded_away_until_one_is_used(ask, lines):
     dialog, answers = ask(lines)
     assert not dialog.filters.isVisible()
@@ -163,22 +164,7 @@ def test_filters_are_folded_away_until_one_is_used(ask, lines):
     assert again.reading == chosen
 
 
-def test_plain_text_keeps_the_filters(ask, lines):
-    dialog, answers = ask(lines, reading=Reading(most_bytes=7))
-    dialog.plain_button.click()
-    assert answers == [Reading(as_text=True, most_bytes=7)]
-
-
-def test_a_name_that_looks_like_html_is_shown_as_it_is(ask, tmp_path):
-    path = tmp_path / "<b>a.jsonl"
-    path.write_text('{"text": "<i>one</i>"}\n{"text": "two"}\n')
-    dialog, _ = ask(path)
-    assert dialog.headline.text() == "<b>a.jsonl"
-    assert dialog.headline.textFormat() == Qt.TextFormat.PlainText
-    assert "<" not in dialog.preview.item(0).toolTip()
-
-
-def test_every_control_has_a_name_and_is_reached_by_tab(qtbot, ask, lines):
+def test_every_control_has_a_name_is_reached_by_tab_and_fits_into_a_small_window(qtbot, ask, lines):
     dialog, _ = ask(lines)
     dialog.more_button.click()
     dialog.activateWindow()
@@ -191,10 +177,36 @@ def test_every_control_has_a_name_and_is_reached_by_tab(qtbot, ask, lines):
         assert control in reached
         assert control.accessibleName() or control.text()
     assert dialog.filters.least.number.accessibleName() == "Fewest characters of a document"
-
-
-def test_the_dialog_fits_into_a_small_window(ask, lines):
     dialog, _ = ask(lines)
     dialog.more_button.click()
     assert dialog.minimumSizeHint().height() <= 560
     assert dialog.minimumSizeHint().width() <= 900
+
+
+@pytest.fixture
+def preferences(tmp_path):
+    return Preferences(tmp_path / "settings.ini")
+
+
+def test_a_choice_is_kept_for_the_next_start_but_is_of_this_one_only_here(preferences):
+    first = Choices(preferences)
+    first.remember("a", Reading(field="body", keep_truncated=True))
+    assert first.of_this_start("a") == Reading(field="body")
+    second = Choices(preferences)
+    assert second.all == {"a": Reading(field="body")}
+    assert second.of_this_start("a") is None
+
+
+def test_only_the_newest_fifty_are_kept(preferences):
+    choices = Choices(preferences)
+    for number in range(60):
+        choices.remember(f"key {number}", Reading(field="body"))
+    assert list(Choices(preferences).all) == [f"key {number}" for number in range(10, 60)]
+
+
+def test_settings_that_are_damaged_are_left_out_and_a_valid_choice_beside_them_stays(preferences):
+    for stored in ("no json", "[]", '{"a": 3}', '{"a": {"field": 3}}', '{"a": {"most_bytes": -1}}', "[" * 5000):
+        preferences.set("imports", stored)
+        assert Choices(preferences).all == {}, stored
+    preferences.set("imports", json.dumps({"a": {"field": 3}, "b": {"field": "body"}}))
+    assert Choices(preferences).all == {"b": Reading(field="body")}

@@ -218,7 +218,9 @@ def test_removed_tokens_are_in_the_tables_alone_and_the_formats_of_tokenizers_sa
     assert (out / "vocabulary.csv").read_text(encoding="utf-8").count("\n") == 1 + run.vocabulary_size
 
 
-def test_only_up_to_the_playhead_with_gaps_or_without(qtbot, session, with_special, opened, out):
+def test_only_up_to_the_playhead_with_gaps_or_without_and_a_table_keeps_its_counts(
+    qtbot, session, with_special, opened, out
+):
     session.view.set_playhead(10)
     dialog = opened("huggingface")
     assert dialog.part.text().replace("&", "") == "Only up to the playhead (10 of 13 merges)"
@@ -229,7 +231,6 @@ def test_only_up_to_the_playhead_with_gaps_or_without(qtbot, session, with_speci
     press_export(qtbot, session, dialog)
     assert load(out).special_tokens == {"<|end|>": 269}
     assert not with_special.exported
-
     qtbot.keyClick(dialog.gaps, Qt.Key.Key_Space)
     settle(qtbot, session)
     assert dialog.moves.text() == 'The special token "<|end|>" moves from 269 to 266.'
@@ -241,10 +242,6 @@ def test_only_up_to_the_playhead_with_gaps_or_without(qtbot, session, with_speci
     assert moved == "Id 269 became 266."
     assert load(out).special_tokens == {"<|end|>": 266}
     assert len(load(out)) == 267
-
-
-def test_a_table_keeps_its_counts_when_gaps_are_closed(qtbot, session, with_special, opened, out):
-    session.view.set_playhead(10)
     dialog = opened("merges-csv")
     for option in (dialog.part, dialog.gaps):
         qtbot.keyClick(option, Qt.Key.Key_Space)
@@ -254,7 +251,9 @@ def test_a_table_keeps_its_counts_when_gaps_are_closed(qtbot, session, with_spec
     assert (out / "merges.csv").read_text(encoding="utf-8").count("\n") == 11
 
 
-def test_existing_files_are_counted_and_the_button_says_replace(qtbot, session, make_run, opened, out):
+def test_existing_files_are_counted_if_they_have_the_name_and_the_button_says_replace(
+    qtbot, session, make_run, opened, out
+):
     run = make_run(vocabulary_size=280)
     out.mkdir()
     for name in ("merges.json", "vocabulary.json"):
@@ -265,9 +264,18 @@ def test_existing_files_are_counted_and_the_button_says_replace(qtbot, session, 
     press_export(qtbot, session, dialog)
     assert len(load(out)) == len(run.tokenizer)
     assert sorted(path.name for path in out.iterdir()) == ["merges.json", "vocabulary.json"]
+    (out / "huggingface").mkdir(parents=True)
+    (out / "tokenizer.json").write_text(json.dumps({}))
+    dialog = opened("huggingface", "classic")
+    assert dialog.note.text() == "", "two formats go into folders of their own"
+    tick(qtbot, dialog, "classic")
+    settle(qtbot, session)
+    assert dialog.note.text() == "Replaces 1 file."
 
 
-def test_a_folder_that_cannot_be_used_says_so_at_once(qtbot, session, make_run, opened, tmp_path, answers):
+def test_a_folder_that_cannot_be_used_says_so_at_once_and_one_that_vanishes_is_made_again(
+    qtbot, session, make_run, opened, tmp_path, answers, out
+):
     make_run(vocabulary_size=280)
     (tmp_path / "file.txt").write_text("text")
     dialog = opened("huggingface")
@@ -287,6 +295,30 @@ def test_a_folder_that_cannot_be_used_says_so_at_once(qtbot, session, make_run, 
     assert not dialog.folder.is_invalid
     assert dialog.folder.folder == tmp_path / "chosen"
     assert dialog.export_button.isEnabled()
+    dialog = opened("huggingface")
+    dialog.folder.edit.setText(str(out / ("long" * 100)))
+    settle(qtbot, session)
+    press_export(qtbot, session, dialog)
+    assert dialog.folder.note.text().endswith("the name is too long: choose a shorter one.")
+    assert not out.exists()
+    out.mkdir()
+    dialog.folder.edit.setText(str(out / ("longer" * 100)))
+    settle(qtbot, session)
+    assert dialog.folder.note.text().endswith("the name is too long: choose a shorter one.")
+    assert not dialog.export_button.isEnabled()
+    out.rmdir()
+    out.mkdir()
+    (out / "classic").write_text("mine")
+    dialog = opened("huggingface", "classic")
+    assert dialog.folder.note.text() == "classic is a file, not a folder: choose another."
+    assert not dialog.export_button.isEnabled()
+    (out / "classic").unlink()
+    out.rmdir()
+    out.mkdir()
+    dialog = opened("huggingface")
+    out.rmdir()
+    press_export(qtbot, session, dialog)
+    assert len(load(out)) == 280
 
 
 def test_a_folder_without_permission_is_refused_before_anything_is_written(
@@ -348,30 +380,6 @@ def test_a_folder_refused_by_the_system_is_one_error_and_nothing_is_written(
     press_export(qtbot, session, dialog)
     assert not dialog.folder.is_invalid
     assert (out / "classic" / "merges.json").is_file()
-
-
-def test_a_folder_whose_name_is_too_long_says_so(qtbot, session, make_run, opened, out):
-    make_run(vocabulary_size=280)
-    dialog = opened("huggingface")
-    dialog.folder.edit.setText(str(out / ("long" * 100)))
-    settle(qtbot, session)
-    press_export(qtbot, session, dialog)
-    assert dialog.folder.note.text().endswith("the name is too long: choose a shorter one.")
-    assert not out.exists()
-    out.mkdir()
-    dialog.folder.edit.setText(str(out / ("longer" * 100)))
-    settle(qtbot, session)
-    assert dialog.folder.note.text().endswith("the name is too long: choose a shorter one.")
-    assert not dialog.export_button.isEnabled()
-
-
-def test_the_folder_of_each_format_is_checked_too(qtbot, session, make_run, opened, out):
-    make_run(vocabulary_size=280)
-    out.mkdir()
-    (out / "classic").write_text("mine")
-    dialog = opened("huggingface", "classic")
-    assert dialog.folder.note.text() == "classic is a file, not a folder: choose another."
-    assert not dialog.export_button.isEnabled()
 
 
 @pytest.mark.parametrize("last", ["written", "failed"])
@@ -445,15 +453,6 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_folder(qtbot, session, make_r
     press_export(qtbot, session, dialog)
     assert "no space left on the disk" in told(dialog, "huggingface")[-1]
     assert not out.exists()
-
-
-def test_a_folder_that_vanishes_is_made_again(qtbot, session, make_run, opened, out):
-    make_run(vocabulary_size=280)
-    out.mkdir()
-    dialog = opened("huggingface")
-    out.rmdir()
-    press_export(qtbot, session, dialog)
-    assert len(load(out)) == 280
 
 
 @pytest.fixture
@@ -545,7 +544,9 @@ def test_a_change_of_the_active_run_does_not_change_the_exported_one(qtbot, sess
     assert not session.runs.active.exported
 
 
-def test_python_code_and_report_can_be_copied_and_saved(qtbot, session, with_special, opened, out, answers):
+def test_python_code_and_the_report_say_what_was_written_and_what_stayed_the_same(
+    qtbot, session, with_special, opened, out, answers
+):
     dialog = opened("huggingface")
     row = dialog.list.rows["huggingface"]
     assert row.copy_button.isHidden()
@@ -567,11 +568,6 @@ def test_python_code_and_report_can_be_copied_and_saved(qtbot, session, with_spe
     assert told(dialog, "huggingface")[-1] in report
     assert "tokenizer.json" in report
     assert sentences[-1] == f"Wrote REPORT.txt to {out}."
-
-
-def test_the_report_of_a_changed_tokenizer_says_what_stayed_the_same(
-    qtbot, session, with_special, opened, out, answers
-):
     session.runs.add_tokenizer(prune(with_special.tokenizer, 265).tokenizer, "Pruned")
     dialog = opened("huggingface", "vocabulary-csv")
     press_export(qtbot, session, dialog)
@@ -582,17 +578,9 @@ def test_the_report_of_a_changed_tokenizer_says_what_stayed_the_same(
     assert report.count("9. The owner's library reads the result the same") == 2
 
 
-def test_after_several_formats_their_folder_and_any_failure_are_shown(qtbot, session, make_run, opened, out, answers):
-    make_run(vocabulary_size=280)
-    dialog = opened("huggingface", "classic")
-    press_export(qtbot, session, dialog)
-    answers.can_show = False
-    qtbot.mouseClick(dialog.show_button, Qt.MouseButton.LeftButton)
-    assert answers.shown == [out]
-    assert dialog.note.text() == "The folder could not be opened."
-
-
-def test_a_report_that_cannot_be_saved_is_one_sentence(qtbot, session, make_run, opened, out, answers):
+def test_after_an_export_its_report_or_folder_that_cannot_be_had_is_one_sentence(
+    qtbot, session, make_run, opened, out, answers
+):
     make_run(vocabulary_size=280)
     dialog = opened("huggingface")
     press_export(qtbot, session, dialog)
@@ -600,6 +588,12 @@ def test_a_report_that_cannot_be_saved_is_one_sentence(qtbot, session, make_run,
     qtbot.mouseClick(dialog.report_button, Qt.MouseButton.LeftButton)
     settle(qtbot, session)
     assert "does not exist" in dialog.note.text()
+    dialog = opened("huggingface", "classic")
+    press_export(qtbot, session, dialog)
+    answers.can_show = False
+    qtbot.mouseClick(dialog.show_button, Qt.MouseButton.LeftButton)
+    assert answers.shown == [out]
+    assert dialog.note.text() == "The folder could not be opened."
 
 
 def test_a_large_tokenizer_is_checked_only_in_jobs(qtbot, session, opened, monkeypatch):
@@ -631,14 +625,6 @@ def test_a_large_tokenizer_is_checked_only_in_jobs(qtbot, session, opened, monke
     assert threading.main_thread() not in looked_in
 
 
-def test_ten_thousand_losses_are_not_all_shown(qtbot, session, make_run, opened, monkeypatch):
-    make_run(vocabulary_size=280)
-    many = tuple(f"The special token {number} is lost." for number in range(10_000))
-    monkeypatch.setattr(type(FORMATS["classic"]), "losses", lambda self, tokenizer: many)
-    dialog = opened("classic")
-    assert told(dialog, "classic") == [*many[:3], "And 9,997 more like these."]
-
-
 def test_every_kind_of_loss_can_be_read_and_a_change_of_ids_comes_first(qtbot, session, opened):
     odd = Tokenizer(
         np.array([[97, 98], [99, 100]], dtype=np.int32),
@@ -655,7 +641,9 @@ def test_every_kind_of_loss_can_be_read_and_a_change_of_ids_comes_first(qtbot, s
     assert losses[0].startswith("The ids change")
 
 
-def test_an_error_of_a_check_is_shown_on_its_row(qtbot, session, make_run, opened, monkeypatch):
+def test_an_error_of_a_check_is_shown_on_its_row_and_ten_thousand_losses_are_not(
+    qtbot, session, make_run, opened, monkeypatch
+):
     make_run(vocabulary_size=280)
 
     def broken(self, tokenizer):
@@ -665,6 +653,10 @@ def test_an_error_of_a_check_is_shown_on_its_row(qtbot, session, make_run, opene
     dialog = opened("classic", "huggingface")
     assert told(dialog, "classic") == ["It is broken."]
     assert dialog.list.chosen == ("huggingface",)
+    many = tuple(f"The special token {number} is lost." for number in range(10_000))
+    monkeypatch.setattr(type(FORMATS["classic"]), "losses", lambda self, tokenizer: many)
+    dialog = opened("classic")
+    assert told(dialog, "classic") == [*many[:3], "And 9,997 more like these."]
 
 
 def test_everything_can_be_reached_by_tab_and_has_a_name(qtbot, session, with_special, opened):
@@ -696,14 +688,3 @@ def test_the_dialog_follows_the_theme(qtbot, session, make_run, opened, theme):
     before = sign.pixmap().toImage()
     theme.set_mode("dark")
     assert sign.pixmap().toImage() != before
-
-
-def test_a_foreign_json_file_counts_as_replaced_only_if_it_has_the_name(qtbot, session, make_run, opened, out):
-    make_run(vocabulary_size=280)
-    (out / "huggingface").mkdir(parents=True)
-    (out / "tokenizer.json").write_text(json.dumps({}))
-    dialog = opened("huggingface", "classic")
-    assert dialog.note.text() == "", "two formats go into folders of their own"
-    tick(qtbot, dialog, "classic")
-    settle(qtbot, session)
-    assert dialog.note.text() == "Replaces 1 file."

@@ -13,7 +13,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 
 from tests.core.hub.local_hub import Hub, Repository, local_hub
-from tests.gui.person import PATIENCE, TEXT, at_the_window
+from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window
 from tokstudio import Corpus, Tokenizer, TrainingConfig, save, train
 from tokstudio.core.hub.names import parse_name
 from tokstudio.gui.dialogs.open_by_name import WELL_KNOWN, OpenByNameDialog
@@ -36,7 +36,7 @@ def files_of(tokenizer: Tokenizer, folder: Path, format: str = "huggingface") ->
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: Tokenizer) -> Iterator[Hub]:
+def hub(tmp_path, monkeypatch, tokenizer) -> Iterator[Hub]:
     """A hub with the repository `me/tiny`, and with an empty cache."""
     with local_hub(monkeypatch) as made:
         monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
@@ -56,20 +56,20 @@ def is_open(window: MainWindow) -> bool:
     return any(dialog.isVisible() for dialog in window.findChildren(OpenByNameDialog))
 
 
-def settled(qtbot, dialog: OpenByNameDialog) -> None:
-    qtbot.waitUntil(dialog.name.isEnabled, timeout=PATIENCE)
-
-
 def runs(qtbot, window: MainWindow, count: int) -> None:
     qtbot.waitUntil(lambda: len(window.session.runs.all) == count, timeout=PATIENCE)
 
 
-def an_error_is_shown_in_the_dialog_and_the_name_stays(qtbot, window):
+@at_window()
+def test_the_dialog_opens_runs_by_name_or_says_why_not(qtbot, hub, tokenizer, tmp_path, window):
+    hub.repositories["me/gated"] = Repository({"tokenizer.json": b"{}"}, refusal=(401, "GatedRepo"))
+    hub.repositories["me/tiny"].revisions = ("main", "v1")
+    hub.repositories["me/pair"] = Repository(files_of(tokenizer, tmp_path / "pair", "gpt2"))
     dialog = dialog_of(qtbot, window)
     for name, told in (("me/none", "no such repository"), ("me/gated", "HF_TOKEN"), ("nonsense", "neither")):
         dialog.name.setText(name)
         dialog.open_button.click()
-        settled(qtbot, dialog)
+        qtbot.waitUntil(dialog.name.isEnabled, timeout=PATIENCE)
         assert told in dialog.note.text()
         assert dialog.note.property("role") == "error"
         assert dialog.name.text() == name
@@ -79,9 +79,6 @@ def an_error_is_shown_in_the_dialog_and_the_name_stays(qtbot, window):
     dialog.reject()
     assert not is_open(window)
     assert window.session.runs.all == []
-
-
-def a_name_is_typed_and_enter_opens_it_as_a_run(qtbot, window, hub, tokenizer):
     hub.asked.clear()
     dialog = dialog_of(qtbot, window)
     assert dialog.focusWidget() is dialog.name
@@ -94,9 +91,6 @@ def a_name_is_typed_and_enter_opens_it_as_a_run(qtbot, window, hub, tokenizer):
     assert run.name == "tiny"
     assert run.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
     assert f"Opened tiny: {len(tokenizer):,} tokens." in window.status.currentMessage()
-
-
-def the_revision_field_is_used_for_repositories_only(qtbot, window, hub):
     dialog = dialog_of(qtbot, window)
     dialog.name.setText("o200k_base")
     assert not dialog.revision.isEnabled()
@@ -108,9 +102,6 @@ def the_revision_field_is_used_for_repositories_only(qtbot, window, hub):
     dialog.open_button.click()
     runs(qtbot, window, 2)
     assert "GET /api/models/me/tiny/revision/v1" in hub.asked
-
-
-def a_pair_without_a_pattern_is_asked_for_it(qtbot, window):
     dialog = dialog_of(qtbot, window)
     dialog.name.setText("me/pair")
     dialog.open_button.click()
@@ -119,20 +110,6 @@ def a_pair_without_a_pattern_is_asked_for_it(qtbot, window):
     asked()[0].accept_button.click()
     runs(qtbot, window, 3)
     assert window.session.runs.active.name == "pair"
-
-
-def test_the_dialog_opens_runs_by_name_or_says_why_not(qtbot, monkeypatch, hub, tokenizer, tmp_path):
-    hub.repositories["me/gated"] = Repository({"tokenizer.json": b"{}"}, refusal=(401, "GatedRepo"))
-    hub.repositories["me/tiny"].revisions = ("main", "v1")
-    hub.repositories["me/pair"] = Repository(files_of(tokenizer, tmp_path / "pair", "gpt2"))
-
-    def act(window, answers):
-        an_error_is_shown_in_the_dialog_and_the_name_stays(qtbot, window)
-        a_name_is_typed_and_enter_opens_it_as_a_run(qtbot, window, hub, tokenizer)
-        the_revision_field_is_used_for_repositories_only(qtbot, window, hub)
-        a_pair_without_a_pattern_is_asked_for_it(qtbot, window)
-
-    assert at_the_window(monkeypatch, act) == 0
 
 
 def dropped(window: MainWindow, links: list[str], text: str = "") -> bool:
@@ -148,7 +125,8 @@ def dropped(window: MainWindow, links: list[str], text: str = "") -> bool:
     return enter.isAccepted()
 
 
-def test_a_dropped_link_to_the_hub_fills_in_the_dialog_and_another_one_is_answered(qtbot, monkeypatch, hub):
+@at_window()
+def test_a_dropped_link_to_the_hub_fills_in_the_dialog_and_another_one_is_answered(qtbot, hub, window):
     hub.repositories["me/tiny"].revisions = ("main", "v1")
     there = "https://huggingface.co/me/tiny"
 
@@ -156,52 +134,64 @@ def test_a_dropped_link_to_the_hub_fills_in_the_dialog_and_another_one_is_answer
         (dialog,) = (found for found in window.findChildren(OpenByNameDialog) if found.isVisible())
         return dialog
 
-    def act(window, answers):
-        for links, text, revision in (
-            ([there], "", ""),
-            ([f"{there}/tree/v1"], "", "v1"),
-            (["https://example.org/x", f"{there}/resolve/v1/tokenizer.json?download=true"], "", "v1"),
-            ([], f" {there}/blob/v1/tokenizer.json\n", "v1"),
-            ([], "hf:me/tiny@v1", "v1"),
-        ):
-            assert dropped(window, links, text)
-            dialog = shown(window)
-            assert (dialog.name.text(), dialog.revision.text()) == ("hf:me/tiny", revision)
-            dialog.reject()
-        dropped(window, [f"{there}/tree/v1"])
-        qtbot.keyClick(shown(window), Qt.Key.Key_Return)
-        runs(qtbot, window, 1)
-        assert "GET /api/models/me/tiny/revision/v1" in hub.asked
-        for links, text in (
-            (["https://example.org/owner/name"], ""),
-            (["https://huggingface.co/datasets/me/texts"], ""),
-            (["s3://bucket/a.txt"], ""),
-            ([], "https://example.org/owner/name"),
-        ):
-            window.messages.clear()
-            dropped(window, links, text)
-            assert window.messages.isVisible()
-            told = window.messages.text.text()
-            assert " is not opened. Drop files, folders, text, or a link to a tokenizer's repository" in told
-            assert not is_open(window)
-        assert not window.session.corpus.sources
-        dropped(window, [], "hf: is short for Hugging Face, see https://huggingface.co/me/tiny")
-        assert [source.name for source in window.session.corpus.sources] == ["Dropped text"]
-
-    assert at_the_window(monkeypatch, act) == 0
+    for links, text, revision in (
+        ([there], "", ""),
+        ([f"{there}/tree/v1"], "", "v1"),
+        (["https://example.org/x", f"{there}/resolve/v1/tokenizer.json?download=true"], "", "v1"),
+        ([], f" {there}/blob/v1/tokenizer.json\n", "v1"),
+        ([], "hf:me/tiny@v1", "v1"),
+    ):
+        assert dropped(window, links, text)
+        dialog = shown(window)
+        assert (dialog.name.text(), dialog.revision.text()) == ("hf:me/tiny", revision)
+        dialog.reject()
+    dropped(window, [f"{there}/tree/v1"])
+    qtbot.keyClick(shown(window), Qt.Key.Key_Return)
+    runs(qtbot, window, 1)
+    assert "GET /api/models/me/tiny/revision/v1" in hub.asked
+    for links, text in (
+        (["https://example.org/owner/name"], ""),
+        (["https://huggingface.co/datasets/me/texts"], ""),
+        (["s3://bucket/a.txt"], ""),
+        ([], "https://example.org/owner/name"),
+    ):
+        window.messages.clear()
+        dropped(window, links, text)
+        assert window.messages.isVisible()
+        told = window.messages.text.text()
+        assert " is not opened. Drop files, folders, text, or a link to a tokenizer's repository" in told
+        assert not is_open(window)
+    assert not window.session.corpus.sources
+    dropped(window, [], "hf: is short for Hugging Face, see https://huggingface.co/me/tiny")
+    assert [source.name for source in window.session.corpus.sources] == ["Dropped text"]
 
 
-def test_a_link_can_be_typed_in_place_of_the_name(qtbot, monkeypatch, hub):
+@at_window()
+def test_a_link_can_be_typed_and_a_tokenizer_opened_by_name_is_saved_in_a_project(
+    qtbot, hub, window, tokenizer, tmp_path, answers
+):
     hub.repositories["me/tiny"].revisions = ("main", "v1")
-
-    def act(window, answers):
-        dialog = dialog_of(qtbot, window)
-        qtbot.keyClicks(dialog.name, "https://huggingface.co/me/tiny/tree/v1")
-        qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
-        runs(qtbot, window, 1)
-        assert "GET /api/models/me/tiny/revision/v1" in hub.asked
-
-    assert at_the_window(monkeypatch, act) == 0
+    dialog = dialog_of(qtbot, window)
+    qtbot.keyClicks(dialog.name, "https://huggingface.co/me/tiny/tree/v1")
+    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
+    runs(qtbot, window, 1)
+    assert "GET /api/models/me/tiny/revision/v1" in hub.asked
+    window.session.runs.replace_all([])
+    dialog = dialog_of(qtbot, window)
+    dialog.name.setText("me/tiny")
+    dialog.open_button.click()
+    runs(qtbot, window, 1)
+    answers.target = tmp_path / "work.tokstudio"
+    window.actions_by_id["save_project_as"].trigger()
+    qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
+    hub.status = 500
+    hub.asked.clear()
+    window.projects.open(tmp_path / "work.tokstudio")
+    qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
+    runs(qtbot, window, 1)
+    assert window.session.runs.active.name == "tiny"
+    assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
+    assert hub.asked == []
 
 
 def test_a_name_is_an_argument_of_the_window(qtbot, monkeypatch, hub, tmp_path):
@@ -215,79 +205,49 @@ def test_a_name_is_an_argument_of_the_window(qtbot, monkeypatch, hub, tmp_path):
     assert at_the_window(monkeypatch, act, ["hf:me/tiny", str(tmp_path / "book.txt")]) == 0
 
 
-def test_an_argument_that_is_no_name_is_refused_in_a_sentence(qtbot, monkeypatch, hub):
-    def act(window, answers):
-        told = []
-        window.session.jobs.failed.connect(lambda problem: told.append(problem.text))
-        qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
-        assert told[0].startswith('"hf:gpt2" is not a repository of the Hugging Face Hub: write its owner and its name')
-        assert hub.asked == []
-        assert not window.session.corpus.sources
-
-    assert at_the_window(monkeypatch, act, ["hf:gpt2"]) == 0
+@at_window("hf:gpt2")
+def test_an_argument_that_is_no_name_is_refused_in_a_sentence(qtbot, hub, window):
+    told = []
+    window.session.jobs.failed.connect(lambda problem: told.append(problem.text))
+    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    assert told[0].startswith('"hf:gpt2" is not a repository of the Hugging Face Hub: write its owner and its name')
+    assert hub.asked == []
+    assert not window.session.corpus.sources
 
 
-def test_a_tokenizer_that_was_opened_by_name_is_saved_in_a_project_and_opens_again(
-    qtbot, monkeypatch, hub, tokenizer, tmp_path
-):
-    def act(window, answers):
-        dialog = dialog_of(qtbot, window)
-        dialog.name.setText("me/tiny")
-        dialog.open_button.click()
-        runs(qtbot, window, 1)
-        answers.target = tmp_path / "work.tokstudio"
-        window.actions_by_id["save_project_as"].trigger()
-        qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
-        hub.status = 500
-        hub.asked.clear()
-        window.projects.open(tmp_path / "work.tokstudio")
-        qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
-        runs(qtbot, window, 1)
-        assert window.session.runs.active.name == "tiny"
-        assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
-        assert hub.asked == []
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_recent_files_list_the_name_and_open_it_without_a_network(qtbot, hub, window):
+    dialog = dialog_of(qtbot, window)
+    dialog.name.setText("me/tiny@main")
+    dialog.open_button.click()
+    runs(qtbot, window, 1)
+    hub.status = 503
+    window.recent.menu.aboutToShow.emit()
+    window.recent.menu.actions()[0].trigger()
+    runs(qtbot, window, 2)
+    assert window.recent.menu.actions()[0].text() == "hf:me/tiny@main"
+    assert window.session.runs.active.name.startswith("tiny")
+    assert "this is the copy in the cache" in window.status.currentMessage()
 
 
-def test_the_recent_files_list_the_name_and_open_it_without_a_network(qtbot, monkeypatch, hub):
-    def act(window, answers):
-        dialog = dialog_of(qtbot, window)
-        dialog.name.setText("me/tiny@main")
-        dialog.open_button.click()
-        runs(qtbot, window, 1)
-        hub.status = 503
-        window.recent.menu.aboutToShow.emit()
-        window.recent.menu.actions()[0].trigger()
-        runs(qtbot, window, 2)
-        assert window.recent.menu.actions()[0].text() == "hf:me/tiny@main"
-        assert window.session.runs.active.name.startswith("tiny")
-        assert "this is the copy in the cache" in window.status.currentMessage()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_escape_cancels_a_stalled_connection_then_closes(qtbot, monkeypatch, hub):
+@at_window()
+def test_escape_cancels_a_stalled_connection_then_closes(qtbot, hub, window):
     hub.stalled.add("tokenizer.json")
-
-    def act(window, answers):
-        dialog = dialog_of(qtbot, window)
-        qtbot.keyClicks(dialog.name, "me/tiny")
-        qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
-        qtbot.waitUntil(hub.half_sent.is_set, timeout=PATIENCE)
-        qtbot.waitUntil(lambda: dialog.note.text().startswith("Downloading"), timeout=PATIENCE)
-        assert dialog.bar.isVisible()
-        assert not dialog.name.isEnabled()
-        qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Escape)
-        assert is_open(window)
-        assert (dialog.note.text(), dialog.name.text()) == ("Cancelled.", "me/tiny")
-        qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
-        hub.stalled.clear()
-        dialog.open_button.click()
-        runs(qtbot, window, 1)
-        assert not is_open(window)
-
-    assert at_the_window(monkeypatch, act) == 0
+    dialog = dialog_of(qtbot, window)
+    qtbot.keyClicks(dialog.name, "me/tiny")
+    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
+    qtbot.waitUntil(hub.half_sent.is_set, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.note.text().startswith("Downloading"), timeout=PATIENCE)
+    assert dialog.bar.isVisible()
+    assert not dialog.name.isEnabled()
+    qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Escape)
+    assert is_open(window)
+    assert (dialog.note.text(), dialog.name.text()) == ("Cancelled.", "me/tiny")
+    qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
+    hub.stalled.clear()
+    dialog.open_button.click()
+    runs(qtbot, window, 1)
+    assert not is_open(window)
 
 
 @pytest.fixture
@@ -299,7 +259,15 @@ def dialog(qtbot, session, theme) -> Iterator[OpenByNameDialog]:
     made.close()
 
 
-def test_the_list_fills_in_the_name_with_the_keyboard_alone(qtbot, dialog):
+def test_the_dialog_is_filled_in_by_keyboard_from_well_known_names_on_any_screen(qtbot, dialog, theme):
+    dialog.name.setText("me/tiny")
+    reached = []
+    for _ in range(5):
+        reached.append(dialog.focusWidget())
+        qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
+    assert reached == [dialog.name, dialog.revision, dialog.list, dialog.cancel, dialog.open_button]
+    assert dialog.focusWidget() is dialog.name
+    dialog.name.clear()
     qtbot.keyClicks(dialog.name, "mine")
     qtbot.keyClick(dialog.name, Qt.Key.Key_Tab)
     qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
@@ -311,38 +279,16 @@ def test_the_list_fills_in_the_name_with_the_keyboard_alone(qtbot, dialog):
     qtbot.keyClick(dialog.list, Qt.Key.Key_End)
     assert dialog.name.text() == WELL_KNOWN[-1].name
     assert dialog.open_button.isEnabled()
-
-
-def test_tab_reaches_every_control(qtbot, dialog):
-    dialog.name.setText("me/tiny")
-    reached = []
-    for _ in range(5):
-        reached.append(dialog.focusWidget())
-        qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
-    assert reached == [dialog.name, dialog.revision, dialog.list, dialog.cancel, dialog.open_button]
-    assert dialog.focusWidget() is dialog.name
-
-
-def test_a_gated_name_says_so_before_it_is_opened(dialog):
     gated = next(known.name for known in WELL_KNOWN if known.gated)
     dialog.name.setText(gated)
     assert f"The owner of {gated} asks for consent" in dialog.note.text()
     dialog.name.setText("openai-community/gpt2")
     assert "consent" not in dialog.note.text()
-
-
-def test_typing_completes_well_known_names(dialog):
     completer = dialog.name.completer()
     completer.setCompletionPrefix("qwen")
     assert completer.currentCompletion() == "Qwen/Qwen3-8B"
-
-
-def test_every_well_known_name_is_a_name_and_is_listed_once(dialog):
     names = [str(parse_name(known.name)) for known in WELL_KNOWN]
     assert len(set(names)) == len(names) == dialog.list.topLevelItemCount()
-
-
-def test_the_dialog_fits_a_small_screen_in_both_themes(qtbot, dialog, theme):
     for mode in ("light", "dark"):
         theme.set_mode(mode)
         QApplication.processEvents()

@@ -22,8 +22,3 @@ def opened(qtbot):
     yield opened
     for dialog in shown:
         dialog.close()
-
-
-@pytest.fixture(autouse=True)
-def no_long_pauses(short_pauses: None) -> None:
-    """Shortens the pauses of the window in all tests of this folder."""

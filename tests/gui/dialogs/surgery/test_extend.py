@@ -57,29 +57,6 @@ def tokens_of(dialog):
     return figures.before, figures.after.split(" ")[0]
 
 
-def test_bad_sizes_and_rules_are_said_before_the_start(qtbot, extending):
-    extending.size_limit.number.setValue(265)
-    assert extending.size_limit.note.text() == "At least 271: the tokenizer has 270 already."
-    assert not extending.apply_button.isEnabled()
-    extending.size_limit.number.setValue(280)
-    assert not extending.size_limit.is_invalid
-    extending.rules.edit.setPlainText("(")
-    assert extending.rules.note.text().startswith("Forbidden tokens: ")
-    assert not extending.apply_button.isEnabled()
-    assert extending.apply_button.toolTip() == extending.rules.note.text()
-    extending.rules.edit.setPlainText("")
-    settled(qtbot, extending)
-    assert extending.apply_button.isEnabled()
-
-
-def test_forbidden_tokens_are_not_learnt(qtbot, extending):
-    settled(qtbot, extending)
-    assert "·und" in extending.view.tokens.toPlainText()
-    extending.rules.edit.setPlainText("und")
-    settled(qtbot, extending)
-    assert "·und" not in extending.view.tokens.toPlainText()
-
-
 def test_reserved_ids_are_filled_and_shown_before(qtbot, session, theme, make_run, opened):
     specials = ("<|endoftext|>", "<|reserved_0|>", "<|reserved_1|>")
     run = make_run(vocabulary_size=270, pattern="gpt2", special_tokens=specials)
@@ -113,8 +90,42 @@ def test_a_fork_shows_the_reserved_ids_that_it_begins_with(session, theme, make_
     assert at_merge(run.tokenizer, 5, "gpt2").special_tokens["<|reserved_0|>"] == 262
 
 
-def test_without_reserved_tokens_there_is_nothing_to_fill(extending):
+def test_the_preview_says_what_it_counts_and_bad_sizes_and_rules_before_the_start(
+    extending, qtbot, session, monkeypatch
+):
     assert not extending.reserved.isVisible()
+    settled(qtbot, extending)
+    assert "·und" in extending.view.tokens.toPlainText()
+    extending.rules.edit.setPlainText("und")
+    settled(qtbot, extending)
+    assert "·und" not in extending.view.tokens.toPlainText()
+    extending.rules.edit.setPlainText("")
+    extending.size_limit.number.setValue(265)
+    assert extending.size_limit.note.text() == "At least 271: the tokenizer has 270 already."
+    assert not extending.apply_button.isEnabled()
+    extending.size_limit.number.setValue(280)
+    assert not extending.size_limit.is_invalid
+    extending.rules.edit.setPlainText("(")
+    assert extending.rules.note.text().startswith("Forbidden tokens: ")
+    assert not extending.apply_button.isEnabled()
+    assert extending.apply_button.toolTip() == extending.rules.note.text()
+    extending.rules.edit.setPlainText("")
+    settled(qtbot, extending)
+    assert extending.apply_button.isEnabled()
+    assert "Tokens of the corpus; " in extending.view.text
+    monkeypatch.setattr("tokstudio.gui.dialogs.surgery.works.SAMPLE", 1000)
+    extending.size_limit.number.setValue(285)
+    settled(qtbot, extending)
+    assert "Tokens of a sample of 1.0 kB; " in extending.view.text
+    extending.caption.resize(300, 40)
+    extending.caption.say("x" * 400, ["270 tokens"])
+    assert "x…x" in extending.caption.text()
+    assert extending.caption.toolTip() == "x" * 400
+    extending.result_work = extending.effect_work  # trains nothing
+    for control in (extending.ties.combo, extending.longest.check, extending.reserved.list):
+        with qtbot.waitSignal(extending.apply_button.clicked, timeout=PATIENCE):
+            qtbot.keyClick(control, Qt.Key.Key_Return)
+        settled(qtbot, extending)
 
 
 def test_the_training_need_not_wait_for_the_preview(qtbot, session, extending):
@@ -125,30 +136,6 @@ def test_the_training_need_not_wait_for_the_preview(qtbot, session, extending):
         qtbot.keyClick(extending.size_limit.number, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert session.runs.active.vocabulary_size == 280
-
-
-def test_enter_in_a_list_presses_the_main_button(qtbot, extending):
-    extending.result_work = extending.effect_work  # trains nothing
-    for control in (extending.ties.combo, extending.longest.check, extending.reserved.list):
-        with qtbot.waitSignal(extending.apply_button.clicked, timeout=PATIENCE):
-            qtbot.keyClick(control, Qt.Key.Key_Return)
-        settled(qtbot, extending)
-
-
-def test_the_preview_says_of_what_it_counts_tokens(qtbot, session, extending, monkeypatch):
-    settled(qtbot, extending)
-    assert "Tokens of the corpus; " in extending.view.text
-    monkeypatch.setattr("tokstudio.gui.dialogs.surgery.works.SAMPLE", 1000)
-    extending.size_limit.number.setValue(280)
-    settled(qtbot, extending)
-    assert "Tokens of a sample of 1.0 kB; " in extending.view.text
-
-
-def test_a_long_name_is_shortened_in_its_middle(session, extending):
-    extending.caption.resize(300, 40)
-    extending.caption.say("x" * 400, ["270 tokens"])
-    assert "x…x" in extending.caption.text()
-    assert extending.caption.toolTip() == "x" * 400
 
 
 def test_a_corpus_of_which_nothing_can_be_learnt(qtbot, session, theme, make_run, opened):

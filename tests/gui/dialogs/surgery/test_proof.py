@@ -53,13 +53,27 @@ def test_each_row_of_a_data_set_is_a_line(qtbot, session, proving):
     assert proof.proof.points[5].sentence == f"{len(of_text)} of 3 lines."
 
 
-def test_all_nine_points_are_in_sight(qtbot, proving):
+def test_all_points_are_in_sight_the_map_is_written_and_both_can_be_compared(qtbot, proving, qapp, tmp_path, session):
     proof, _ = proving
     proof.resize(920, 576)  # on a screen of 1024 x 640
     qtbot.waitUntil(
         lambda: all(label.visibleRegion().boundingRect() == label.rect() for label in proof.labels), timeout=PATIENCE
     )
     assert proof.table.height() > 100
+    proof, answers = proving
+    answers.target = tmp_path / "map"
+    qtbot.mouseClick(proof.map_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: proof.note.text() == "Wrote map.npz.", timeout=PATIENCE)
+    with np.load(tmp_path / "map.npz") as table:
+        assert int(table["size"]) == 270
+    qtbot.mouseClick(proof.python_button, Qt.MouseButton.LeftButton)
+    assert "resize_token_embeddings" in qapp.clipboard().text()
+    assert str(tmp_path / "map.npz") in qapp.clipboard().text()
+    with qtbot.waitSignal(proof.compareAsked) as signal:
+        qtbot.mouseClick(proof.compare_button, Qt.MouseButton.LeftButton)
+    old, run = signal.args
+    assert old is session.runs.all[0].tokenizer
+    assert run.name == "pruned"
 
 
 def choose(qtbot, proof, row):
@@ -84,27 +98,6 @@ def test_the_lines_of_a_file_are_compared(qtbot, proving, tmp_path):
     assert f"{before} of 11 lines" in proof.proof.points[5].sentence
     assert {line.number for line in proof.model.lines} <= {10, 11}
     assert len(proof.model.lines) == before > 0
-
-
-def test_the_embedding_map_is_written_and_its_lines_are_copied(qtbot, qapp, proving, tmp_path):
-    proof, answers = proving
-    answers.target = tmp_path / "map"
-    qtbot.mouseClick(proof.map_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: proof.note.text() == "Wrote map.npz.", timeout=PATIENCE)
-    with np.load(tmp_path / "map.npz") as table:
-        assert int(table["size"]) == 270
-    qtbot.mouseClick(proof.python_button, Qt.MouseButton.LeftButton)
-    assert "resize_token_embeddings" in qapp.clipboard().text()
-    assert str(tmp_path / "map.npz") in qapp.clipboard().text()
-
-
-def test_before_and_after_are_asked_to_be_compared(qtbot, session, proving):
-    proof, _ = proving
-    with qtbot.waitSignal(proof.compareAsked) as signal:
-        qtbot.mouseClick(proof.compare_button, Qt.MouseButton.LeftButton)
-    old, run = signal.args
-    assert old is session.runs.all[0].tokenizer
-    assert run.name == "pruned"
 
 
 def test_the_map_of_a_fork_is_of_the_whole_tokenizer():

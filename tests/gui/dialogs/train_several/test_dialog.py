@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet
+from tests.gui.person import PATIENCE, TEXT, at_window, quiet
 from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.dialogs.train_several.model import COLUMNS
 from tokstudio.gui.state.training_plans import ALGORITHMS
@@ -62,27 +62,11 @@ def test_no_column_is_cut(qtbot, session, theme, pixels):
     dialog.close()
 
 
-def test_it_begins_with_the_settings_of_configure(dialog):
+def test_it_begins_with_the_settings_of_configure_and_rows_are_added_duplicated_and_removed(dialog, qtbot, session):
     first = [["Plain BPE"], ["gpt2"], ["280"], ["–"], ["Bytes"], ["First"], ["100 %"]]
     assert [texts(dialog, column) for column in range(7)] == first
     assert dialog.train_button.text() == "Train 1 Run"
     assert dialog.train_button.isEnabled()
-
-
-def test_one_setting_is_varied_over_its_values_and_no_two_rows_are_alike(dialog):
-    vary(dialog, "Each Pattern")
-    assert texts(dialog, PATTERN) == ["none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k"]
-    dialog._select([0])
-    vary(dialog, "Each Tie Rule")
-    assert texts(dialog, TIES)[:5] == ["First", "Lowest id", "Hugging Face", "Bytes", "Mapped strings"]
-    assert len(dialog.model.plans) == 11
-    vary(dialog, "Each Tie Rule")
-    assert len(dialog.model.plans) == 35
-    assert len(set(dialog.model.plans)) == 35
-    assert dialog.train_button.text() == "Train 35 Runs"
-
-
-def test_rows_are_added_duplicated_and_removed(qtbot, dialog):
     qtbot.mouseClick(dialog.duplicate_button, Qt.MouseButton.LeftButton)
     assert "Row 2 is the same as row 1" in dialog.problem.text()
     assert not dialog.train_button.isEnabled()
@@ -97,6 +81,24 @@ def test_rows_are_added_duplicated_and_removed(qtbot, dialog):
     assert "Add at least one row" in dialog.problem.text()
     qtbot.mouseClick(dialog.add_button, Qt.MouseButton.LeftButton)
     assert texts(dialog, SIZE) == ["280"]
+    dialog.model.setData(dialog.model.index(0, PATTERN), r"\w+|\W+")
+    box = edit(dialog, 0, PATTERN)
+    assert box.currentData() == r"\w+|\W+"
+    assert box.count() == 8
+    box.hidePopup()
+
+
+def test_one_setting_is_varied_over_its_values_and_no_two_rows_are_alike(dialog):
+    vary(dialog, "Each Pattern")
+    assert texts(dialog, PATTERN) == ["none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k"]
+    dialog._select([0])
+    vary(dialog, "Each Tie Rule")
+    assert texts(dialog, TIES)[:5] == ["First", "Lowest id", "Hugging Face", "Bytes", "Mapped strings"]
+    assert len(dialog.model.plans) == 11
+    vary(dialog, "Each Tie Rule")
+    assert len(dialog.model.plans) == 35
+    assert len(set(dialog.model.plans)) == 35
+    assert dialog.train_button.text() == "Train 35 Runs"
 
 
 def test_without_rows_the_corpus_may_change(qtbot, session, dialog):
@@ -137,37 +139,27 @@ def test_cells_are_edited_as_choices_and_as_numbers(qtbot, dialog):
     assert dialog.model.plans[0].settings == Settings(None, 3, "cl100k")
 
 
-def test_an_expression_of_ones_own_stays_a_choice(session, dialog):
-    dialog.model.setData(dialog.model.index(0, PATTERN), r"\w+|\W+")
-    box = edit(dialog, 0, PATTERN)
-    assert box.currentData() == r"\w+|\W+"
-    assert box.count() == 8
-    box.hidePopup()
-
-
-def test_from_the_menu_to_the_runs(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        session = window.session
-        session.corpus.add_text(TEXT)
-        session.training.set_settings(Settings(vocabulary_size=280, pattern="gpt2"))
-        quiet(qtbot, window)
-        window.actions_by_id["train_several"].trigger()
-        dialog = window.findChild(TrainSeveralDialog)
-        vary(dialog, "Each Base")
-        seen = set()
-        session.queue.changed.connect(lambda: seen.add(window.actions_by_id["cancel_queue"].isEnabled()))
-        session.training.merges_added.connect(
-            lambda: (window.status._refresh(), seen.add(window.status.label.text().partition(":")[0]))
-        )
-        qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
-        assert not window.actions_by_id["train_several"].isEnabled()
-        qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
-        assert [run.name for run in session.runs.all] == ["Run 1 (bytes)", "Run 2 (characters)"]
-        assert {True, False, "Training 1 of 2", "Training 2 of 2"} <= seen
-        for run in session.runs.all:
-            run.note(exported=True)
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_from_the_menu_to_the_runs(qtbot, unstyled, window):
+    session = window.session
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(vocabulary_size=280, pattern="gpt2"))
+    quiet(qtbot, window)
+    window.actions_by_id["train_several"].trigger()
+    dialog = window.findChild(TrainSeveralDialog)
+    vary(dialog, "Each Base")
+    seen = set()
+    session.queue.changed.connect(lambda: seen.add(window.actions_by_id["cancel_queue"].isEnabled()))
+    session.training.merges_added.connect(
+        lambda: (window.status._refresh(), seen.add(window.status.label.text().partition(":")[0]))
+    )
+    qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
+    assert not window.actions_by_id["train_several"].isEnabled()
+    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    assert [run.name for run in session.runs.all] == ["Run 1 (bytes)", "Run 2 (characters)"]
+    assert {True, False, "Training 1 of 2", "Training 2 of 2"} <= seen
+    for run in session.runs.all:
+        run.note(exported=True)
 
 
 def test_algorithms_are_varied_and_a_row_that_cannot_be_trained_says_why(session, dialog):

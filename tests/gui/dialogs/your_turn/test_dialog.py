@@ -8,7 +8,7 @@ import json
 import pytest
 from PySide6.QtCore import Qt
 
-from tests.gui.person import PATIENCE, Answers, at_the_window
+from tests.gui.person import PATIENCE, Answers, at_window
 from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS
 from tokstudio.gui.dialogs.your_turn import YourTurnDialog
 from tokstudio.gui.session.preferences import Preferences
@@ -106,12 +106,10 @@ def test_another_text_begins_another_game(qtbot, dialog):
     assert dialog.game.choices == []
 
 
-def test_the_menu_opens_it_and_escape_closes_it(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        window.actions_by_id["your_turn"].trigger()
-        dialog = window.findChild(YourTurnDialog)
-        assert dialog.isVisible()
-        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
-        assert not dialog.isVisible()
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_menu_opens_it_and_escape_closes_it(qtbot, unstyled, window):
+    window.actions_by_id["your_turn"].trigger()
+    dialog = window.findChild(YourTurnDialog)
+    assert dialog.isVisible()
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()

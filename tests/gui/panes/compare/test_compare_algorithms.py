@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from PySide6.QtCore import Qt
-from pytestqt.qtbot import QtBot
 
 from tests.gui.languages import NAMES, TEXTS
-from tests.gui.person import PATIENCE, TEXT, Answers, at_the_window, quiet, trained
+from tests.gui.person import PATIENCE, TEXT, at_window, quiet, trained
 from tokstudio.core.library_training import config as libraries
 from tokstudio.core.model import algorithms
 from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
@@ -33,102 +31,77 @@ def names(first: int) -> list[str]:
     return [*ours, *libraries.TITLES.values()]
 
 
-def test_without_a_text_the_button_is_grey_and_says_why(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, unstyled: None
-) -> None:
-    def act(window: MainWindow, answers: Answers) -> None:
-        window.show_compare()
-        button = window.compare.algorithms
-        assert button.isVisible()
-        assert not button.isEnabled()
-        assert button.toolTip() == "Open a text first."
-        window.session.corpus.add_text(TEXT)
-        qtbot.waitUntil(button.isEnabled, timeout=PATIENCE)
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_key_opens_a_row_for_each_algorithm_and_those_left_out_are_named(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, unstyled: None
-) -> None:
-    def act(window: MainWindow, answers: Answers) -> None:
-        window.session.corpus.add_text(TEXT)
-        quiet(qtbot, window)
-        window.show_compare()
-        button = window.compare.algorithms
-        qtbot.waitUntil(button.isEnabled, timeout=PATIENCE)
-        button.setFocus()
-        qtbot.keyClick(button, Qt.Key.Key_Space)
-        dialog = dialog_of(window)
-        rows = [plan.settings for plan in dialog.model.plans]
-        assert [row.algorithm for row in rows] == [name for name in ALGORITHMS if name != "parity"]
-        assert {(row.pattern, row.vocabulary_size) for row in rows} == {("gpt2", 1000)}
-        assert dialog.remark.isVisible()
-        told = "All have the pattern gpt2, as some algorithms need one; Configure has none. Left out: Parity-aware BPE"
-        assert dialog.remark.text().startswith(f"{told} needs at least two languages")
-        assert dialog.train_button.isEnabled()
-        dialog.reject()
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_button_needs_a_text_and_opens_a_row_for_each_algorithm_but_those_it_names(qtbot, unstyled, window):
+    window.show_compare()
+    button = window.compare.algorithms
+    assert button.isVisible()
+    assert not button.isEnabled()
+    assert button.toolTip() == "Open a text first."
+    window.session.corpus.add_text(TEXT)
+    qtbot.waitUntil(button.isEnabled, timeout=PATIENCE)
+    quiet(qtbot, window)
+    qtbot.waitUntil(button.isEnabled, timeout=PATIENCE)
+    button.setFocus()
+    qtbot.keyClick(button, Qt.Key.Key_Space)
+    dialog = dialog_of(window)
+    rows = [plan.settings for plan in dialog.model.plans]
+    assert [row.algorithm for row in rows] == [name for name in ALGORITHMS if name != "parity"]
+    assert {(row.pattern, row.vocabulary_size) for row in rows} == {("gpt2", 1000)}
+    assert dialog.remark.isVisible()
+    told = "All have the pattern gpt2, as some algorithms need one; Configure has none. Left out: Parity-aware BPE"
+    assert dialog.remark.text().startswith(f"{told} needs at least two languages")
+    assert dialog.train_button.isEnabled()
+    dialog.reject()
 
 
-def test_after_the_training_compare_and_the_plot_show_these_runs_alone(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, unstyled: None
-) -> None:
-    def act(window: MainWindow, answers: Answers) -> None:
-        session = window.session
-        session.corpus.add_texts(LANGUAGES)
-        before = trained(qtbot, window)
-        session.comparison.show_simple("Bytes", True)
-        session.training.set_settings(replace(session.training.settings, vocabulary_size=400, pattern="gpt2"))
-        told: list[str] = []
-        session.jobs.told.connect(told.append)
-        window.actions_by_id["compare_algorithms"].trigger()
-        dialog = dialog_of(window)
-        assert not dialog.remark.isVisible()
-        qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
-        quiet(qtbot, window)
-        assert [run.name for run in session.runs.all] == ["Run 1", *names(2)]
-        assert shown(window) == names(2)
-        assert not window.compare.visibleRegion().isEmpty()
-        assert session.runs.active is not None
-        assert session.runs.active.name == names(2)[len(TITLES) - 1], "the last with a curve"
-        assert told[-1] == f"{len(ALGORITHMS)} trainings are done: Compare shows only them."
-        window.places.open(window.compression)
-        assert {entry.name for entry in window.compression.legend._entries} == set(names(2)[: len(TITLES)])
-        assert session.history.undo_text == "Compare Algorithms"
-        session.history.undo()
-        assert shown(window) == ["Run 1", *names(2), "Bytes"]
-        session.history.redo()
-        assert shown(window) == names(2)
-        assert before in session.runs.all
-        for run in session.runs.all:
-            run.note(exported=True)
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_after_the_training_compare_and_the_plot_show_these_runs_alone(qtbot, unstyled, window):
+    session = window.session
+    session.corpus.add_texts(LANGUAGES)
+    before = trained(qtbot, window)
+    session.comparison.show_simple("Bytes", True)
+    session.training.set_settings(replace(session.training.settings, vocabulary_size=400, pattern="gpt2"))
+    told: list[str] = []
+    session.jobs.told.connect(told.append)
+    window.actions_by_id["compare_algorithms"].trigger()
+    dialog = dialog_of(window)
+    assert not dialog.remark.isVisible()
+    qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    quiet(qtbot, window)
+    assert [run.name for run in session.runs.all] == ["Run 1", *names(2)]
+    assert shown(window) == names(2)
+    assert not window.compare.visibleRegion().isEmpty()
+    assert session.runs.active.name == names(2)[len(TITLES) - 1], "the last with a curve"
+    assert told[-1] == f"{len(ALGORITHMS)} trainings are done: Compare shows only them."
+    window.places.open(window.compression)
+    assert {entry.name for entry in window.compression.legend.entries} == set(names(2)[: len(TITLES)])
+    assert session.history.undo_text == "Compare Algorithms"
+    session.history.undo()
+    assert shown(window) == ["Run 1", *names(2), "Bytes"]
+    session.history.redo()
+    assert shown(window) == names(2)
+    assert before in session.runs.all
+    for run in session.runs.all:
+        run.note(exported=True)
 
 
-def test_a_queue_that_is_cancelled_shows_what_was_trained(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, unstyled: None
-) -> None:
-    def act(window: MainWindow, answers: Answers) -> None:
-        session = window.session
-        session.corpus.add_text(TEXT)
-        trained(qtbot, window)
-        window.actions_by_id["compare_algorithms"].trigger()
-        dialog_of(window).train_button.click()
-        session.queue.cancel()
-        qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
-        quiet(qtbot, window)
-        assert shown(window) == ["Plain BPE (Run 2)"]
-        # A queue of its own shows nothing in Compare alone.
-        window.actions_by_id["train_several"].trigger()
-        dialog_of(window).train_button.click()
-        qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
-        assert shown(window) == ["Plain BPE (Run 2)", "Run 3"]
-        for run in session.runs.all:
-            run.note(exported=True)
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_a_queue_that_is_cancelled_shows_what_was_trained(qtbot, unstyled, window):
+    session = window.session
+    session.corpus.add_text(TEXT)
+    trained(qtbot, window)
+    window.actions_by_id["compare_algorithms"].trigger()
+    dialog_of(window).train_button.click()
+    session.queue.cancel()
+    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    quiet(qtbot, window)
+    assert shown(window) == ["Plain BPE (Run 2)"]
+    # A queue of its own shows nothing in Compare alone.
+    window.actions_by_id["train_several"].trigger()
+    dialog_of(window).train_button.click()
+    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    assert shown(window) == ["Plain BPE (Run 2)", "Run 3"]
+    for run in session.runs.all:
+        run.note(exported=True)

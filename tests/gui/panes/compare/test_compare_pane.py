@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -10,9 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QContextMenuEvent, QImage
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
-from pytestqt.qtbot import QtBot
 
-from tests.gui.conftest import Actions
 from tests.gui.person import PATIENCE
 from tokstudio import __version__
 from tokstudio.core.comparison.figures import FIGURES
@@ -22,11 +19,8 @@ from tokstudio.gui.panes.compare.matrix import BEST, GRADE
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.plot.content import COLOURS, GREY, curve_pen
 from tokstudio.gui.session.measuring.compared import file_set, parallel_set
-from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import RunOrigin, StudioRun
-from tokstudio.gui.style.theme import DARK, LIGHT, Theme
-
-Make = Callable[..., StudioRun]
+from tokstudio.gui.state.run import RunOrigin
+from tokstudio.gui.style.theme import DARK, LIGHT
 
 TEXTS = [
     ("eng", "the cat sat on the mat\n" * 5),
@@ -36,7 +30,7 @@ TEXTS = [
 
 
 @pytest.fixture
-def compared(qtbot: QtBot, session: Session, pane: ComparePane, make_run: Make) -> ComparePane:
+def compared(qtbot, session, pane, make_run) -> ComparePane:
     session.corpus.add_texts(TEXTS)
     make_run(vocabulary_size=262)
     make_run(vocabulary_size=300)
@@ -65,24 +59,24 @@ def choose(pane: ComparePane, figure: str) -> None:
     pane.figures.setCurrentIndex(list(FIGURES).index(figure))
 
 
-@pytest.mark.parametrize("tab", ["Same Text", "Vocabularies", "Words"])
-def test_tab_goes_through_a_view_after_the_choices_above_it(compared: ComparePane, tab: str) -> None:
+def test_tab_goes_through_a_view_after_the_choices_above_it(compared):
     other = QLineEdit(compared.window())  # as of a pane beside it
     other.show()
-    compared.tabs.setCurrentIndex([compared.tabs.tabText(at) for at in range(compared.tabs.count())].index(tab))
-    view, chain = compared._stack.currentWidget(), [compared.tokenizers]
-    while chain[-1].nextInFocusChain() is not chain[0]:
-        chain.append(chain[-1].nextInFocusChain())
-    visited = [
-        one for one in chain if one.focusPolicy() & Qt.FocusPolicy.TabFocus and one.isVisibleTo(compared.window())
-    ]
-    inner = [view.isAncestorOf(one) for one in visited]
-    assert any(inner)
-    assert not any(inner[: inner.index(True)][1:]), "nothing but the choices is before it"
-    assert visited.index(other) > inner.index(True) + sum(inner) - 1
+    for tab in ("Same Text", "Vocabularies", "Words"):
+        compared.tabs.setCurrentIndex([compared.tabs.tabText(at) for at in range(compared.tabs.count())].index(tab))
+        view, chain = compared._stack.currentWidget(), [compared.tokenizers]
+        while chain[-1].nextInFocusChain() is not chain[0]:
+            chain.append(chain[-1].nextInFocusChain())
+        visited = [
+            one for one in chain if one.focusPolicy() & Qt.FocusPolicy.TabFocus and one.isVisibleTo(compared.window())
+        ]
+        inner = [view.isAncestorOf(one) for one in visited]
+        assert any(inner), tab
+        assert not any(inner[: inner.index(True)][1:]), "nothing but the choices is before it"
+        assert visited.index(other) > inner.index(True) + sum(inner) - 1
 
 
-def test_a_change_of_something_else_updates_no_cell(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
+def test_a_change_of_something_else_updates_no_cell(qtbot, compared, session):
     session.comparison.choose_figure("tokens")
     told = []
     compared.matrix.model.dataChanged.connect(lambda: told.append("cells"))
@@ -93,29 +87,61 @@ def test_a_change_of_something_else_updates_no_cell(qtbot: QtBot, compared: Comp
     assert told == ["state", "cells", "state"]
 
 
-def test_the_matrix_has_a_row_for_each_text_and_a_column_for_each_run(compared: ComparePane) -> None:
+def test_the_matrix_has_texts_and_runs_the_best_in_bold_summaries_and_a_base(compared, session):
     model = compared.matrix.model
     assert [model.headerData(at, Qt.Orientation.Horizontal) for at in range(3)] == ["Text", "Run 1", "Run 2"]
     assert column_of(compared, 0) == ["eng", "deu", "cmn"]
-    made = compared._state.comparison
-    assert made is not None
+    made = session.comparison.comparison
     expected = made.figure("bytes_per_token")
     assert column_of(compared, 2) == [f"{value:.2f}" for value in expected[:, 1]]
-
-
-def test_the_best_of_a_row_is_bold_and_coloured_most(compared: ComparePane) -> None:
-    model = compared.matrix.model
     small, large = model.index(0, 1), model.index(0, 2)
     assert (small.data(BEST), large.data(BEST)) == (False, True)
     assert large.data(GRADE) == 1
     assert small.data(GRADE) < 1
     assert large.data(Qt.ItemDataRole.FontRole).bold()
     assert not small.data(Qt.ItemDataRole.FontRole).bold()
+    summary = compared.matrix.summary_model
+    choose(compared, "tokens")
+    assert [summary.index(row, 0).data() for row in range(summary.rowCount())] == ["All texts", "Gini", "Worst premium"]
+    made = session.comparison.comparison
+    assert summary.index(0, 1).data() == f"†{made.summary('total')[0]:,.0f}"
+    assert summary.index(1, 1).data() == f"†{made.summary('gini')[0]:.4f}"
+    summary = compared.matrix.summary_model
+    choose(compared, "premium")
+    made = session.comparison.comparison
+    assert summary.index(0, 0).data() == "Gini"
+    bold = [summary.index(0, column).data(Qt.ItemDataRole.FontRole).bold() for column in (1, 2)]
+    assert bold.index(True) == made.summary("gini").argmin()
+    assert bold.count(True) == 1
+    choose(compared, "tokens")
+    assert not summary.index(0, 2).data(Qt.ItemDataRole.FontRole).bold()  # of all texts
+    choose(compared, "words_split")
+    assert compared.meaning.text().startswith("Words with more than one token / W. Unit: share of the words.")
+    assert compared.matrix.model.headerData(1, Qt.Orientation.Horizontal) == "W counts"
+    choose(compared, "premium")
+    assert column_of(compared, 0)[0] == "eng (base)"
+    menu = QMenu()
+    compared.fill_menu(menu, 1, 1)
+    menu.actions()[0].trigger()
+    assert column_of(compared, 0)[1] == "deu (base)"
+    assert column_of(compared, 1)[1] == "1.00"
+    choose(compared, "fertility")
+    assert column_of(compared, 1) == ["words", "words", "characters"]
+    compared.matrix.table.sortByColumn(3, Qt.SortOrder.AscendingOrder)
+    assert column_of(compared, 0)[-1] == "cmn"
+    compared.matrix.table.sortByColumn(3, Qt.SortOrder.DescendingOrder)
+    assert column_of(compared, 0)[-1] == "cmn"
+    assert compared.dots.order[-1] == 2
+    session.comparison.choose_figure("fertility")
+    assert compared.figures.choices[compared.figures.currentIndex()].value == "fertility"
+    for tab in range(5):
+        compared.tabs.setCurrentIndex(tab)
+        assert compared.texts.isVisible()
+        assert compared.tokenizers.isVisible()
+        assert compared.figures.isVisible() == (tab < 2)
 
 
-def test_copied_cells_have_their_text_and_the_size_of_the_tokenizer(
-    qtbot: QtBot, compared: ComparePane, session: Session
-) -> None:
+def test_copied_cells_have_their_text_and_the_size_of_the_tokenizer(qtbot, compared, session):
     model = compared.matrix.model
     session.view.set_playhead(3)  # of Run 2
     qtbot.waitUntil(
@@ -137,7 +163,7 @@ def test_copied_cells_have_their_text_and_the_size_of_the_tokenizer(
     assert row.split("\t") == ["deu", compared.matrix.model.index(1, 2).data()]
 
 
-def test_a_simple_tokenizer_is_never_the_best(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
+def test_a_simple_tokenizer_is_never_the_best(qtbot, compared, session):
     session.comparison.show_simple("Words and marks", True)
     qtbot.waitUntil(lambda: cells(compared) == 9, timeout=PATIENCE)
     model = compared.matrix.model
@@ -145,7 +171,7 @@ def test_a_simple_tokenizer_is_never_the_best(qtbot: QtBot, compared: ComparePan
     assert model.index(0, 3).data(GRADE) is None
 
 
-def test_rows_are_sorted_by_a_column(compared: ComparePane) -> None:
+def test_rows_are_sorted_by_a_column_and_by_the_menu_of_a_cell(compared, session):
     table = compared.matrix.table
     table.sortByColumn(2, Qt.SortOrder.DescendingOrder)
     values = [float(text) for text in column_of(compared, 2)]
@@ -156,64 +182,37 @@ def test_rows_are_sorted_by_a_column(compared: ComparePane) -> None:
     compared.fill_menu(menu, 0, 1)
     menu.actions()[-1].trigger()
     assert column_of(compared, 0) == ["eng", "deu", "cmn"]
+    table.setCurrentIndex(compared.matrix.model.index(1, 2))
+    with_key = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint())
+    asked: list[tuple[int, int]] = []
+    compared.matrix.menuAsked.connect(lambda row, column, _: asked.append((row, column)))
+    QApplication.sendEvent(table, with_key)
+    assert asked == [(1, 2)]
+    menu = QMenu()
+    compared.fill_menu(menu, 1, 2)
+    entries = {action.text(): action for action in menu.actions()}
+    entries["Sort &Descending"].trigger()
+    values = [float(text) for text in column_of(compared, 2)]
+    assert values == sorted(values, reverse=True)
+    entries["Sort &Ascending"].trigger()
+    assert [float(text) for text in column_of(compared, 2)] == sorted(values)
+    entries["Compare &Lengths with This"].trigger()
+    choose(compared, "normalised_length")
+    assert set(column_of(compared, 2)) == {"1.000"}
 
 
-def test_texts_with_other_words_are_not_ranked_among_each_other(compared: ComparePane) -> None:
-    choose(compared, "fertility")
-    assert column_of(compared, 1) == ["words", "words", "characters"]
-    compared.matrix.table.sortByColumn(3, Qt.SortOrder.AscendingOrder)
-    assert column_of(compared, 0)[-1] == "cmn"
-    compared.matrix.table.sortByColumn(3, Qt.SortOrder.DescendingOrder)
-    assert column_of(compared, 0)[-1] == "cmn"
-    assert compared.dots.order[-1] == 2
-
-
-def test_every_figure_is_shown_with_its_formula(qtbot: QtBot, compared: ComparePane) -> None:
+def test_every_figure_is_shown_with_its_formula(qtbot, compared, session):
     for name, figure in FIGURES.items():
         choose(compared, name)
         qtbot.waitUntil(lambda: cells(compared) == 6, timeout=PATIENCE)
         assert figure.formula in compared.meaning.text()
         assert figure.note in compared.meaning.text()
-        made = compared._state.comparison
-        assert made is not None
+        made = session.comparison.comparison
         shown = column_of(compared, compared.matrix.model.first)
         assert shown == [number_text(value, figure.decimals, figure.is_share) for value in made.known(name)[:, 0]]
 
 
-def test_another_base_changes_premiums(compared: ComparePane) -> None:
-    choose(compared, "premium")
-    assert column_of(compared, 0)[0] == "eng (base)"
-    menu = QMenu()
-    compared.fill_menu(menu, 1, 1)
-    menu.actions()[0].trigger()
-    assert column_of(compared, 0)[1] == "deu (base)"
-    assert column_of(compared, 1)[1] == "1.00"
-
-
-def test_summaries_are_below(compared: ComparePane) -> None:
-    summary = compared.matrix.summary_model
-    choose(compared, "tokens")
-    assert [summary.index(row, 0).data() for row in range(summary.rowCount())] == ["All texts", "Gini", "Worst premium"]
-    made = compared._state.comparison
-    assert made is not None
-    assert summary.index(0, 1).data() == f"†{made.summary('total')[0]:,.0f}"
-    assert summary.index(1, 1).data() == f"†{made.summary('gini')[0]:.4f}"
-
-
-def test_the_lowest_gini_is_bold(compared: ComparePane) -> None:
-    summary = compared.matrix.summary_model
-    choose(compared, "premium")
-    made = compared._state.comparison
-    assert made is not None
-    assert summary.index(0, 0).data() == "Gini"
-    bold = [summary.index(0, column).data(Qt.ItemDataRole.FontRole).bold() for column in (1, 2)]
-    assert bold.index(True) == made.summary("gini").argmin()
-    assert bold.count(True) == 1
-    choose(compared, "tokens")
-    assert not summary.index(0, 2).data(Qt.ItemDataRole.FontRole).bold()  # of all texts
-
-
-def test_dots_have_the_values_of_a_row(qtbot: QtBot, compared: ComparePane) -> None:
+def test_dots_have_the_values_of_a_row(qtbot, compared):
     compared.tabs.setCurrentIndex(1)
     assert compared.dots.isVisible()
     lines = compared.dots.row_text(0).split("\n")
@@ -223,7 +222,7 @@ def test_dots_have_the_values_of_a_row(qtbot: QtBot, compared: ComparePane) -> N
     assert len({picture.pixel(x, picture.height() // 3) for x in range(picture.width())}) > 1
 
 
-def test_the_legend_of_the_dots_has_every_tokenizer(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
+def test_the_legend_of_the_dots_has_every_tokenizer(qtbot, compared, session):
     for number, run in enumerate(session.runs.all):
         session.runs.rename(run, f"A tokenizer with a long name {number}")
     compared.tabs.setCurrentIndex(1)
@@ -236,9 +235,7 @@ def test_the_legend_of_the_dots_has_every_tokenizer(qtbot: QtBot, compared: Comp
     assert max(first.right(), second.right()) <= 300
 
 
-def test_headings_that_would_look_the_same_show_the_ends_of_names(
-    qtbot: QtBot, compared: ComparePane, session: Session
-) -> None:
+def test_headings_that_would_look_the_same_show_the_ends_of_names(qtbot, compared, session):
     def headings() -> list[str]:
         model = compared.matrix.model
         return [model.headerData(column, Qt.Orientation.Horizontal) for column in (1, 2)]
@@ -251,22 +248,31 @@ def test_headings_that_would_look_the_same_show_the_ends_of_names(
     assert [heading[:1] + heading[-3:] for heading in headings()] == ["…BPE", "…ram"]
 
 
-def test_an_empty_pane_says_what_it_is_for(pane: ComparePane, session: Session) -> None:
+def test_an_empty_pane_says_what_it_is_for(pane, session):
     assert pane.empty.isVisible()
     assert "compared" in pane.empty.label.text()
 
 
-def test_a_set_without_text_keeps_the_choices(qtbot: QtBot, compared: ComparePane) -> None:
+def test_a_set_without_text_or_that_cannot_be_read_keeps_the_choices(qtbot, compared, session, tmp_path, actions):
     compared.texts.setCurrentIndex(2)
     qtbot.waitUntil(lambda: "empty" in compared.meaning.text(), timeout=PATIENCE)
     assert compared.texts.isVisible()
     compared.texts.setCurrentIndex(0)
     qtbot.waitUntil(lambda: cells(compared) == 6, timeout=PATIENCE)
+    for name, text in (("eng_Latn.txt", "One.\nTwo.\n"), ("deu_Latn.txt", "Eins.\n")):
+        (tmp_path / name).write_text(text)
+    session.comparison.add_texts(parallel_set(tmp_path))
+    qtbot.waitUntil(lambda: '"deu_Latn" has 1' in compared.problem.text(), timeout=PATIENCE)
+    assert compared.texts.isVisible()
+    assert compared.measure.isVisible()
+    actions["measure_comparison"].triggered.connect(session.comparison.measure)
+    (tmp_path / "deu_Latn.txt").write_text("Eins.\nZwei.\n")
+    compared.measure.click()
+    qtbot.waitUntil(lambda: column_of(compared, 0) == ["German deu_Latn", "English eng_Latn"], timeout=PATIENCE)
+    assert not compared.problem.isVisible()
 
 
-def test_the_list_of_tokenizers_stays_open_while_one_ticks(
-    qtbot: QtBot, compared: ComparePane, session: Session
-) -> None:
+def test_the_list_of_tokenizers_stays_open_while_one_ticks(qtbot, compared, session):
     menu = compared.tokenizers_menu
     menu.popup(compared.mapToGlobal(QPoint(10, 10)))
     qtbot.waitUntil(menu.isVisible)
@@ -294,12 +300,9 @@ def test_the_list_of_tokenizers_stays_open_while_one_ticks(
     assert not menu.isVisible()
 
 
-def test_a_tokenizer_is_marked_on_the_text_it_was_trained_on_also_where_it_wins(
-    qtbot: QtBot, compared: ComparePane, session: Session, tmp_path: Path
-) -> None:
+def test_a_tokenizer_is_marked_on_the_text_it_was_trained_on_also_where_it_wins(qtbot, compared, session, tmp_path):
     model = compared.matrix.model
-    made = compared._state.comparison
-    assert made is not None
+    made = session.comparison.comparison
     values = made.figure("bytes_per_token")[0].tolist()
     assert [model.index(0, column).data() for column in (1, 2)] == [f"†{value:.2f}" for value in values]
     assert model.index(0, 2).data(BEST)
@@ -317,7 +320,7 @@ def test_a_tokenizer_is_marked_on_the_text_it_was_trained_on_also_where_it_wins(
     assert [model.index(row, 1).data().startswith("†") for row in range(2)] == [True, False]
 
 
-def test_no_two_markers_of_dots_are_alike(qtbot: QtBot, compared: ComparePane, session: Session) -> None:
+def test_no_two_markers_of_dots_are_alike(qtbot, compared, session):
     hues = [None, 0, 9, 18, None, 27, 8, 1, None, 17, *range(-80, 80)]
     made = markers(hues)
     assert len(set(made)) == len(hues)
@@ -341,9 +344,7 @@ def test_no_two_markers_of_dots_are_alike(qtbot: QtBot, compared: ComparePane, s
     assert min(unlike) > 8
 
 
-def test_a_legend_that_leaves_no_room_scrolls_with_the_rows(
-    qtbot: QtBot, compared: ComparePane, session: Session
-) -> None:
+def test_a_legend_that_leaves_no_room_scrolls_with_the_rows(qtbot, compared, session):
     compared.tabs.setCurrentIndex(1)
     dots, run = compared.dots, session.runs.all[0]
     bar = dots.verticalScrollBar()
@@ -361,29 +362,13 @@ def test_a_legend_that_leaves_no_room_scrolls_with_the_rows(
     assert len({names.pixel(x, last) for x in range(names.width())}) > 1
 
 
-def test_palettes_have_the_same_number_of_colours_and_end_with_grey() -> None:
+def test_palettes_have_the_same_number_of_colours_and_end_with_grey():
     for palette in (LIGHT, DARK):
         assert 1 + len(palette.curves) == COLOURS
         assert curve_pen(palette, GREY, active=True).color() == QColor(palette.muted)
 
 
-def test_a_set_that_cannot_be_read_keeps_the_choices(
-    qtbot: QtBot, compared: ComparePane, session: Session, tmp_path: Path, actions: Actions
-) -> None:
-    for name, text in (("eng_Latn.txt", "One.\nTwo.\n"), ("deu_Latn.txt", "Eins.\n")):
-        (tmp_path / name).write_text(text)
-    session.comparison.add_texts(parallel_set(tmp_path))
-    qtbot.waitUntil(lambda: '"deu_Latn" has 1' in compared.problem.text(), timeout=PATIENCE)
-    assert compared.texts.isVisible()
-    assert compared.measure.isVisible()
-    actions["measure_comparison"].triggered.connect(session.comparison.measure)
-    (tmp_path / "deu_Latn.txt").write_text("Eins.\nZwei.\n")
-    compared.measure.click()
-    qtbot.waitUntil(lambda: column_of(compared, 0) == ["German deu_Latn", "English eng_Latn"], timeout=PATIENCE)
-    assert not compared.problem.isVisible()
-
-
-def test_cancelled_measuring_is_said(compared: ComparePane, session: Session) -> None:
+def test_cancelled_measuring_is_said(compared, session):
     assert not compared.problem.isVisible()
     session.comparison._cancelled = True
     session.comparison.changed.emit()
@@ -392,7 +377,7 @@ def test_cancelled_measuring_is_said(compared: ComparePane, session: Session) ->
     assert compared.measure.isVisible()
 
 
-def test_a_cell_that_failed_says_so(qtbot: QtBot, compared: ComparePane, session: Session, make_run: Make) -> None:
+def test_a_cell_that_failed_says_so(qtbot, compared, session, make_run):
     make_run("abc abc", base="characters", vocabulary_size=30)
     session.corpus.add_texts([("rus", "кот")])
     qtbot.waitUntil(lambda: cells(compared) == 12, timeout=PATIENCE)
@@ -401,7 +386,7 @@ def test_a_cell_that_failed_says_so(qtbot: QtBot, compared: ComparePane, session
     assert compared.problem.text().startswith("Run 3 failed on rus: ")
 
 
-def test_equal_values_are_not_the_best(qtbot: QtBot, session: Session, pane: ComparePane, make_run: Make) -> None:
+def test_equal_values_are_not_the_best(qtbot, session, pane, make_run):
     session.corpus.add_texts(TEXTS)
     make_run(vocabulary_size=262)
     make_run(vocabulary_size=262)
@@ -411,7 +396,7 @@ def test_equal_values_are_not_the_best(qtbot: QtBot, session: Session, pane: Com
     assert not model.index(0, 1).data(Qt.ItemDataRole.FontRole).bold()
 
 
-def test_dots_have_the_colours_of_the_runs(qtbot: QtBot, compared: ComparePane, session: Session, theme: Theme) -> None:
+def test_dots_have_the_colours_of_the_runs(qtbot, compared, session, theme):
     session.runs.show_curve(session.runs.all[0], False)
     qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 2, timeout=PATIENCE)
     compared.tabs.setCurrentIndex(1)
@@ -421,43 +406,7 @@ def test_dots_have_the_colours_of_the_runs(qtbot: QtBot, compared: ComparePane, 
     assert curve_pen(theme.palette, session.runs.all[0].hue, active=True).color().name() not in seen
 
 
-def test_the_menu_of_a_cell_sorts_and_relates_lengths(compared: ComparePane, session: Session) -> None:
-    table = compared.matrix.table
-    table.setCurrentIndex(compared.matrix.model.index(1, 2))
-    with_key = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint())
-    asked: list[tuple[int, int]] = []
-    compared.matrix.menuAsked.connect(lambda row, column, _: asked.append((row, column)))
-    QApplication.sendEvent(table, with_key)
-    assert asked == [(1, 2)]
-    menu = QMenu()
-    compared.fill_menu(menu, 1, 2)
-    entries = {action.text(): action for action in menu.actions()}
-    entries["Sort &Descending"].trigger()
-    values = [float(text) for text in column_of(compared, 2)]
-    assert values == sorted(values, reverse=True)
-    entries["Sort &Ascending"].trigger()
-    assert [float(text) for text in column_of(compared, 2)] == sorted(values)
-    entries["Compare &Lengths with This"].trigger()
-    choose(compared, "normalised_length")
-    assert set(column_of(compared, 2)) == {"1.000"}
-
-
-def test_the_figure_box_follows_the_session(compared: ComparePane, session: Session) -> None:
-    session.comparison.choose_figure("fertility")
-    assert compared.figures.choices[compared.figures.currentIndex()].value == "fertility"
-
-
-def test_every_tab_has_the_choice_of_texts(compared: ComparePane) -> None:
-    for tab in range(5):
-        compared.tabs.setCurrentIndex(tab)
-        assert compared.texts.isVisible()
-        assert compared.tokenizers.isVisible()
-        assert compared.figures.isVisible() == (tab < 2)
-
-
-def test_the_mark_of_lost_text_is_explained(
-    qtbot: QtBot, session: Session, pane: ComparePane, unknown_run: Make
-) -> None:
+def test_the_mark_of_lost_text_is_explained(qtbot, session, pane, unknown_run):
     session.corpus.add_texts([("eng", "the cat")])
     unknown_run()
     qtbot.waitUntil(lambda: cells(pane) == 1, timeout=PATIENCE)
@@ -472,9 +421,7 @@ def test_the_mark_of_lost_text_is_explained(
     )
 
 
-def test_premiums_of_different_lines_are_refused(
-    qtbot: QtBot, session: Session, pane: ComparePane, make_run: Make
-) -> None:
+def test_premiums_of_different_lines_are_refused(qtbot, session, pane, make_run):
     session.corpus.add_texts([("one", "a b\nc d\n"), ("two", "a b\n")])
     make_run(vocabulary_size=257)
     qtbot.waitUntil(lambda: cells(pane) == 2, timeout=PATIENCE)
@@ -484,9 +431,3 @@ def test_premiums_of_different_lines_are_refused(
     menu = QMenu()
     pane.fill_menu(menu, 0, 1)
     assert not any("Premiums" in action.text() for action in menu.actions())
-
-
-def test_the_meaning_names_the_unit(compared: ComparePane) -> None:
-    choose(compared, "words_split")
-    assert compared.meaning.text().startswith("Words with more than one token / W. Unit: share of the words.")
-    assert compared.matrix.model.headerData(1, Qt.Orientation.Horizontal) == "W counts"

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
 from tokstudio.core.comparison.alignment import difference
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compare.same_text import LONGEST, SameTextView
 from tokstudio.gui.panes.compare.stacked_lines import LineLayout
-from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.style.theme import Theme
-
-Make = Callable[..., StudioRun]
 
 LINES = ["the cat sat on the mat", "", "zyxw vutsr", "the cat 猫 sat, שלום"]
 
@@ -31,7 +24,7 @@ TEXTS = [
 
 
 @pytest.fixture
-def view(qtbot: QtBot, session: Session, pane: ComparePane, make_run: Make) -> SameTextView:
+def view(qtbot, session, pane, make_run) -> SameTextView:
     session.corpus.add_texts([("eng", "\n".join(LINES) + "\n" + "the cat sat\n" * 9), ("long", "ab " * LONGEST)])
     make_run(vocabulary_size=258)
     make_run(vocabulary_size=290)
@@ -48,13 +41,11 @@ def shows(view: SameTextView, text: str, rows: int = 2) -> bool:
 
 def counts(view: SameTextView) -> list[int]:
     stack = view.lines.stack
-    assert stack is not None
     return [len(row.cut.ids) for row in stack.rows if row.cut is not None]
 
 
-def test_each_tokenizer_has_a_row_with_its_count(view: SameTextView, session: Session) -> None:
+def test_each_tokenizer_has_a_row_with_its_count_character_below_character(view, session, theme, qtbot):
     stack = view.lines.stack
-    assert stack is not None
     assert [row.name for row in stack.rows] == ["Run 1", "Run 2"]
     expected = [len(run.tokenizer.encode(LINES[0])) for run in session.runs.shown]
     assert counts(view) == expected
@@ -62,16 +53,16 @@ def test_each_tokenizer_has_a_row_with_its_count(view: SameTextView, session: Se
     assert f"Run 2: {expected[1]} tokens" in view.lines.accessibleDescription()
     ends = [set(row.cut.ends[:-1].tolist()) for row in stack.rows if row.cut is not None]
     assert stack.apart == ends[0] ^ ends[1] != set()
-
-
-def test_the_same_character_is_at_the_same_place_in_each_row(view: SameTextView) -> None:
     for byte in range(len(LINES[0])):
         above, below = view.lines.place_of(0, byte), view.lines.place_of(1, byte)
         assert (above.left(), above.width()) == (below.left(), below.width())
         assert above.bottom() < below.top()
-
-
-def test_buttons_and_keys_go_through_the_lines(qtbot: QtBot, view: SameTextView) -> None:
+    picture = view.lines.viewport().grab().toImage()
+    first, width = round(view.lines.place_of(0, 0).top()), picture.width()
+    paper = picture.pixelColor(2, 2)
+    inked = [x for x in range(width) if any(picture.pixelColor(x, y) != paper for y in range(first - 8))]
+    assert inked
+    assert min(inked) > width - 2 * view.lines.fontMetrics().horizontalAdvance("Tokens")
     assert view.total.text() == "of 13"
     assert not view.before.isEnabled()
     view.after.click()
@@ -83,9 +74,16 @@ def test_buttons_and_keys_go_through_the_lines(qtbot: QtBot, view: SameTextView)
     qtbot.waitUntil(lambda: shows(view, LINES[0]), timeout=PATIENCE)
     view.line.setValue(4)
     qtbot.waitUntil(lambda: shows(view, LINES[3]), timeout=PATIENCE)
+    view.line.setValue(4)
+    qtbot.waitUntil(lambda: shows(view, LINES[3]), timeout=PATIENCE)
+    byte = LINES[3].encode().index("猫".encode())
+    told = view.lines.tip_at(view.lines.place_of(0, byte).center().toPoint()).split("\n")
+    assert told[0] == "猫  U+732B"
+    assert all(f"id {value}" in told[1] for value in "猫".encode())  # a new run has no merges of these bytes
+    assert view.lines.tip_at(QPoint(20, view.lines.place_of(1, 0).center().toPoint().y())) == "Run 2"
 
 
-def test_lines_that_differ_most_come_first(qtbot: QtBot, view: SameTextView, session: Session) -> None:
+def test_lines_that_differ_most_come_first(qtbot, view, session):
     text = (session.comparison.rows or ())[0].source
     lines = bytes(text.data).decode().splitlines()
     tokenizers = [run.tokenizer for run in session.runs.shown]
@@ -108,9 +106,15 @@ def test_lines_that_differ_most_come_first(qtbot: QtBot, view: SameTextView, ses
     assert not begun
 
 
-def test_a_token_is_shown_in_its_run_which_becomes_active(qtbot: QtBot, view: SameTextView, session: Session) -> None:
+def test_a_token_is_shown_in_its_run_unless_it_is_of_a_simple_tokenizer(qtbot, view, session):
+    session.comparison.show_simple("Characters", True)
+    qtbot.waitUntil(lambda: shows(view, LINES[0], 3), timeout=PATIENCE)
+    active = session.runs.active
+    place = view.lines.place_of(2, 0).center().toPoint()
+    qtbot.mouseClick(view.lines.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert (session.runs.active, session.view.token) == (active, None)
+    assert "Characters: " in view.lines.tip_at(place)
     stack = view.lines.stack
-    assert stack is not None
     assert stack.rows[1].cut is not None
     place = view.lines.place_of(1, len(LINES[0]) - 1).center().toPoint()
     qtbot.mouseClick(view.lines.viewport(), Qt.MouseButton.LeftButton, pos=place)
@@ -122,36 +126,7 @@ def test_a_token_is_shown_in_its_run_which_becomes_active(qtbot: QtBot, view: Sa
     assert session.view.token == stack.rows[0].cut.ids[0]
 
 
-def test_a_token_of_a_simple_tokenizer_changes_nothing(qtbot: QtBot, view: SameTextView, session: Session) -> None:
-    session.comparison.show_simple("Characters", True)
-    qtbot.waitUntil(lambda: shows(view, LINES[0], 3), timeout=PATIENCE)
-    active = session.runs.active
-    place = view.lines.place_of(2, 0).center().toPoint()
-    qtbot.mouseClick(view.lines.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert (session.runs.active, session.view.token) == (active, None)
-    assert "Characters: " in view.lines.tip_at(place)
-
-
-def test_the_counts_have_a_heading(view: SameTextView, theme: Theme) -> None:
-    picture = view.lines.viewport().grab().toImage()
-    first, width = round(view.lines.place_of(0, 0).top()), picture.width()
-    paper = picture.pixelColor(2, 2)
-    inked = [x for x in range(width) if any(picture.pixelColor(x, y) != paper for y in range(first - 8))]
-    assert inked
-    assert min(inked) > width - 2 * view.lines.fontMetrics().horizontalAdvance("Tokens")
-
-
-def test_a_tip_tells_the_tokens_at_a_character(qtbot: QtBot, view: SameTextView, session: Session) -> None:
-    view.line.setValue(4)
-    qtbot.waitUntil(lambda: shows(view, LINES[3]), timeout=PATIENCE)
-    byte = LINES[3].encode().index("猫".encode())
-    told = view.lines.tip_at(view.lines.place_of(0, byte).center().toPoint()).split("\n")
-    assert told[0] == "猫  U+732B"
-    assert all(f"id {value}" in told[1] for value in "猫".encode())  # a new run has no merges of these bytes
-    assert view.lines.tip_at(QPoint(20, view.lines.place_of(1, 0).center().toPoint().y())) == "Run 2"
-
-
-def test_the_text_of_the_text_pane_is_shown(qtbot: QtBot, view: SameTextView, session: Session) -> None:
+def test_the_text_of_the_text_pane_is_shown(qtbot, view, session):
     pane = view.window().findChild(ComparePane)
     assert isinstance(pane, ComparePane)
     session.view.set_text("the rat")
@@ -164,16 +139,14 @@ def test_the_text_of_the_text_pane_is_shown(qtbot: QtBot, view: SameTextView, se
     assert view.total.text() == "of 2"
 
 
-def test_a_long_line_is_shortened_and_scrolls(qtbot: QtBot, view: SameTextView) -> None:
+def test_a_long_line_is_shortened_and_scrolls(qtbot, view):
     view.texts.setCurrentIndex(1)
     qtbot.waitUntil(lambda: "first 3,000 characters" in view.note.text(), timeout=PATIENCE)
-    assert view.lines.stack is not None
     assert len(view.lines.stack.text) == LONGEST
     assert view.lines.verticalScrollBar().maximum() > 0
 
 
-def test_simple_tokenizers_are_neither_best_nor_marked(qtbot: QtBot, view: SameTextView, session: Session) -> None:
-    assert view.lines.stack is not None
+def test_simple_tokenizers_are_neither_best_nor_marked(qtbot, view, session):
     best, apart = view.lines.stack.best, view.lines.stack.apart
     for name in ("Words and marks", "Bytes"):
         session.comparison.show_simple(name, True)
@@ -183,7 +156,7 @@ def test_simple_tokenizers_are_neither_best_nor_marked(qtbot: QtBot, view: SameT
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_every_character_has_a_place_of_its_own(qtbot: QtBot, theme: Theme, text: str) -> None:
+def test_every_character_has_a_place_of_its_own(qtbot, theme, text):
     layout = LineLayout(text, theme.monospace_font(15), 60)
     places = [place for line in range(len(layout)) for place in layout.places(line)]
     assert [place.begin for place in places] == [0, *(place.end for place in places[:-1])]
@@ -194,14 +167,14 @@ def test_every_character_has_a_place_of_its_own(qtbot: QtBot, theme: Theme, text
 
 
 @pytest.mark.parametrize("text", ["שלום 言葉 tok, ab", "über שלום 言葉 tok", "שלום 5 אב"])
-def test_both_directions_in_a_line_leave_no_gap(qtbot: QtBot, theme: Theme, text: str) -> None:
+def test_both_directions_in_a_line_leave_no_gap(qtbot, theme, text):
     layout = LineLayout(text, theme.monospace_font(15), 400)
     spans = sorted((place.left, place.right) for place in layout.places(0))
     assert all(right - left > 1 for left, right in spans)
     assert all(one[1] == pytest.approx(other[0], abs=1) for one, other in pairwise(spans))
 
 
-def test_right_to_left_lines_are_at_the_right(qtbot: QtBot, theme: Theme) -> None:
+def test_right_to_left_lines_are_at_the_right(qtbot, theme):
     layout = LineLayout("שלום", theme.monospace_font(15), 400)
     first, *_, last = layout.places(0)
     assert first.right == pytest.approx(400, abs=1)

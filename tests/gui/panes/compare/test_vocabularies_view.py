@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
@@ -17,18 +14,13 @@ from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.compare.vocabularies import LENGTH, SECOND_USES, TOKEN, USES, VocabulariesView
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.style.theme import Theme
-
-Make = Callable[..., StudioRun]
-Show = Callable[[QWidget, int, int], None]
 
 ENGLISH, GERMAN = "the cat sat on the mat and the cat\n" * 9, "die Katze saß auf der Matte, die Katze\n" * 9
 ONLY_FIRST, BOTH, ONLY_SECOND = range(3)
 
 
 @pytest.fixture
-def view(qtbot: QtBot, session: Session, theme: Theme, make_run: Make, show: Show) -> VocabulariesView:
+def view(qtbot, session, theme, make_run, show) -> VocabulariesView:
     for name, text in (("eng", ENGLISH), ("deu", GERMAN)):
         session.corpus.set_sources(())
         session.corpus.add_texts([(name, text)])
@@ -55,16 +47,13 @@ def choose(qtbot: QtBot, view: VocabulariesView, part: int) -> None:
     qtbot.waitUntil(lambda: not view._listing.busy, timeout=PATIENCE)
 
 
-def test_each_part_lists_its_tokens(qtbot: QtBot, view: VocabulariesView, session: Session) -> None:
+def test_each_part_lists_its_tokens_under_titles_the_most_used_first(qtbot, view, session):
     first, second = spelled(session, 0), spelled(session, 1)
     for part, expected in ((ONLY_FIRST, first - second), (BOTH, first & second), (ONLY_SECOND, second - first)):
         choose(qtbot, view, part)
         assert view.rows.rowCount() == len(expected)
         assert view.parts.tabText(part).endswith(f": {len(expected):,}")
     assert percent_text(len(first & second) / len(first | second), 1) in view.note.text()
-
-
-def test_the_most_used_tokens_are_first(qtbot: QtBot, view: VocabulariesView, session: Session) -> None:
     choose(qtbot, view, ONLY_SECOND)
     uses = [int(view.rows.index(row, SECOND_USES).data().replace(",", "")) for row in range(view.rows.rowCount())]
     ids = np.array([view.rows.ids_at(row)[1] for row in range(view.rows.rowCount())])
@@ -72,9 +61,24 @@ def test_the_most_used_tokens_are_first(qtbot: QtBot, view: VocabulariesView, se
     counts = np.bincount(session.runs.all[1].tokenizer.encode(GERMAN), minlength=300)
     assert uses == counts[ids].tolist()
     assert view.table.isColumnHidden(USES)
+    header = view.table.horizontalHeader()
 
+    def titles() -> list[str]:
+        shown = (at for at in range(header.count()) if not header.isSectionHidden(at))
+        return [view.rows.headerData(at, Qt.Orientation.Horizontal) for at in shown]
 
-def test_columns_sort(qtbot: QtBot, view: VocabulariesView) -> None:
+    both = ["Token", "Length", "Id 1", "Merge 1", "Uses 1", "Id 2", "Merge 2", "Uses 2", "Script"]
+    for part in (BOTH, ONLY_SECOND, BOTH, ONLY_FIRST):
+        choose(qtbot, view, part)
+        expected = both if part == BOTH else ["Token", "Length", "Id", "Merge", "Uses", "Script"]
+        qtbot.waitUntil(lambda expected=expected: titles() == expected, timeout=PATIENCE)
+    metrics, heads = view.summary.fontMetrics(), view.summary.horizontalHeader()
+    assert heads.sectionSize(0) >= metrics.horizontalAdvance("Devanagari") + 12
+    model = view.summary.model()
+    tips = [model.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole) for at in (1, 2, 3)]
+    assert tips == ["Only in Run 1", "In both", "Only in Run 2"]
+    for at in (1, 2, 3):
+        assert heads.sectionSize(at) >= metrics.horizontalAdvance("100,000") + 12
     choose(qtbot, view, BOTH)
     view.table.horizontalHeader().sectionClicked.emit(LENGTH)
     qtbot.waitUntil(lambda: not view._listing.busy, timeout=PATIENCE)
@@ -83,7 +87,7 @@ def test_columns_sort(qtbot: QtBot, view: VocabulariesView) -> None:
     assert lengths[0] < lengths[-1]
 
 
-def test_the_filter_is_that_of_the_vocabulary(qtbot: QtBot, view: VocabulariesView) -> None:
+def test_the_filter_of_the_vocabulary_and_a_row_of_the_summary_filter(qtbot, view):
     choose(qtbot, view, ONLY_SECOND)
     view.filter.setText("Katze")
     qtbot.waitUntil(lambda: tokens(view) == ["·Katze"], timeout=PATIENCE)
@@ -91,10 +95,8 @@ def test_the_filter_is_that_of_the_vocabulary(qtbot: QtBot, view: VocabulariesVi
     qtbot.waitUntil(lambda: set(tokens(view)) <= {"·die", "·der"} and len(tokens(view)) > 0, timeout=PATIENCE)
     view.filter.setText("/(/")
     qtbot.waitUntil(lambda: "does not compile" in view.note.text(), timeout=PATIENCE)
-
-
-def test_a_row_of_the_summary_filters(qtbot: QtBot, view: VocabulariesView) -> None:
-    choose(qtbot, view, ONLY_SECOND)
+    view.filter.clear()
+    qtbot.waitUntil(lambda: view.rows.rowCount() > 2, timeout=PATIENCE)
     every = view.rows.rowCount()
     view.by.setCurrentIndex(1)
     titles = [view.summary.item(row, 0).text() for row in range(view.summary.rowCount())]
@@ -106,9 +108,7 @@ def test_a_row_of_the_summary_filters(qtbot: QtBot, view: VocabulariesView) -> N
     assert {view.rows.index(at, LENGTH).data() for at in range(expected)} == {"3"}
 
 
-def test_the_last_row_by_length_has_all_longer_tokens(
-    qtbot: QtBot, session: Session, theme: Theme, make_run: Make, show: Show
-) -> None:
+def test_the_last_row_by_length_has_all_longer_tokens(qtbot, session, theme, make_run, show):
     session.corpus.add_texts([("eng", "abcdefghijklmnopqrstuvwx " * 9)])
     make_run(vocabulary_size=256 + 22)
     session.corpus.set_sources(())
@@ -129,7 +129,7 @@ def test_the_last_row_by_length_has_all_longer_tokens(
     assert view.summary.item(row, 1).text() == f"{longer}"
 
 
-def test_kinds_and_uses_filter(qtbot: QtBot, view: VocabulariesView, session: Session) -> None:
+def test_kinds_and_uses_filter(qtbot, view, session):
     choose(qtbot, view, BOTH)
     every = view.rows.rowCount()
     merged = [len(token) > 1 for token in spelled(session, 0) & spelled(session, 1)]
@@ -141,7 +141,6 @@ def test_kinds_and_uses_filter(qtbot: QtBot, view: VocabulariesView, session: Se
     qtbot.waitUntil(lambda: view.rows.rowCount() == 128, timeout=PATIENCE)
     used = [np.bincount(run.tokenizer.encode(GERMAN), minlength=300) > 0 for run in session.runs.all]
     pair = view.rows.pair
-    assert pair is not None
     rows = pair.vocabularies.ids[pair.part(BOTH)].tolist()
     expected = sum(bool(used[0][one] or used[1][other]) for one, other in rows)
     panel.choose({"In the texts"})
@@ -162,7 +161,7 @@ def test_kinds_and_uses_filter(qtbot: QtBot, view: VocabulariesView, session: Se
     qtbot.waitUntil(lambda: view.rows.rowCount() > 0 and all(t[1:2] == "a" for t in tokens(view)), timeout=PATIENCE)
 
 
-def test_unreachable_tokens_are_found(qtbot: QtBot, session: Session, theme: Theme, make_run: Make, show: Show) -> None:
+def test_unreachable_tokens_are_found(qtbot, session, theme, make_run, show):
     one = Tokenizer(np.array([[97, 98], [98, 99], [97, 257]], np.int32))
     session.runs.add_tokenizer(one, "one")
     make_run(vocabulary_size=260)
@@ -178,31 +177,7 @@ def test_unreachable_tokens_are_found(qtbot: QtBot, session: Session, theme: The
     qtbot.waitUntil(lambda: {token.encode() for token in tokens(view)} == expected, timeout=PATIENCE)
 
 
-def test_titles_say_which_tokenizer_they_are_of_where_both_are_shown(qtbot: QtBot, view: VocabulariesView) -> None:
-    header = view.table.horizontalHeader()
-
-    def titles() -> list[str]:
-        shown = (at for at in range(header.count()) if not header.isSectionHidden(at))
-        return [view.rows.headerData(at, Qt.Orientation.Horizontal) for at in shown]
-
-    both = ["Token", "Length", "Id 1", "Merge 1", "Uses 1", "Id 2", "Merge 2", "Uses 2", "Script"]
-    for part in (BOTH, ONLY_SECOND, BOTH, ONLY_FIRST):
-        choose(qtbot, view, part)
-        expected = both if part == BOTH else ["Token", "Length", "Id", "Merge", "Uses", "Script"]
-        qtbot.waitUntil(lambda expected=expected: titles() == expected, timeout=PATIENCE)
-
-
-def test_scripts_are_not_cut_and_columns_say_whose_they_are(view: VocabulariesView) -> None:
-    metrics, heads = view.summary.fontMetrics(), view.summary.horizontalHeader()
-    assert heads.sectionSize(0) >= metrics.horizontalAdvance("Devanagari") + 12
-    model = view.summary.model()
-    tips = [model.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole) for at in (1, 2, 3)]
-    assert tips == ["Only in Run 1", "In both", "Only in Run 2"]
-    for at in (1, 2, 3):
-        assert heads.sectionSize(at) >= metrics.horizontalAdvance("100,000") + 12
-
-
-def test_a_new_name_and_another_text_are_followed(qtbot: QtBot, view: VocabulariesView, session: Session) -> None:
+def test_a_new_name_and_another_text_are_followed_and_one_tokenizer_is_not_compared(qtbot, view, session):
     first = session.runs.all[0]
     session.runs.rename(first, "English")
     qtbot.waitUntil(lambda: view.parts.tabText(ONLY_FIRST).startswith("Only in English: "), timeout=PATIENCE)
@@ -218,9 +193,6 @@ def test_a_new_name_and_another_text_are_followed(qtbot: QtBot, view: Vocabulari
         number for number, token in enumerate(session.runs.all[1].tokenizer.tokens) if token in first.tokenizer.tokens
     ]
     assert f" {percent_text(used[shared].sum() / used.sum(), 1)} of Run 2's tokens" in view.note.text()
-
-
-def test_one_tokenizer_alone_is_not_compared(qtbot: QtBot, view: VocabulariesView, session: Session) -> None:
     session.runs.delete(session.runs.all[0])
     view.refresh()
     assert view.empty.isVisible()

@@ -35,7 +35,7 @@ def choose(pane, words):
     next(action for action in pane.menu.actions() if action.text() == words).trigger()
 
 
-def test_the_first_start_shows_a_welcome(qtbot, pane, actions):
+def test_the_first_start_shows_a_welcome_that_fits_and_with_a_corpus_train(qtbot, pane, actions, session):
     page = pane.welcome
     assert pane.stack.currentWidget() is page
     assert pane.bar.isHidden()
@@ -45,16 +45,10 @@ def test_the_first_start_shows_a_welcome(qtbot, pane, actions):
     for button, name in zip(buttons, names, strict=True):
         with qtbot.waitSignal(actions[name].triggered):
             qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-
-
-def test_a_sample_can_be_chosen_by_keyboard(qtbot, pane, actions):
     card = pane.welcome.findChildren(QPushButton)[2]
     card.setFocus()
     with qtbot.waitSignal(actions["sample_train_article"].triggered):
         qtbot.keyClick(card, Qt.Key.Key_Space)
-
-
-def test_the_welcome_hides_parts_that_do_not_fit(qtbot, pane):
     card = pane.welcome.findChildren(QPushButton)[2]
     pane.resize(900, 600)
     assert card._description.isVisible()
@@ -63,9 +57,6 @@ def test_the_welcome_hides_parts_that_do_not_fit(qtbot, pane):
     assert not pane.welcome._picture.isVisible()
     assert not card._description.isVisible()
     assert card.toolTip()
-
-
-def test_with_a_corpus_it_names_train_or_why_it_is_not_available(qtbot, session, pane, actions):
     session.corpus.add_text("some text")
     assert pane.stack.currentWidget() is pane.ready
     assert "Press Train" in pane.ready.sentence.text()
@@ -79,7 +70,7 @@ def test_with_a_corpus_it_names_train_or_why_it_is_not_available(qtbot, session,
     assert not button.isEnabled()
 
 
-def test_the_curve_is_what_the_core_measures(pane, trained):
+def test_the_curve_is_what_the_core_measures_in_each_view_and_moves_the_playhead(pane, trained, qtbot):
     made = train(Corpus.from_text(sample_text("article")), TrainingConfig(vocabulary_size=600)).run
     shown = curve(pane, trained.runs.active)
     assert pane.stack.currentWidget() is pane.plot
@@ -87,38 +78,6 @@ def test_the_curve_is_what_the_core_measures(pane, trained):
     assert np.allclose(shown.y, [made.bytes_per_token(k) for k in range(345)])
     assert pane.bar.maximum() == pane.bar.value() == 344
     assert pane.plot.accessibleDescription() == f"merge 344   {made.bytes_per_token():.2f} bytes per token"
-
-
-def test_it_can_show_tokens_or_counts_instead(pane, trained):
-    run = trained.runs.active
-    choose(pane, "Tokens in corpus")
-    assert np.array_equal(curve(pane, run).y[1:], run.log.tokens_after)
-    assert pane.title.text() == "Compression · tokens in corpus"
-    assert pane.plot.accessibleDescription() == f"merge 344   {run.log.tokens_at(344):,} tokens"
-    choose(pane, "Count of chosen pair")
-    assert np.array_equal(curve(pane, run).y, run.log.count)
-    assert curve(pane, run).x[0] == 1
-    trained.view.set_playhead(0)
-    assert pane.plot.accessibleDescription() == "no merges"
-
-
-def test_without_a_title_the_button_names_the_curve(pane, trained):
-    assert pane.view_button.text() == "View"
-    pane.show_title(False)
-    assert pane.view_button.text() == "Bytes per token"
-    choose(pane, "Saved by a merge")
-    assert pane.view_button.text() == "Saved by a merge"
-    pane.show_title(True)
-    assert pane.view_button.text() == "View"
-
-
-def test_log_scales_spread_the_first_merges(pane, trained):
-    middle = pane.plot.chart.place(20, 1.5).x()
-    choose(pane, "Log scales")
-    assert pane.plot.chart.place(20, 1.5).x() > middle + 50
-
-
-def test_a_click_a_drag_and_the_bar_move_the_playhead(qtbot, pane, trained):
     plot = pane.plot
     place = plot.chart.place(100, 1.2).toPoint()
     qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place)
@@ -133,6 +92,33 @@ def test_a_click_a_drag_and_the_bar_move_the_playhead(qtbot, pane, trained):
     qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
     assert trained.view.playhead == 0
     assert pane.plot.accessibleDescription().startswith("no merges")
+    image = pane.to_image(400, 300, 2.0)
+    assert (image.width(), image.height()) == (800, 600)
+    assert b"<svg" in pane.to_svg(400, 300)
+    assert pane.view_button.text() == "View"
+    pane.show_title(False)
+    assert pane.view_button.text() == "Bytes per token"
+    choose(pane, "Saved by a merge")
+    assert pane.view_button.text() == "Saved by a merge"
+    pane.show_title(True)
+    assert pane.view_button.text() == "View"
+    trained.view.set_playhead(344)
+    run = trained.runs.active
+    choose(pane, "Tokens in corpus")
+    assert np.array_equal(curve(pane, run).y[1:], run.log.tokens_after)
+    assert pane.title.text() == "Compression · tokens in corpus"
+    assert pane.plot.accessibleDescription() == f"merge 344   {run.log.tokens_at(344):,} tokens"
+    choose(pane, "Count of chosen pair")
+    assert np.array_equal(curve(pane, run).y, run.log.count)
+    assert curve(pane, run).x[0] == 1
+    trained.view.set_playhead(0)
+    assert pane.plot.accessibleDescription() == "no merges"
+
+
+def test_log_scales_spread_the_first_merges(pane, trained):
+    middle = pane.plot.chart.place(20, 1.5).x()
+    choose(pane, "Log scales")
+    assert pane.plot.chart.place(20, 1.5).x() > middle + 50
 
 
 def test_earlier_runs_stay_and_the_legend_activates_them(qtbot, pane, trained, make_run):
@@ -154,11 +140,11 @@ def test_the_legend_marks_curves_of_another_corpus(pane, trained, make_run):
     first = trained.runs.active
     trained.corpus.add_text("another text " * 20)
     second = make_run(vocabulary_size=270)
-    texts = [button.text() for button in pane.legend._buttons]
+    texts = [button.text() for button in pane.legend.buttons]
     assert texts == [second.name, f"{first.name}, other text"]
-    assert "other text than the active run's" in pane.legend._buttons[1].toolTip()
+    assert "other text than the active run's" in pane.legend.buttons[1].toolTip()
     third = make_run(vocabulary_size=265)
-    assert [button.text() for button in pane.legend._buttons] == [
+    assert [button.text() for button in pane.legend.buttons] == [
         third.name,
         second.name,
         f"{first.name}, other text",
@@ -166,7 +152,7 @@ def test_the_legend_marks_curves_of_another_corpus(pane, trained, make_run):
     trained.corpus.set_weights((1000, 3000))
     last = make_run(vocabulary_size=265)
     others = [f"{run.name}, other text" for run in (third, second, first)]
-    assert [button.text() for button in pane.legend._buttons] == [last.name, *others]
+    assert [button.text() for button in pane.legend.buttons] == [last.name, *others]
 
 
 def curve_entries(pane) -> dict[str, QAction]:
@@ -178,7 +164,7 @@ def test_curves_of_other_runs_can_be_hidden_and_the_plot_is_rescaled(qtbot, pane
     odd, second, active = trained.runs.active, make_run(vocabulary_size=300), make_run(vocabulary_size=290)
     trained.runs.rename(odd, "R&D")
     assert set(pane.plot.content.curves) == {odd.key, second.key, active.key}
-    assert "R&D" in [entry.name for entry in pane.legend._entries]
+    assert "R&D" in [entry.name for entry in pane.legend.entries]
     entries = curve_entries(pane)
     assert [*entries] == ["R&&D", second.name, active.name, "Show All", "Show Only the Active Run"]
     assert [entry.isEnabled() for entry in entries.values()] == [True, True, False, False, True]
@@ -186,7 +172,7 @@ def test_curves_of_other_runs_can_be_hidden_and_the_plot_is_rescaled(qtbot, pane
     entries["R&&D"].trigger()
     assert set(pane.plot.content.curves) == {second.key, active.key}
     assert pane.plot.chart.x_range[1] < wide
-    assert "R&D" not in [entry.name for entry in pane.legend._entries]
+    assert "R&D" not in [entry.name for entry in pane.legend.entries]
     curve_entries(pane)["Show Only the Active Run"].trigger()
     assert set(pane.plot.content.curves) == {active.key}
     assert not curve_entries(pane)["Show Only the Active Run"].isEnabled()
@@ -228,12 +214,15 @@ def test_during_a_paused_training_its_run_stays_active_with_a_message(qtbot, pan
     assert said == ["Run 2 stays active until its training ends. Use Stop to end it."] * 2
 
 
-def test_a_new_active_run_is_shown_whole(pane, trained, make_run):
+def test_a_new_active_run_is_shown_whole_and_another_held_out_share_is_another_text(pane, trained, make_run):
     pane.plot.show_part(300, 320)
     make_run(vocabulary_size=280)
     low, high = pane.plot.chart.x_range
     assert low <= 0
     assert high >= 344
+    first = trained.runs.active
+    make_run(vocabulary_size=300, held_out=0.2)
+    assert pane.plot.content.curves[first.key].other_corpus
 
 
 def test_the_zoom_stays_while_the_run_follows_the_weights(qtbot, session, pane, make_run):
@@ -256,7 +245,7 @@ def test_a_legend_without_room_puts_names_into_a_menu(qtbot, pane):
     legend = pane.legend
     legend.set_entries([LegendEntry(key, f"Run {key}", key - 1, key == 1) for key in range(1, 40)])
     shown = [one for one in legend.findChildren(QToolButton) if one.isVisible()]
-    listed = [action for action in legend._menu.actions() if action.isVisible()]
+    listed = [action for action in legend.menu.actions() if action.isVisible()]
     assert len(shown) - 1 + len(listed) == 39
     with qtbot.waitSignal(legend.chosen) as chosen:
         listed[-1].trigger()
@@ -271,10 +260,10 @@ def test_a_legend_shows_each_name_once_however_it_is_resized(qtbot, width):
     legend.show()
     for step in (500, width, 90, width):
         legend.resize(step, 40)
-        shown = [one.text() for one in legend._buttons if one.isVisible()]
-        listed = [action.text() for action in legend._menu.actions() if action.isVisible()]
+        shown = [one.text() for one in legend.buttons if one.isVisible()]
+        listed = [action.text() for action in legend.menu.actions() if action.isVisible()]
         assert shown + listed == ["Run 1", "Run 2", "Run 3", "Run 4"]
-        assert legend._more.isVisible() == bool(listed)
+        assert legend.more.isVisible() == bool(listed)
 
 
 def drawn(pane, key):
@@ -289,7 +278,7 @@ def test_an_opened_tokenizer_has_the_curve_of_the_corpus(qtbot, pane, trained, m
     assert pane.stack.currentWidget() is pane.plot
     assert np.allclose(drawn(pane, opened.key).y, second.curve()[1]), "on the same text as the run"
     assert drawn(pane, opened.key).role == "active"
-    assert pane.legend._buttons[0].text() == "opened"
+    assert pane.legend.buttons[0].text() == "opened"
     assert pane.remark.text() == "Opened tokenizers are measured on Pasted text."
     pane.bar.moved.emit(7)
     assert trained.view.playhead == 7
@@ -340,12 +329,6 @@ def test_earlier_curves_stay_while_another_run_is_prepared(qtbot, pane, trained)
     assert curve(pane, trained.runs.active).role == "active"
 
 
-def test_pictures_have_the_size_that_was_asked(pane, trained):
-    image = pane.to_image(400, 300, 2.0)
-    assert (image.width(), image.height()) == (800, 600)
-    assert b"<svg" in pane.to_svg(400, 300)
-
-
 def test_a_picture_says_what_it_is_of_and_marks_curves_of_another_corpus(pane, trained, make_run, unstyled):
     first = trained.runs.active
     trained.corpus.add_text("another text " * 20)
@@ -370,12 +353,6 @@ def test_a_picture_says_what_it_is_of_and_marks_curves_of_another_corpus(pane, t
     assert pane.plot.reading(marked, 5.0, 2.0).startswith(f"{first.name}, other text: ")
 
 
-def test_a_run_with_another_held_out_share_is_of_another_text(pane, trained, make_run):
-    first = trained.runs.active
-    make_run(vocabulary_size=300, held_out=0.2)
-    assert pane.plot.content.curves[first.key].other_corpus
-
-
 def test_a_hidden_pane_draws_nothing_and_is_updated_when_shown(session, pane, make_run):
     pane.hide()
     session.corpus.add_text(sample_text("article"))
@@ -389,7 +366,7 @@ def test_each_view_says_what_its_numbers_are_above_the_axis_and_has_scales_that_
     logarithmic = {}
     for action in pane.menu.actions()[:4]:
         action.trigger()
-        logarithmic[action.text()] = pane._log.isChecked()
+        logarithmic[action.text()] = pane.log.isChecked()
         caption = pane.plot.content.caption
         metrics = QFontMetrics(theme.tabular_font())
         assert caption

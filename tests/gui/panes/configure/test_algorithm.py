@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.core.algorithms import PICKY_TEXT
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
@@ -65,7 +65,7 @@ def test_tab_goes_from_the_choice_through_its_fields_to_more(qtbot, pane, sessio
     assert all(group.isAncestorOf(one) for one in seen[1:-1])
 
 
-def test_plain_bpe_comes_first_and_has_no_fields(qtbot, pane, session):
+def test_plain_bpe_comes_first_and_the_usual_tie_rule_comes_with_an_algorithm(qtbot, pane, session):
     field = pane.algorithm
     assert [choice.value for choice in field.choice.combo.choices] == [*ALGORITHMS, *LIBRARY_ALGORITHMS]
     assert session.training.settings.algorithm == "bpe"
@@ -76,16 +76,6 @@ def test_plain_bpe_comes_first_and_has_no_fields(qtbot, pane, session):
     assert "Foroutan" in field.choice.note.text()
     choose(qtbot, field.choice.combo, 0)
     assert session.training.settings == Settings()
-
-
-def test_the_choice_has_three_quarters_of_the_row(languages):
-    field = languages.algorithm.choice
-    assert field.combo.width() > 0.7 * field.width()  # room for "Parity-aware BPE" in a column of usual width
-    field.set_value("whole-characters")
-    assert field.note.text() == "A token is whole characters, or a part of one (Land and Arnett, 2025)."
-
-
-def test_the_usual_tie_rule_comes_with_the_algorithm_and_a_chosen_one_stays(qtbot, pane, session):
     box = pane.algorithm.choice.combo
     choose(qtbot, box, 1)
     assert session.training.settings.tie_break == "mapped-strings"
@@ -96,6 +86,13 @@ def test_the_usual_tie_rule_comes_with_the_algorithm_and_a_chosen_one_stays(qtbo
     choose(qtbot, box, 1)
     assert session.training.settings.tie_break == "bytes"
     assert "ties by bytes" in pane.unusual.text()
+
+
+def test_the_choice_has_three_quarters_of_the_row(languages):
+    field = languages.algorithm.choice
+    assert field.combo.width() > 0.7 * field.width()  # room for "Parity-aware BPE" in a column of usual width
+    field.set_value("whole-characters")
+    assert field.note.text() == "A token is whole characters, or a part of one (Land and Arnett, 2025)."
 
 
 def test_texts_that_are_named_like_the_corpus_are_trained_with(qtbot, languages, session):
@@ -114,7 +111,7 @@ def test_texts_that_are_named_like_the_corpus_are_trained_with(qtbot, languages,
     assert made.chosen.numbers.tolist() == expected.chosen.numbers.tolist()
 
 
-def test_texts_with_other_numbers_of_lines_are_refused(qtbot, languages, session):
+def test_texts_that_do_not_fit_are_refused_or_taken_away_and_come_back_by_undo(qtbot, languages, session):
     languages.algorithm.parity.take_texts({**PARALLEL, "fi": PARALLEL["fi"].rstrip() + "\nja vielä yksi\n"})
     field = languages.algorithm.parity.texts
     assert field.note.property("role") == "error"
@@ -122,6 +119,26 @@ def test_texts_with_other_numbers_of_lines_are_refused(qtbot, languages, session
     assert session.training.obstacle == field.note.text()
     languages.algorithm.parity.take_texts({name: text.rstrip() + "\n" for name, text in PARALLEL.items()})
     assert session.training.obstacle is None
+    languages.algorithm.parity.take_texts(PARALLEL)
+    before = session.training.settings
+    qtbot.mouseClick(languages.algorithm.parity.remove, Qt.MouseButton.LeftButton)
+    assert session.training.settings.parallel == ()
+    assert languages.algorithm.parity.ratios.isVisible()
+    assert not languages.algorithm.parity.remove.isVisible()
+    session.history.undo()
+    assert session.training.settings == before
+    assert [one.control.currentText() for one in languages.algorithm.parity.texts.rows] == [
+        "1 line  The text that was chosen before."
+    ] * 3
+    languages.algorithm.parity.take_texts(PARALLEL)
+    session.corpus.remove_sources([2])
+    assert session.training.obstacle.startswith('There is no language "fi.txt" for a parallel text')
+    field = languages.algorithm.parity.texts
+    assert field.note.text() == session.training.obstacle
+    assert [one.language for one in field.rows] == NAMES
+    choose(qtbot, field.rows[2].control, 0)
+    assert session.training.obstacle is None
+    assert [one.language for one in field.rows] == NAMES[:2]
 
 
 def test_texts_with_other_names_are_chosen_for_each_language(qtbot, languages, session):
@@ -144,45 +161,7 @@ def test_texts_with_other_names_are_chosen_for_each_language(qtbot, languages, s
     assert dict(session.training.settings.parallel) == dict(zip(NAMES, PARALLEL.values(), strict=True))
 
 
-def test_removed_texts_come_back_by_undo(qtbot, languages, session):
-    languages.algorithm.parity.take_texts(PARALLEL)
-    before = session.training.settings
-    qtbot.mouseClick(languages.algorithm.parity.remove, Qt.MouseButton.LeftButton)
-    assert session.training.settings.parallel == ()
-    assert languages.algorithm.parity.ratios.isVisible()
-    assert not languages.algorithm.parity.remove.isVisible()
-    session.history.undo()
-    assert session.training.settings == before
-    assert [one.control.currentText() for one in languages.algorithm.parity.texts.rows] == [
-        "1 line  The text that was chosen before."
-    ] * 3
-
-
-def test_a_text_of_no_language_can_be_taken_away(qtbot, languages, session):
-    languages.algorithm.parity.take_texts(PARALLEL)
-    session.corpus.remove_sources([2])
-    assert session.training.obstacle.startswith('There is no language "fi.txt" for a parallel text')
-    field = languages.algorithm.parity.texts
-    assert field.note.text() == session.training.obstacle
-    assert [one.language for one in field.rows] == NAMES
-    choose(qtbot, field.rows[2].control, 0)
-    assert session.training.obstacle is None
-    assert [one.language for one in field.rows] == NAMES[:2]
-
-
-def test_one_language_alone_is_refused_at_the_algorithm(languages, session):
-    session.corpus.set_weights((1000, 0, 0))
-    problem = "Parity-aware BPE needs at least two languages, each as a text or a folder of its own."
-    assert session.training.obstacle == problem
-    assert languages.algorithm.choice.note.text() == problem
-    assert languages.summary.text() == "Change the corpus, or choose another algorithm."
-    assert not languages.buttons["train"].isEnabled()
-    session.corpus.set_weights((1000, 0, 1000))
-    assert session.training.obstacle is None
-    assert languages.algorithm.choice.note.property("role") == "muted"
-
-
-def test_a_ratio_of_zero_is_refused_at_its_field(qtbot, languages, session):
+def test_ratios_hybrid_and_window_have_fields_with_their_errors_and_one_language_is_refused(qtbot, languages, session):
     field = languages.algorithm.parity.ratios
     assert [one.language for one in field.rows] == NAMES
     box = field.rows[2].control
@@ -197,9 +176,7 @@ def test_a_ratio_of_zero_is_refused_at_its_field(qtbot, languages, session):
     assert session.training.settings.config().algorithm == ParityAware(ratios=(("fi.txt", 2.5),))
     assert field.note.property("role") == "muted"
     assert session.history.undo_text == "Ratios"
-
-
-def test_hybrid_and_window_have_fields_with_their_errors(qtbot, languages, session):
+    session.training.set_settings(replace(Settings(290), algorithm="parity", tie_break="mapped-strings"))
     fields = languages.algorithm.parity
     for limit in (fields.together, fields.window_field):
         qtbot.mouseClick(limit.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
@@ -214,17 +191,25 @@ def test_hybrid_and_window_have_fields_with_their_errors(qtbot, languages, sessi
     qtbot.mouseClick(fields.window_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
     assert not fields.alpha.isVisible()
     assert session.training.settings.problem is None
+    session.corpus.set_weights((1000, 0, 0))
+    problem = "Parity-aware BPE needs at least two languages, each as a text or a folder of its own."
+    assert session.training.obstacle == problem
+    assert languages.algorithm.choice.note.text() == problem
+    assert languages.summary.text() == "Change the corpus, or choose another algorithm."
+    assert not languages.buttons["train"].isEnabled()
+    session.corpus.set_weights((1000, 0, 1000))
+    assert session.training.obstacle is None
+    assert languages.algorithm.choice.note.property("role") == "muted"
 
 
-def test_settings_of_another_program_keep_names_without_endings_and_decimals(qtbot, languages, session):
+def test_settings_of_another_program_keep_their_names_and_many_languages_have_no_rows(
+    qtbot, languages, session, monkeypatch
+):
     given = replace(session.training.settings, ratios=(("de", 1.23456),), window=100, alpha=1.23456)
     session.training.set_settings(given)
     assert languages.algorithm.parity.ratios.rows[0].control.value() == 1.235
     languages.size_field.number.setValue(300)
     assert session.training.settings == replace(given, vocabulary_size=300)
-
-
-def test_many_languages_have_no_rows_but_their_texts(qtbot, monkeypatch, languages, session):
     monkeypatch.setattr(parity_fields, "MOST", 2)
     languages.algorithm.parity.take_texts(PARALLEL)
     assert languages.algorithm.parity.texts.rows == []
@@ -247,7 +232,8 @@ def test_a_weight_of_zero_stops_a_run_that_follows_it(qtbot, languages, session)
     assert session.live.obstacle == "The weights apply at the next Train."
 
 
-def test_files_are_loaded_by_the_actions_of_the_window(qtbot, monkeypatch, tmp_path, unstyled):
+@at_window()
+def test_files_are_loaded_by_the_actions_of_the_window(qtbot, tmp_path, unstyled, window, answers):
     corpus, texts = tmp_path / "corpus", tmp_path / "texts"
     for folder, content in ((corpus, TEXTS), (texts, PARALLEL)):
         folder.mkdir()
@@ -255,53 +241,46 @@ def test_files_are_loaded_by_the_actions_of_the_window(qtbot, monkeypatch, tmp_p
             (folder / f"{name}.txt").write_text(text, encoding="utf-8")
     table = tmp_path / "table.tsv"
     table.write_text("de\ten\tfi\nein\tone\tyksi\n", encoding="utf-8")
-
-    def act(window, answers):
-        session = window.session
-        assert not window.actions_by_id["load_parallel_files"].isEnabled()
-        window.opening.open_paths(sorted(corpus.iterdir()))
-        qtbot.waitUntil(lambda: len(session.corpus.sources) == 3, timeout=PATIENCE)
-        answers.folder = texts
-        window.actions_by_id["load_parallel_texts_folder"].trigger()
-        qtbot.waitUntil(lambda: len(session.training.settings.parallel) == 3, timeout=PATIENCE)
-        assert session.training.settings.algorithm == "parity"
-        loaded = session.training.settings
-        (texts / "fi.txt").write_text("yksi\nkaksi\n", encoding="utf-8")
-        answers.files = sorted(texts.iterdir())
-        window.actions_by_id["load_parallel_files"].trigger()
-        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
-        assert "each needs the same lines" in window.messages.text.text()
-        assert session.training.settings == loaded
-        answers.files = [table]
-        window.actions_by_id["load_parallel_files"].trigger()
-        qtbot.waitUntil(lambda: session.training.settings != loaded, timeout=PATIENCE)
-        assert session.training.settings.parallel == (("de.txt", "ein"), ("en.txt", "one"), ("fi.txt", "yksi"))
-        window.actions_by_id["remove_parallel_texts"].trigger()
-        assert session.training.settings.parallel == ()
-        assert not window.actions_by_id["remove_parallel_texts"].isEnabled()
-
-    assert at_the_window(monkeypatch, act) == 0
+    session = window.session
+    assert not window.actions_by_id["load_parallel_files"].isEnabled()
+    window.opening.open_paths(sorted(corpus.iterdir()))
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 3, timeout=PATIENCE)
+    answers.folder = texts
+    window.actions_by_id["load_parallel_texts_folder"].trigger()
+    qtbot.waitUntil(lambda: len(session.training.settings.parallel) == 3, timeout=PATIENCE)
+    assert session.training.settings.algorithm == "parity"
+    loaded = session.training.settings
+    (texts / "fi.txt").write_text("yksi\nkaksi\n", encoding="utf-8")
+    answers.files = sorted(texts.iterdir())
+    window.actions_by_id["load_parallel_files"].trigger()
+    qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+    assert "each needs the same lines" in window.messages.text.text()
+    assert session.training.settings == loaded
+    answers.files = [table]
+    window.actions_by_id["load_parallel_files"].trigger()
+    qtbot.waitUntil(lambda: session.training.settings != loaded, timeout=PATIENCE)
+    assert session.training.settings.parallel == (("de.txt", "ein"), ("en.txt", "one"), ("fi.txt", "yksi"))
+    window.actions_by_id["remove_parallel_texts"].trigger()
+    assert session.training.settings.parallel == ()
+    assert not window.actions_by_id["remove_parallel_texts"].isEnabled()
 
 
-def test_a_tokenizer_is_extended_by_plain_bpe_only(qtbot, monkeypatch, tmp_path, unstyled):
+@at_window()
+def test_a_tokenizer_is_extended_by_plain_bpe_only(qtbot, tmp_path, unstyled, window):
     path = tmp_path / "book.txt"
     path.write_text("the cat sat on the mat. " * 20)
-
-    def act(window, answers):
-        session = window.session
-        window.opening.open_paths([path])
-        qtbot.waitUntil(lambda: session.training.obstacle is None and bool(session.corpus.sources), timeout=PATIENCE)
-        session.training.set_settings(Settings(270))
-        session.training.start()
-        settled(qtbot, session)
-        assert window.actions_by_id["extend_tokenizer"].isEnabled()
-        session.training.set_settings(Settings(270, algorithm="parity"))
-        reason = "Training goes on from a tokenizer by plain BPE only: choose it in Configure."
-        for name in ("extend_tokenizer", "fork_tokenizer"):
-            assert not window.actions_by_id[name].isEnabled()
-            assert window.actions_by_id[name].toolTip() == reason
-
-    assert at_the_window(monkeypatch, act) == 0
+    session = window.session
+    window.opening.open_paths([path])
+    qtbot.waitUntil(lambda: session.training.obstacle is None and bool(session.corpus.sources), timeout=PATIENCE)
+    session.training.set_settings(Settings(270))
+    session.training.start()
+    settled(qtbot, session)
+    assert window.actions_by_id["extend_tokenizer"].isEnabled()
+    session.training.set_settings(Settings(270, algorithm="parity"))
+    reason = "Training goes on from a tokenizer by plain BPE only: choose it in Configure."
+    for name in ("extend_tokenizer", "fork_tokenizer"):
+        assert not window.actions_by_id[name].isEnabled()
+        assert window.actions_by_id[name].toolTip() == reason
 
 
 def test_superbpe_has_a_transition_and_trains(qtbot, pane, session):

@@ -57,7 +57,7 @@ def type_into(qtbot, edit, text: str) -> None:
 
 
 def pieces(view) -> list[bytes]:
-    table = view._table
+    table = view.table
     return [table.data[a:b] for a, b in zip(table.edges[:-1], table.edges[1:], strict=True)]
 
 
@@ -89,14 +89,11 @@ def test_each_named_pattern_explains_itself_and_shows_how_it_splits(qtbot, pane,
         assert pane.pattern.preview.isVisible() == (name != "none"), name
 
 
-def test_a_custom_expression_starts_with_that_of_the_earlier_choice(qtbot, pane, session):
+def test_a_custom_expression_is_reached_by_keys_or_the_list_and_kept_while_a_preset_is_chosen(qtbot, pane, session):
     choose(qtbot, pane.pattern.choice.combo, "gpt2")
     qtbot.keyClick(pane.pattern.choice.combo, Qt.Key.Key_End)
     assert pane.pattern.own.isVisible()
     assert session.training.settings.pattern == REGEX["gpt2"]
-
-
-def test_the_arrow_keys_go_through_the_presets_and_back(qtbot, pane, session):
     combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
     choose(qtbot, combo, "qwen2")
     for _ in range(3):
@@ -110,9 +107,6 @@ def test_the_arrow_keys_go_through_the_presets_and_back(qtbot, pane, session):
     assert edit.text() == REGEX["llama3"]
     qtbot.keyClick(combo, Qt.Key.Key_Return)
     assert edit.hasFocus()
-
-
-def test_choosing_a_custom_expression_focuses_its_field(qtbot, pane, session):
     combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
     choose(qtbot, combo, "gpt2")
     combo.showPopup()
@@ -121,9 +115,6 @@ def test_choosing_a_custom_expression_focuses_its_field(qtbot, pane, session):
     qtbot.keyClick(combo.view(), Qt.Key.Key_Return)
     qtbot.waitUntil(edit.hasFocus)
     assert edit.text() == REGEX["gpt2"]
-
-
-def test_a_custom_expression_is_kept_while_a_preset_is_chosen(qtbot, pane, session):
     combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
     choose(qtbot, combo, "Expression")
     type_into(qtbot, edit, r"\w+|\W")

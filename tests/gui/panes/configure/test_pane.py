@@ -1,13 +1,15 @@
-"""The Configure pane: input, messages, and the buttons below."""
-# SPDX-License-Identifier: MIT
+"""The Configure pane: input, messages, the buttons below, and base tokens from a file and from the corpus."""
 
+# SPDX-License-Identifier: MIT
 from __future__ import annotations
+
+import json
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit
 
-from tests.gui.person import PATIENCE, TEXT
+from tests.gui.person import PATIENCE, TEXT, at_window
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.panes.configure.pane import ConfigurePane
@@ -43,15 +45,42 @@ def shown_buttons(pane) -> list[str]:
     return [button.text() for button in pane.buttons.values() if button.isVisible()]
 
 
-def test_typed_values_apply_at_once(qtbot, pane, session):
-    type_number(qtbot, pane.size_field, "32000")
-    assert session.training.settings == Settings(32_000, None)
-    assert pane.summary.text() == "At most 31,744 merges on top of 256 bytes."
-    qtbot.keyClick(pane.size_field.number, Qt.Key.Key_Tab)
-    assert pane.size_field.number.text() == "32,000"
+def test_limits_that_cannot_be_show_the_message_of_the_core(qtbot, pane, session):
+    qtbot.mouseClick(pane.frequency_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    assert session.training.settings == Settings(1000, 2)
+    type_number(qtbot, pane.frequency_field, "1")
+    assert pane.frequency_field.note.text() == core_words(min_frequency=1)
+    assert pane.size_field.note.property("role") == "muted"
+    assert pane.summary.text() == "Fix the minimum frequency."
+    assert pane.summary.property("role") == "error"
+    session.training.set_settings(Settings())
+    session.corpus.add_text(TEXT)
+    type_number(qtbot, pane.size_field, "256")
+    words = core_words(vocabulary_size=256)
+    assert words == "Vocabulary size must be greater than 256."
+    assert pane.size_field.note.text() == words
+    assert pane.size_field.note.property("role") == "error"
+    assert pane.size_field.number.property("invalid") == "true"
+    assert not pane.buttons["train"].isEnabled()
+    assert pane.buttons["train"].toolTip() == words
+    type_number(qtbot, pane.size_field, "257")
+    assert pane.size_field.note.property("role") == "muted"
+    assert pane.summary.text() == "At most 1 merge on top of 256 bytes."
+    assert pane.buttons["train"].isEnabled()
+    qtbot.mouseClick(pane.size_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    assert not pane.size_field.number.isEnabled()
+    assert pane.summary.text() == core_words()
+    assert pane.summary.property("role") == "error"
+    assert not pane.buttons["train"].isEnabled()
 
 
-def test_every_field_says_in_its_tool_tip_what_it_does(pane, session):
+def test_without_a_corpus_it_says_what_to_do_first_and_every_field_what_it_does(pane, session):
+    assert pane.reason.text() == "Open a text first."
+    assert pane.reason.isVisible()
+    assert not pane.buttons["train"].isEnabled()
+    session.corpus.add_text(TEXT)
+    assert not pane.reason.isVisible()
+    assert pane.buttons["train"].isEnabled()
     session.training.set_settings(Settings(300, base="characters", base_vocabulary=("a", "b"), pattern=r"\w+|\W+"))
     kinds = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit)
     fields = [
@@ -68,75 +97,6 @@ def test_every_field_says_in_its_tool_tip_what_it_does(pane, session):
         assert tip.strip(".").casefold() not in {name.casefold(), getattr(field, "text", str)().casefold()}
         assert len(tip.split()) >= 5, tip
     assert len({field.toolTip() for field in fields}) == len(fields)
-
-
-def test_a_number_may_be_typed_with_separators(qtbot, pane, session):
-    type_number(qtbot, pane.size_field, "1,500")
-    assert session.training.settings.vocabulary_size == 1500
-
-
-def test_a_vocabulary_that_is_too_small_shows_the_message_of_the_core(qtbot, pane, session):
-    session.corpus.add_text(TEXT)
-    type_number(qtbot, pane.size_field, "256")
-    words = core_words(vocabulary_size=256)
-    assert words == "Vocabulary size must be greater than 256."
-    assert pane.size_field.note.text() == words
-    assert pane.size_field.note.property("role") == "error"
-    assert pane.size_field.number.property("invalid") == "true"
-    assert not pane.buttons["train"].isEnabled()
-    assert pane.buttons["train"].toolTip() == words
-    type_number(qtbot, pane.size_field, "257")
-    assert pane.size_field.note.property("role") == "muted"
-    assert pane.summary.text() == "At most 1 merge on top of 256 bytes."
-    assert pane.buttons["train"].isEnabled()
-
-
-def test_a_frequency_of_one_is_an_error_with_a_reason(qtbot, pane, session):
-    qtbot.mouseClick(pane.frequency_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-    assert session.training.settings == Settings(1000, 2)
-    type_number(qtbot, pane.frequency_field, "1")
-    assert pane.frequency_field.note.text() == core_words(min_frequency=1)
-    assert pane.size_field.note.property("role") == "muted"
-    assert pane.summary.text() == "Fix the minimum frequency."
-    assert pane.summary.property("role") == "error"
-
-
-def test_without_any_limit_it_asks_for_one(qtbot, pane, session):
-    session.corpus.add_text(TEXT)
-    qtbot.mouseClick(pane.size_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-    assert not pane.size_field.number.isEnabled()
-    assert pane.summary.text() == core_words()
-    assert pane.summary.property("role") == "error"
-    assert not pane.buttons["train"].isEnabled()
-
-
-def test_a_limit_that_is_switched_off_keeps_its_number(qtbot, pane, session):
-    type_number(qtbot, pane.size_field, "4096")
-    for expected in (None, 4096):
-        qtbot.mouseClick(pane.size_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-        assert session.training.settings.vocabulary_size == expected
-
-
-def test_settings_from_elsewhere_are_shown(pane, session):
-    session.training.set_settings(Settings(None, 12))
-    assert not pane.size_field.check.isChecked()
-    assert pane.frequency_field.check.isChecked()
-    assert pane.frequency_field.number.value() == 12
-    assert pane.summary.text() == "Ends when no pair occurs 12 times."
-
-
-def test_both_limits_are_named_in_the_summary(pane, session):
-    session.training.set_settings(Settings(1000, 3))
-    assert pane.summary.text() == "At most 744 merges on top of 256 bytes; ends earlier when no pair occurs 3 times."
-
-
-def test_without_a_corpus_it_says_what_to_do_first(pane, session):
-    assert pane.reason.text() == "Open a text first."
-    assert pane.reason.isVisible()
-    assert not pane.buttons["train"].isEnabled()
-    session.corpus.add_text(TEXT)
-    assert not pane.reason.isVisible()
-    assert pane.buttons["train"].isEnabled()
 
 
 def test_the_buttons_follow_the_training(qtbot, pane, session):
@@ -166,11 +126,9 @@ def test_train_begins_a_training_and_the_keyboard_stays_with_the_buttons(qtbot, 
     assert pane.buttons["train"].hasFocus()
 
 
-def test_a_run_that_can_continue_is_offered_and_continues(qtbot, pane, session):
+def test_a_run_that_can_continue_is_offered_and_continues(qtbot, pane, session, make_run):
     session.corpus.add_text(TEXT)
-    session.training.set_settings(Settings(270, None))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=270)
     assert not pane.continue_button.isVisible()
     type_number(qtbot, pane.size_field, "280")
     assert pane.continue_button.isVisible()
@@ -182,10 +140,28 @@ def test_a_run_that_can_continue_is_offered_and_continues(qtbot, pane, session):
     assert not pane.continue_button.isVisible()
 
 
-def test_every_control_has_a_name(pane):
+def test_limits_are_typed_switched_and_shown_as_they_are_set_and_controls_have_names(pane, qtbot, session):
     assert pane.size_field.number.accessibleName() == "Vocabulary size"
     assert pane.frequency_field.number.accessibleName() == "Minimum frequency"
     assert pane.size_field.check.accessibleName() == "Limit by vocabulary size"
+    type_number(qtbot, pane.size_field, "32000")
+    assert session.training.settings == Settings(32_000, None)
+    assert pane.summary.text() == "At most 31,744 merges on top of 256 bytes."
+    qtbot.keyClick(pane.size_field.number, Qt.Key.Key_Tab)
+    assert pane.size_field.number.text() == "32,000"
+    type_number(qtbot, pane.size_field, "1,500")
+    assert session.training.settings.vocabulary_size == 1500
+    type_number(qtbot, pane.size_field, "4096")
+    for expected in (None, 4096):
+        qtbot.mouseClick(pane.size_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+        assert session.training.settings.vocabulary_size == expected
+    session.training.set_settings(Settings(None, 12))
+    assert not pane.size_field.check.isChecked()
+    assert pane.frequency_field.check.isChecked()
+    assert pane.frequency_field.number.value() == 12
+    assert pane.summary.text() == "Ends when no pair occurs 12 times."
+    session.training.set_settings(Settings(1000, 3))
+    assert pane.summary.text() == "At most 744 merges on top of 256 bytes; ends earlier when no pair occurs 3 times."
 
 
 def test_a_pause_does_not_widen_the_pane_and_no_text_is_cut(qtbot, pane, session):
@@ -201,3 +177,65 @@ def test_a_pause_does_not_widen_the_pane_and_no_text_is_cut(qtbot, pane, session
             qtbot.waitUntil(lambda button=button: button.width() >= button.sizeHint().width())
     session.training.stop()
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+
+
+def an_invalid_file_is_an_error_and_changes_nothing(qtbot, window, answers, path):
+    path.write_text("{}")
+    answers.files = [path]
+    window.actions_by_id["load_base_tokens"].trigger()
+    qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+    assert "own.json: a base vocabulary must be a JSON list of strings." in window.messages.text.text()
+    assert window.session.training.settings.base == "bytes"
+
+
+def a_list_from_a_file_makes_characters_the_base(qtbot, window, answers, path):
+    path.write_text("a\nb\n")
+    answers.files = [path]
+    window.actions_by_id["load_base_tokens"].trigger()
+    qtbot.waitUntil(lambda: window.session.training.settings.base == "characters", timeout=PATIENCE)
+    assert window.session.training.settings.base_vocabulary == ("a", "b")
+
+
+def a_list_is_loaded_from_a_file(qtbot, window, answers, path, content):
+    path.write_text(content)
+    answers.files = [path]
+    window.actions_by_id["load_base_tokens"].trigger()
+    more = window.configure.more
+    qtbot.waitUntil(more.entries.isVisible, timeout=PATIENCE)
+    wanted = ("a", "b", "\n", "<?>")
+    qtbot.waitUntil(lambda: window.session.training.settings.base_vocabulary == wanted, timeout=PATIENCE)
+    assert more.entries.text() == "a\nb\n\\n\n<?>"
+    assert more.entries.count.text() == "4, 1 of them special"
+
+
+def a_list_begins_with_the_characters_of_the_corpus(qtbot, window, path):
+    path.write_bytes("za\nbé太a".encode() + b"\xff")
+    window.opening.open_paths([path])
+    qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
+    window.session.corpus.reread(0, "utf-8")
+    window.actions_by_id["base_tokens_of_corpus"].trigger()
+    wanted = tuple("za\nbé太\ufffd")
+    qtbot.waitUntil(lambda: window.session.training.settings.base_vocabulary == wanted, timeout=PATIENCE)
+
+
+def a_long_list_can_be_edited(qtbot, window, answers, path):
+    entries = [chr(0x4E00 + number) for number in range(20_000)]
+    path.write_text(json.dumps(entries))
+    answers.files = [path]
+    window.actions_by_id["load_base_tokens"].trigger()
+    edit = window.configure.more.entries.edit
+    qtbot.waitUntil(lambda: edit.blockCount() == len(entries), timeout=PATIENCE)
+    edit.setFocus()
+    qtbot.keyClicks(edit, "x")
+    assert window.session.training.settings.base_vocabulary == ("x" + entries[0], *entries[1:])
+
+
+@at_window()
+def test_base_tokens_are_loaded_from_files_and_from_the_corpus_and_edited(qtbot, tmp_path, unstyled, window, answers):
+    an_invalid_file_is_an_error_and_changes_nothing(qtbot, window, answers, tmp_path / "own.json")
+    a_list_from_a_file_makes_characters_the_base(qtbot, window, answers, tmp_path / "own.txt")
+    a_list_begins_with_the_characters_of_the_corpus(qtbot, window, tmp_path / "book.txt")
+    window.actions_by_id["more_settings"].trigger()
+    a_list_is_loaded_from_a_file(qtbot, window, answers, tmp_path / "own.txt", "a\nb\n\\n\n<?>\n")
+    a_long_list_can_be_edited(qtbot, window, answers, tmp_path / "own.json")
+    a_list_is_loaded_from_a_file(qtbot, window, answers, tmp_path / "own.json", '["a", "b", "\\n", "<?>"]')

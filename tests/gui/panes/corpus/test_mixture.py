@@ -13,7 +13,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.person import PATIENCE, at_window, quiet
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.corpus.mixture import _STEPS, _WEIGHTS, TemperatureDialog, nearest_step
@@ -63,11 +63,41 @@ def test_nothing_is_said_of_a_mixture_with_one_source(qtbot, session, pane):
     assert pane.source_list.isVisible()
 
 
-def test_every_source_has_its_share_size_script_and_weight(mixed):
+def test_every_source_has_a_row_with_its_weight_that_is_reached_by_keys_and_typed(mixed, qtbot, session):
     assert shown(mixed) == [
         ("latin.txt", "42.1\u00a0%", "960 B · Latin", 1.0),
         ("cyrillic.txt", "57.9\u00a0%", "1.3 kB · Cyrillic", 1.0),
     ]
+    row = mixed.mixture.rows[0]
+    assert row.field.accessibleName() == "Weight of latin.txt"
+    assert row.slider.accessibleName() == "Weight of latin.txt, slider"
+    assert row.share.accessibleName() == "Share of latin.txt: 42.1\u00a0%"
+    assert mixed.mixture.button.accessibleName()
+    first, second = mixed.mixture.rows
+    first.slider.setFocus()
+    for control in (first.field, second.slider, second.field):
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        assert QApplication.focusWidget() is control
+    mixed.setFocus()
+    row = mixed.mixture.rows[0]
+    for control in (row.slider, row.field):
+        place = QPointF(control.rect().center())
+        buttons, keys = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+        event = QWheelEvent(place, place, QPoint(), QPoint(0, -120), buttons, keys, Qt.ScrollPhase.NoScrollPhase, False)
+        QApplication.sendEvent(control, event)
+    assert session.corpus.weights == (1000, 1000)
+    session.corpus.set_weights((3000, 1000))
+    assert [(share, weight) for _, share, _, weight in shown(mixed)] == [("68.6\u00a0%", 3.0), ("31.4\u00a0%", 1.0)]
+    session.history.undo()
+    assert [weight for *_, weight in shown(mixed)] == [1.0, 1.0]
+    field = mixed.mixture.rows[0].field
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, "0.125")
+    assert session.corpus.weights == (1000, 1000), "a number is taken when it is whole"
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert session.corpus.weights == (125, 1000)
+    assert mixed.mixture.rows[0].slider.value() == nearest_step(125)
 
 
 def test_parts_of_two_files_that_are_joined_by_value_have_one_weight(qtbot, session, pane, tmp_path):
@@ -93,14 +123,7 @@ def test_parts_of_two_files_that_are_joined_by_value_have_one_weight(qtbot, sess
     assert session.corpus.weights == (1000, 5000, 1000, 5000)
 
 
-def test_shares_follow_the_weights(session, mixed):
-    session.corpus.set_weights((3000, 1000))
-    assert [(share, weight) for _, share, _, weight in shown(mixed)] == [("68.6\u00a0%", 3.0), ("31.4\u00a0%", 1.0)]
-    session.history.undo()
-    assert [weight for *_, weight in shown(mixed)] == [1.0, 1.0]
-
-
-def test_a_dragged_slider_moves_the_weight_until_it_is_released(qtbot, session, mixed):
+def test_a_dragged_slider_and_keys_move_the_weight_until_released_or_after_a_pause(qtbot, session, mixed):
     slider = mixed.mixture.rows[0].slider
     start, end = slider.rect().center(), QPoint(slider.width() - 10, slider.height() // 2)
     QTest.mousePress(slider, Qt.MouseButton.LeftButton, pos=start)
@@ -113,9 +136,6 @@ def test_a_dragged_slider_moves_the_weight_until_it_is_released(qtbot, session, 
     assert not session.corpus.moving
     session.history.undo()
     assert session.corpus.weights == (1000, 1000)
-
-
-def test_keys_move_the_weight_and_a_pause_ends_the_change(qtbot, session, mixed):
     slider = mixed.mixture.rows[1].slider
     for _ in range(3):
         qtbot.keyClick(slider, Qt.Key.Key_Right)
@@ -128,28 +148,6 @@ def test_keys_move_the_weight_and_a_pause_ends_the_change(qtbot, session, mixed)
     assert session.corpus.weights == (1000, 0)
 
 
-def test_a_weight_is_typed(qtbot, session, mixed):
-    field = mixed.mixture.rows[0].field
-    field.setFocus()
-    field.selectAll()
-    qtbot.keyClicks(field, "0.125")
-    assert session.corpus.weights == (1000, 1000), "a number is taken when it is whole"
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert session.corpus.weights == (125, 1000)
-    assert mixed.mixture.rows[0].slider.value() == nearest_step(125)
-
-
-def test_the_wheel_changes_no_weight_without_the_focus(qtbot, session, mixed):
-    mixed.setFocus()
-    row = mixed.mixture.rows[0]
-    for control in (row.slider, row.field):
-        place = QPointF(control.rect().center())
-        buttons, keys = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
-        event = QWheelEvent(place, place, QPoint(), QPoint(0, -120), buttons, keys, Qt.ScrollPhase.NoScrollPhase, False)
-        QApplication.sendEvent(control, event)
-    assert session.corpus.weights == (1000, 1000)
-
-
 def test_a_slider_reaches_every_weight_and_its_own_weights_exactly():
     assert _WEIGHTS[0] == 0
     assert _WEIGHTS[_STEPS] == 1000
@@ -158,32 +156,13 @@ def test_a_slider_reaches_every_weight_and_its_own_weights_exactly():
     assert [nearest_step(weight) + _STEPS for weight in _WEIGHTS] == list(range(2 * _STEPS + 1))
 
 
-def test_controls_have_names(mixed):
-    row = mixed.mixture.rows[0]
-    assert row.field.accessibleName() == "Weight of latin.txt"
-    assert row.slider.accessibleName() == "Weight of latin.txt, slider"
-    assert row.share.accessibleName() == "Share of latin.txt: 42.1\u00a0%"
-    assert mixed.mixture.button.accessibleName()
-
-
-def test_tab_goes_through_sliders_and_fields(qtbot, mixed):
-    first, second = mixed.mixture.rows
-    first.slider.setFocus()
-    for control in (first.field, second.slider, second.field):
-        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
-        assert QApplication.focusWidget() is control
-
-
-def test_the_pane_says_when_the_weights_apply(qtbot, session, mixed):
+def test_the_pane_says_when_the_weights_apply_and_ratios_follow_the_playhead(qtbot, session, mixed):
     assert "With a pattern, the run would follow them." in mixed.mixture.note.text()
     session.training.set_settings(Settings(vocabulary_size=290, pattern="gpt2"))
     assert mixed.mixture.note.text() == "The weights apply at the next Train. After it, the run follows them."
     session.training.start()
     idle(qtbot, session)
     assert mixed.mixture.note.text() == "The run follows the weights."
-
-
-def test_bytes_per_token_of_each_source_follow_the_playhead(qtbot, session, mixed):
     session.training.set_settings(Settings(vocabulary_size=290, pattern="gpt2"))
     session.training.start()
     qtbot.waitUntil(lambda: all(row.ratio.text() for row in mixed.mixture.rows), timeout=PATIENCE)
@@ -200,12 +179,6 @@ def test_bytes_per_token_of_each_source_follow_the_playhead(qtbot, session, mixe
     idle(qtbot, session)
 
 
-def test_many_single_sources_are_said_to_be_too_many(qtbot, session, mixed):
-    session.corpus.set_sources(tuple(Source.from_texts(["a"], f"{number}.txt") for number in range(65)))
-    qtbot.waitUntil(lambda: not mixed.mixture.rows)
-    assert mixed.mixture.note.text().startswith("65 sources: single weights can be set for at most 64.")
-
-
 @pytest.mark.parametrize("taken", [True, False])
 def test_the_dialog_of_the_temperature_shows_its_weights_and_restores_them(qtbot, session, mixed, taken):
     mixed.ask_temperature()
@@ -218,46 +191,38 @@ def test_the_dialog_of_the_temperature_shows_its_weights_and_restores_them(qtbot
     assert (session.corpus.weights == (1000, 1000)) == (not taken)
 
 
-def test_the_story_in_eight_scripts_is_eight_sources_with_weights_by_the_menu(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        window.actions_by_id["sample_scripts"].trigger()
-        quiet(qtbot, window)
-        corpus = window.session.corpus
-        assert [source.name for source in corpus.sources][-3:] == ["Hindi", "Chinese", "Korean"]
-        assert window.session.history.undo_text == "Add 8 sources"
-        assert not window.actions_by_id["weights_as_they_are"].isEnabled()
-        window.actions_by_id["weights_equal"].trigger()
-        window.corpus.tabs.setCurrentIndex(1)
-        qtbot.waitUntil(lambda: [row.share.text() for row in window.corpus.mixture.rows] == ["12.5\u00a0%"] * 8)
-        assert {row.facts.text().split(" · ")[1] for row in window.corpus.mixture.rows} >= {"Hangul", "Devanagari"}
-        window.actions_by_id["weights_as_they_are"].trigger()
-        assert set(corpus.weights) == {1000}
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_text_replaces_the_whole_story_and_is_told_of_with_its_title(qtbot, monkeypatch, tmp_path, unstyled):
+@at_window()
+def test_the_story_in_eight_scripts_is_eight_sources_and_is_replaced_whole_with_its_title(
+    qtbot, unstyled, window, tmp_path
+):
+    window.actions_by_id["sample_scripts"].trigger()
+    quiet(qtbot, window)
+    corpus = window.session.corpus
+    assert [source.name for source in corpus.sources][-3:] == ["Hindi", "Chinese", "Korean"]
+    assert window.session.history.undo_text == "Add 8 sources"
+    assert not window.actions_by_id["weights_as_they_are"].isEnabled()
+    window.actions_by_id["weights_equal"].trigger()
+    window.corpus.tabs.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: [row.share.text() for row in window.corpus.mixture.rows] == ["12.5\u00a0%"] * 8)
+    assert {row.facts.text().split(" · ")[1] for row in window.corpus.mixture.rows} >= {"Hangul", "Devanagari"}
+    window.actions_by_id["weights_as_they_are"].trigger()
+    assert set(corpus.weights) == {1000}
+    quiet(qtbot, window)
     path = tmp_path / "mine.txt"
     path.write_text(LATIN)
-
-    def act(window, answers):
-        window.actions_by_id["sample_scripts"].trigger()
-        parts = window.session.corpus.sources
-        window.session.corpus.open_paths([path])
-        quiet(qtbot, window)
-        assert window.notices.text.text() == "mine.txt replaced the sample One story in eight scripts."
-        assert [source.name for source in window.session.corpus.sources] == ["mine.txt"]
-        qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
-        qtbot.mouseClick(window.notices.act_button, Qt.MouseButton.LeftButton)
-        assert window.session.corpus.sources[:-1] == parts
-        assert window.session.corpus.sources[-1].name == "mine.txt"
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act) == 0
+    parts = window.session.corpus.sources
+    window.session.corpus.open_paths([path])
+    quiet(qtbot, window)
+    assert window.notices.text.text() == "mine.txt replaced the sample One story in eight scripts."
+    assert [source.name for source in window.session.corpus.sources] == ["mine.txt"]
+    qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+    qtbot.mouseClick(window.notices.act_button, Qt.MouseButton.LeftButton)
+    assert window.session.corpus.sources[:-1] == parts
+    assert window.session.corpus.sources[-1].name == "mine.txt"
+    quiet(qtbot, window)
 
 
-def test_a_folder_beside_a_text_has_one_weight(qtbot, session, mixed):
+def test_a_folder_has_one_weight_and_many_single_sources_are_too_many(qtbot, session, mixed):
     parts = [replace(Source.from_texts([LATIN], f"{number}.txt"), group="books") for number in range(3)]
     session.corpus.set_sources((*session.corpus.sources, *parts))
     qtbot.waitUntil(lambda: len(mixed.mixture.rows) == 3)
@@ -265,3 +230,6 @@ def test_a_folder_beside_a_text_has_one_weight(qtbot, session, mixed):
     assert session.corpus.weights == (1000, 1000, 2000, 2000, 2000)
     assert mixed.mixture.rows[2].name.text() == "books"
     idle(qtbot, session)
+    session.corpus.set_sources(tuple(Source.from_texts(["a"], f"{number}.txt") for number in range(65)))
+    qtbot.waitUntil(lambda: not mixed.mixture.rows)
+    assert mixed.mixture.note.text().startswith("65 sources: single weights can be set for at most 64.")

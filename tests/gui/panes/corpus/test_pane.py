@@ -66,16 +66,16 @@ def changed_file(path: Path, content: bytes) -> None:
     os.utime(path, (1, 1))
 
 
-def test_an_empty_pane_says_what_it_is_for_and_offers_what_fills_it(qtbot, pane, asked):
+def test_an_empty_pane_offers_every_way_to_add_and_shows_no_buttons_of_others(qtbot, pane, asked):
     assert "The text a tokenizer learns from." in visible_words(pane)
     buttons = [button for button in pane.findChildren(QPushButton) if button.isVisible()]
     for button in buttons:
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert asked == ["open_corpus", "sample_article", "sample_scripts", "sample_python"]
     assert buttons[0].text() == "open_corpus"
-
-
-def test_a_problem_never_shows_the_buttons_of_others(pane):
+    assert pane.add_button.popupMode() == QToolButton.ToolButtonPopupMode.InstantPopup
+    offered = [action.text() for action in pane.add_button.menu().actions() if not action.isSeparator()]
+    assert offered == list(ACTIONS)
     row = pane.problems.layout().itemAt(1).widget()
     seen = []
 
@@ -91,12 +91,6 @@ def test_a_problem_never_shows_the_buttons_of_others(pane):
         pane.problems.add(Problem(text))
     assert row.isVisible()
     assert seen == []
-
-
-def test_the_add_button_offers_every_way_to_add(pane):
-    assert pane.add_button.popupMode() == QToolButton.ToolButtonPopupMode.InstantPopup
-    offered = [action.text() for action in pane.add_button.menu().actions() if not action.isSeparator()]
-    assert offered == list(ACTIONS)
 
 
 def test_sources_are_listed_with_their_sizes(qtbot, pane, session, tmp_path):
@@ -130,15 +124,17 @@ def test_the_statistics_are_those_of_the_core(qtbot, pane, session):
     session.corpus.add_text("second")
     settled(qtbot, session)
     assert pane.statistics.shown()["Documents"] == "2"
-
-
-def test_invalid_utf8_and_long_lines_are_reported(qtbot, pane, session):
     session.corpus.set_sources((Source.from_texts([b"\xff\xfe" + b"a" * 12_000]),))
     settled(qtbot, session)
     shown = pane.statistics.shown()
     assert shown["Not UTF-8"] == "2 bytes"
     assert shown["Longest line"] == "12,002 bytes"
     assert shown["Encoding"] == "Bytes, not decoded"
+    session.corpus.set_sources((*Corpus.from_counts({"a": 5}).sources, *Corpus.from_texts(["b\n", "c\n"]).sources))
+    settled(qtbot, session)
+    shown = pane.statistics.shown()
+    assert (shown["Words, counted"], shown["Documents"], shown["Lines"]) == ("1", "2", "2")
+    assert (shown["Bytes"], shown["Characters"], shown["Encoding"]) == ("9", "9", "UTF-8")
 
 
 def test_the_preview_shows_the_selected_source_with_its_note(qtbot, pane, session, tmp_path):
@@ -153,12 +149,13 @@ def test_the_preview_shows_the_selected_source_with_its_note(qtbot, pane, sessio
     assert pane.preview.toPlainText() == "other"
 
 
-def test_one_enormous_line_is_shown_in_part():
+def test_the_beginning_of_a_source_is_short_and_shows_control_characters():
     source = Source.from_texts(["ab" * 25_000_000])
     shown = beginning(source)
     assert shown.startswith("abab")
     assert shown.endswith(" …")
     assert len(shown) < 20_000
+    assert beginning(Source.from_texts([b"a\0b\tc\x1b"])) == "a␀b\tc␛"
 
 
 @pytest.mark.parametrize(
@@ -176,10 +173,6 @@ def test_the_preview_says_whether_there_is_more(text, cut):
     assert beginning(Source.from_texts([text])).endswith("…") == cut
 
 
-def test_control_characters_can_be_seen():
-    assert beginning(Source.from_texts([b"a\0b\tc\x1b"])) == "a␀b\tc␛"
-
-
 def test_delete_removes_the_selected_sources(qtbot, pane, session):
     for name in "abcd":
         session.corpus.add_text(name, name)
@@ -195,7 +188,7 @@ def test_delete_removes_the_selected_sources(qtbot, pane, session):
     assert not pane.remove_button.isVisible()
 
 
-def test_several_files_are_read_again_in_a_chosen_encoding(qtbot, pane, session, tmp_path):
+def test_several_files_are_read_again_in_a_chosen_encoding_which_pasted_text_has_not(qtbot, pane, session, tmp_path):
     texts = {"one.txt": "Füße", "two.txt": "Größe"}
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text.encode("latin-1"))
@@ -214,9 +207,7 @@ def test_several_files_are_read_again_in_a_chosen_encoding(qtbot, pane, session,
     assert {read[name].encoding for name in texts} == {"cp437"}
     assert len(session.corpus.sources) == 3
     menu.close()
-
-
-def test_pasted_text_has_no_encoding_to_choose(pane, session):
+    session.corpus.set_sources(())
     session.corpus.add_text("pasted")
     menu = pane.make_menu()
     assert [action.text() for action in menu.actions() if action.isVisible() and action.text()] == [
@@ -226,7 +217,9 @@ def test_pasted_text_has_no_encoding_to_choose(pane, session):
     menu.close()
 
 
-def test_a_changed_file_is_marked_and_reloaded_by_a_click(qtbot, pane, session, tmp_path):
+def test_a_changed_file_is_marked_and_reloaded_by_a_click_or_in_the_encoding_that_was_chosen(
+    qtbot, pane, session, tmp_path
+):
     path = tmp_path / "book.txt"
     path.write_text("before")
     session.corpus.open_paths([path])
@@ -246,6 +239,20 @@ def test_a_changed_file_is_marked_and_reloaded_by_a_click(qtbot, pane, session, 
     assert pane.preview.toPlainText() == "after that"
     assert not model.any_changed
     assert pane.source_list.isColumnHidden(RELOAD)
+    menu = pane.make_menu()
+    encodings = next(action for action in menu.actions() if action.text() == "Encoding").menu()
+    next(action for action in encodings.actions() if action.text() == "cp437").trigger()
+    menu.close()
+    settled(qtbot, session)
+    changed_file(path, b"after \x81")
+    QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
+    qtbot.waitUntil(lambda: pane.source_list.sources_model.any_changed, timeout=5000)
+    settled(qtbot, session)
+    again = pane.make_menu()
+    next(action for action in again.actions() if action.text() == "Reload").trigger()
+    again.close()
+    qtbot.waitUntil(lambda: pane.preview.toPlainText() == "after ü", timeout=5000)
+    settled(qtbot, session)
 
 
 def test_a_missing_file_is_marked_with_the_text_that_training_uses(
@@ -284,39 +291,27 @@ def test_a_missing_file_is_marked_with_the_text_that_training_uses(
     settled(qtbot, session)
 
 
-def test_a_changed_file_is_read_again_in_the_encoding_that_was_chosen(qtbot, pane, session, tmp_path):
-    path = tmp_path / "book.txt"
-    path.write_text("before")
-    session.corpus.open_paths([path])
-    settled(qtbot, session)
-    menu = pane.make_menu()
-    encodings = next(action for action in menu.actions() if action.text() == "Encoding").menu()
-    next(action for action in encodings.actions() if action.text() == "cp437").trigger()
-    menu.close()
-    settled(qtbot, session)
-    changed_file(path, b"after \x81")
-    QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
-    qtbot.waitUntil(lambda: pane.source_list.sources_model.any_changed, timeout=5000)
-    settled(qtbot, session)
-    again = pane.make_menu()
-    next(action for action in again.actions() if action.text() == "Reload").trigger()
-    again.close()
-    qtbot.waitUntil(lambda: pane.preview.toPlainText() == "after ü", timeout=5000)
-    settled(qtbot, session)
-
-
-def test_a_file_that_cannot_be_read_is_one_sentence_and_the_others_stay(qtbot, pane, session, tmp_path):
-    (tmp_path / "good.txt").write_text("good")
-    (tmp_path / "empty.txt").touch()
-    session.corpus.open_paths([tmp_path / "empty.txt", tmp_path / "good.txt", tmp_path / "gone.txt"])
+def test_a_file_that_cannot_be_read_is_one_sentence_until_it_can_be_and_the_others_stay(qtbot, pane, session, tmp_path):
+    good, empty = tmp_path / "good.txt", tmp_path / "empty.txt"
+    good.write_text("good")
+    empty.touch()
+    session.corpus.open_paths([empty, good, tmp_path / "gone.txt"])
     settled(qtbot, session)
     assert names(pane) == ["good.txt"]
     words = visible_words(pane.problems)
     assert "empty.txt: the file is empty." in words
     assert "gone.txt: " in words
+    assert len(pane.problems.problems) == 2
+    empty.write_text("not any longer")
+    session.corpus.open_paths([empty])
+    settled(qtbot, session)
+    assert [text.split(":")[0] for text in pane.problems.problems] == ["gone.txt"]
+    session.corpus.open_paths([tmp_path / "gone.txt"])
+    settled(qtbot, session)
+    assert len(pane.problems.problems) == 1
 
 
-def test_problems_are_stacked_and_dismissed_one_by_one(qtbot, pane, session):
+def test_problems_are_stacked_and_dismissed(qtbot, pane, session):
     assert not pane.problems.isVisible()
     for number in range(5):
         session.corpus.problem.emit(Problem(f"{number}.txt: <i>odd</i>"))
@@ -330,22 +325,19 @@ def test_problems_are_stacked_and_dismissed_one_by_one(qtbot, pane, session):
     every = next(button for button in pane.problems.findChildren(QPushButton) if button.isVisible())
     qtbot.mouseClick(every, Qt.MouseButton.LeftButton)
     assert not pane.problems.isVisible()
-
-
-def test_a_problem_disappears_when_its_file_can_be_read(qtbot, pane, session, tmp_path):
-    good, empty = tmp_path / "good.txt", tmp_path / "empty.txt"
-    good.write_text("good")
-    empty.touch()
-    session.corpus.open_paths([good, empty, tmp_path / "gone.txt"])
+    session.corpus.add_text("one\ntwo")
+    session.corpus.problem.emit(Problem("gone.txt: the file is not there.", path=Path("gone.txt")))
+    session.corpus.set_documents("line")
     settled(qtbot, session)
-    assert len(pane.problems.problems) == 2
-    empty.write_text("not any longer")
-    session.corpus.open_paths([empty])
-    settled(qtbot, session)
-    assert [text.split(":")[0] for text in pane.problems.problems] == ["gone.txt"]
-    session.corpus.open_paths([tmp_path / "gone.txt"])
-    settled(qtbot, session)
-    assert len(pane.problems.problems) == 1
+    assert pane.problems.isVisible()
+    session.corpus.set_sources(())
+    assert not pane.problems.isVisible()
+    session.corpus.add_text("one")
+    for number in range(2):
+        session.corpus.problem.emit(Problem(f"{number}.txt: odd"))
+    pane.preview.setFocus()
+    qtbot.keyClick(pane.preview, Qt.Key.Key_Escape)
+    assert not pane.problems.isVisible()
 
 
 def test_a_reload_error_disappears_after_a_reload_or_a_removal(qtbot, pane, session, tmp_path):
@@ -369,26 +361,7 @@ def test_a_reload_error_disappears_after_a_reload_or_a_removal(qtbot, pane, sess
         assert not pane.problems.isVisible()
 
 
-def test_problems_disappear_with_their_corpus_but_not_by_a_division(qtbot, pane, session):
-    session.corpus.add_text("one\ntwo")
-    session.corpus.problem.emit(Problem("gone.txt: the file is not there.", path=Path("gone.txt")))
-    session.corpus.set_documents("line")
-    settled(qtbot, session)
-    assert pane.problems.isVisible()
-    session.corpus.set_sources(())
-    assert not pane.problems.isVisible()
-
-
-def test_escape_dismisses_the_problems_with_any_focus(qtbot, pane, session):
-    session.corpus.add_text("one")
-    for number in range(2):
-        session.corpus.problem.emit(Problem(f"{number}.txt: odd"))
-    pane.preview.setFocus()
-    qtbot.keyClick(pane.preview, Qt.Key.Key_Escape)
-    assert not pane.problems.isVisible()
-
-
-def test_a_long_name_is_shortened_before_its_remarks(qtbot, pane, session):
+def test_names_of_sources_are_cut_kept_in_order_and_fit_a_narrow_pane(qtbot, pane, session):
     name = "a-very-long-name-" * 8 + "v2.txt"
     session.corpus.add_text("text", name)
     settled(qtbot, session)
@@ -400,9 +373,6 @@ def test_a_long_name_is_shortened_before_its_remarks(qtbot, pane, session):
     pane.window().resize(2400, 700)
     QApplication.processEvents()
     assert pane.caption.text() == f"{name} · UTF-8"
-
-
-def test_a_right_to_left_name_does_not_reorder_the_sentence(qtbot, pane, session):
     session.corpus.add_text("text", "סיפור.txt")
     session.corpus.problem.emit(Problem("קצר.txt: the file is empty."))
     settled(qtbot, session)
@@ -410,6 +380,14 @@ def test_a_right_to_left_name_does_not_reorder_the_sentence(qtbot, pane, session
         assert ".txt" in label.text()
         # The first character with a direction decides about all of them.
         assert unicodedata.bidirectional(label.text()[0]) == "L"
+    session.corpus.add_text(sample_text("scripts"), "A name that is much longer than the column is wide.txt")
+    settled(qtbot, session)
+    pane.window().resize(250, 240)
+    qtbot.waitUntil(lambda: pane.height() <= 240)
+    content = pane.statistics.parentWidget()
+    assert content.width() <= content.parentWidget().width()
+    right = pane.statistics.mapTo(content, QPoint(pane.statistics.width(), 0)).x()
+    assert right <= content.parentWidget().width()
 
 
 def test_the_last_opened_source_is_selected_also_in_a_hidden_pane(qtbot, pane, session):
@@ -419,17 +397,6 @@ def test_the_last_opened_source_is_selected_also_in_a_hidden_pane(qtbot, pane, s
     assert pane.preview.toPlainText() == "one"
     pane.show()
     assert pane.preview.toPlainText() == "two"
-
-
-def test_a_low_pane_scrolls_and_a_narrow_one_is_not_cut_off(qtbot, pane, session):
-    session.corpus.add_text(sample_text("scripts"), "A name that is much longer than the column is wide.txt")
-    settled(qtbot, session)
-    pane.window().resize(250, 240)
-    qtbot.waitUntil(lambda: pane.height() <= 240)
-    content = pane.statistics.parentWidget()
-    assert content.width() <= content.parentWidget().width()
-    right = pane.statistics.mapTo(content, QPoint(pane.statistics.width(), 0)).x()
-    assert right <= content.parentWidget().width()
 
 
 @pytest.mark.parametrize(
@@ -470,6 +437,10 @@ def test_every_cell_answers_every_role(qtbot):
 
 
 def test_word_counts_are_shown_as_words_with_how_often_each_occurs(qtbot, pane, session, tmp_path):
+    (tmp_path / "words.tsv").write_text("the\t-3\n")
+    session.corpus.open_counts([tmp_path / "words.tsv"])
+    qtbot.waitUntil(lambda: "words.tsv: line 1: the count -3 must be at least 1." in visible_words(pane))
+    assert session.corpus.sources == ()
     (tmp_path / "words.tsv").write_text(" the\t1200\nca\\nt\t3\n")
     session.corpus.open_counts([tmp_path / "words.tsv"])
     qtbot.waitUntil(lambda: bool(session.corpus.sources))
@@ -487,18 +458,3 @@ def test_word_counts_are_shown_as_words_with_how_often_each_occurs(qtbot, pane, 
     # What has no encoding cannot be read in another.
     pane.source_list.select_rows([0])
     assert "Encoding" not in [action.text() for action in pane.make_menu().actions()]
-
-
-def test_text_beside_word_counts_keeps_its_own_figures(qtbot, pane, session):
-    session.corpus.set_sources((*Corpus.from_counts({"a": 5}).sources, *Corpus.from_texts(["b\n", "c\n"]).sources))
-    settled(qtbot, session)
-    shown = pane.statistics.shown()
-    assert (shown["Words, counted"], shown["Documents"], shown["Lines"]) == ("1", "2", "2")
-    assert (shown["Bytes"], shown["Characters"], shown["Encoding"]) == ("9", "9", "UTF-8")
-
-
-def test_an_invalid_file_of_counts_is_reported_in_the_pane(qtbot, pane, session, tmp_path):
-    (tmp_path / "words.tsv").write_text("the\t-3\n")
-    session.corpus.open_counts([tmp_path / "words.tsv"])
-    qtbot.waitUntil(lambda: "words.tsv: line 1: the count -3 must be at least 1." in visible_words(pane))
-    assert session.corpus.sources == ()

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_window
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.distribution import DistributionPane
 
@@ -38,15 +38,6 @@ def test_an_empty_pane_explains_itself(pane):
     assert not pane.count_button.isVisible()
 
 
-def test_lengths_are_those_of_the_tokens_at_the_playhead(qtbot, pane, trained):
-    tokens = list(trained.runs.active.tokenizer.tokens)
-    for merges in (344, 100, 0):
-        trained.view.set_playhead(merges)
-        plot = settled(qtbot, pane)
-        assert values(plot) == dict(Counter(len(token) for token in tokens[: 256 + merges]))
-    assert pane.stack.currentWidget() is pane.lengths
-
-
 def tick_texts(axis, shown: tuple[float, float], size: float) -> list[str]:
     return axis.tickStrings(axis.tickValues(shown[0], shown[1], size)[0][1], 1.0, 0.0)
 
@@ -61,14 +52,6 @@ def test_lengths_and_counts_are_whole_numbers_on_their_axes(qtbot, pane, trained
         texts = tick_texts(chart.getAxis(side), shown, 300)
         assert texts
         assert not any("." in text for text in texts), texts
-
-
-def test_the_topmost_number_of_an_axis_stands_below_the_caption(pane, trained):
-    pane.tabs.setCurrentIndex(1)
-    plot = pane.ranks
-    QApplication.processEvents()
-    line = QFontMetricsF(plot._theme.tabular_font()).height()
-    assert plot.chart.area.top() - line / 2 >= QFontMetricsF(plot._theme.tabular_font()).ascent()
 
 
 def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane, session, make_run):
@@ -106,7 +89,7 @@ def test_bars_keep_their_height_where_a_zoom_cuts_them(qtbot, pane, trained):
     assert (bars["x0"][0], bars["x1"][-1]) == (2.2, 6.7)
 
 
-def test_uses_by_rank_fall_and_are_those_of_the_run(qtbot, pane, trained):
+def test_uses_by_rank_are_those_of_the_run_and_a_chosen_rank_shows_its_token(qtbot, pane, trained):
     pane.tabs.setCurrentIndex(1)
     for merges in (344, 30):
         trained.view.set_playhead(merges)
@@ -116,33 +99,7 @@ def test_uses_by_rank_fall_and_are_those_of_the_run(qtbot, pane, trained):
         assert drawn[1] == expected[0]
         assert drawn[len(expected)] == expected[-1]
         assert all(expected[rank - 1] == uses for rank, uses in drawn.items())
-
-
-def test_a_click_on_a_bar_asks_for_its_length(qtbot, pane, trained):
-    plot = settled(qtbot, pane)
-    place = plot.chart.place(1.0, 100.0)
-    assert plot.read(place) == (1.0, 256.0)
-    with qtbot.waitSignal(pane.lengthsChosen) as heard:
-        qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place.toPoint())
-    assert heard.args == [1, 1]
-    assert plot.read(QPointF(2, 2)) is None
-
-
-def test_keys_read_values_and_choose_them(qtbot, pane, trained):
-    plot = settled(qtbot, pane)
-    plot.setFocus()
-    qtbot.keyClick(plot, Qt.Key.Key_Home)
-    assert plot.accessibleDescription() == "1 byte · 256 tokens"
-    qtbot.keyClick(plot, Qt.Key.Key_Right)
-    count = sum(len(token) == 2 for token in trained.runs.active.tokenizer.tokens)
-    assert plot.accessibleDescription() == f"2 bytes · {count} tokens"
-    with qtbot.waitSignal(pane.lengthsChosen) as heard:
-        qtbot.keyClick(plot, Qt.Key.Key_Return)
-    assert heard.args == [2, 2]
-
-
-def test_a_rank_that_is_chosen_shows_its_token(qtbot, pane, trained):
-    pane.tabs.setCurrentIndex(1)
+    trained.view.set_playhead(344)
     plot = settled(qtbot, pane)
     plot.setFocus()
     qtbot.keyClick(plot, Qt.Key.Key_Home)
@@ -157,6 +114,42 @@ def test_a_rank_that_is_chosen_shows_its_token(qtbot, pane, trained):
         assert uses[trained.view.token] == sorted(uses.tolist(), reverse=True)[rank - 1]
         shown.add(trained.view.token)
     assert len(shown) == 41, "tokens that are used equally often are not the same one each time"
+    plot = pane.ranks
+    QApplication.processEvents()
+    line = QFontMetricsF(plot._theme.tabular_font()).height()
+    assert plot.chart.area.top() - line / 2 >= QFontMetricsF(plot._theme.tabular_font()).ascent()
+
+
+def test_lengths_are_those_of_the_tokens_at_the_playhead_and_are_read_by_mouse_and_keys(qtbot, pane, trained):
+    plot = settled(qtbot, pane)
+    place = plot.chart.place(1.0, 100.0)
+    assert plot.read(place) == (1.0, 256.0)
+    with qtbot.waitSignal(pane.lengthsChosen) as heard:
+        qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place.toPoint())
+    assert heard.args == [1, 1]
+    assert plot.read(QPointF(2, 2)) is None
+    plot.setFocus()
+    qtbot.keyClick(plot, Qt.Key.Key_Home)
+    assert plot.accessibleDescription() == "1 byte · 256 tokens"
+    qtbot.keyClick(plot, Qt.Key.Key_Right)
+    count = sum(len(token) == 2 for token in trained.runs.active.tokenizer.tokens)
+    assert plot.accessibleDescription() == f"2 bytes · {count} tokens"
+    with qtbot.waitSignal(pane.lengthsChosen) as heard:
+        qtbot.keyClick(plot, Qt.Key.Key_Return)
+    assert heard.args == [2, 2]
+    tokens = list(trained.runs.active.tokenizer.tokens)
+    for merges in (344, 100, 0):
+        trained.view.set_playhead(merges)
+        plot = settled(qtbot, pane)
+        assert values(plot) == dict(Counter(len(token) for token in tokens[: 256 + merges]))
+    assert pane.stack.currentWidget() is pane.lengths
+    trained.view.set_playhead(344)
+    settled(qtbot, pane)
+    pane.hide()
+    trained.view.set_playhead(0)
+    assert sum(values(pane.lengths).values()) == 600
+    pane.show()
+    assert values(settled(qtbot, pane)) == {1: 256}
 
 
 def test_uses_of_an_opened_tokenizer_are_drawn_after_counting(qtbot, pane, session, actions):
@@ -177,31 +170,20 @@ def test_uses_of_an_opened_tokenizer_are_drawn_after_counting(qtbot, pane, sessi
     assert "were counted after merge 1" in pane.empty.label.text()
 
 
-def test_a_hidden_pane_is_updated_when_shown(qtbot, pane, trained):
-    settled(qtbot, pane)
-    pane.hide()
-    trained.view.set_playhead(0)
-    assert sum(values(pane.lengths).values()) == 600
-    pane.show()
-    assert values(settled(qtbot, pane)) == {1: 256}
-
-
-def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        window.commands.train_sample("article")
-        session = window.session
-        qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
-        window.distribution.raise_()
-        qtbot.waitUntil(lambda: window.distribution.stack.currentWidget() is window.distribution.lengths)
-        plot = window.distribution.lengths
-        window.vocabulary.filter.setText("xyz")
-        window.vocabulary.panel.choose(["digits"])
-        place = plot.chart.place(1.0, 10.0).toPoint()
-        qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place)
-        model = window.vocabulary.model
-        qtbot.waitUntil(lambda: model.rowCount() == 256, timeout=PATIENCE)
-        assert not window.vocabulary.visibleRegion().isEmpty()
-        assert window.vocabulary.kinds.text() == "Kinds (1)", "what was filtered for before is over"
-        assert window.vocabulary.filter.text() == ""
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, unstyled, window):
+    window.commands.train_sample("article")
+    session = window.session
+    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
+    window.distribution.raise_()
+    qtbot.waitUntil(lambda: window.distribution.stack.currentWidget() is window.distribution.lengths)
+    plot = window.distribution.lengths
+    window.vocabulary.filter.setText("xyz")
+    window.vocabulary.panel.choose(["digits"])
+    place = plot.chart.place(1.0, 10.0).toPoint()
+    qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place)
+    model = window.vocabulary.model
+    qtbot.waitUntil(lambda: model.rowCount() == 256, timeout=PATIENCE)
+    assert not window.vocabulary.visibleRegion().isEmpty()
+    assert window.vocabulary.kinds.text() == "Kinds (1)", "what was filtered for before is over"
+    assert window.vocabulary.filter.text() == ""

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QTextDocument
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.person import PATIENCE, at_the_window, at_window, quiet
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.guide.pages import read_pages
 from tokstudio.gui.panes import guide as pane_module
@@ -71,18 +71,16 @@ def test_a_page_with_a_picture_is_shown_once(qtbot, session, theme, actions, doc
     assert not pane.browser.horizontalScrollBar().isVisible()
 
 
-def test_in_the_window_a_page_with_a_picture_is_shown_once(qtbot, monkeypatch):
-    def act(window, answers):
-        window.resize(1440, 870)
-        for name in ("train", "learn"):
-            window.actions_by_id[f"workspace_{name}"].trigger()
-            window.show_guide()
-            for page in ("token", "bpe", "curve", "ties", "size"):
-                window.guide.show_page(page)
-                QApplication.processEvents()
-                assert shown(window.guide).count("Try it.") == 1, page
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_in_the_window_a_page_with_a_picture_is_shown_once(qtbot, window):
+    window.resize(1440, 870)
+    for name in ("train", "learn"):
+        window.actions_by_id[f"workspace_{name}"].trigger()
+        window.show_guide()
+        for page in ("token", "bpe", "curve", "ties", "size"):
+            window.guide.show_page(page)
+            QApplication.processEvents()
+            assert shown(window.guide).count("Try it.") == 1, page
 
 
 def test_a_change_of_width_while_a_page_is_read_does_not_show_it_twice(qtbot, pane):
@@ -118,7 +116,7 @@ def picture_width(pane) -> int:
     raise AssertionError("no picture")
 
 
-def test_back_and_forward_return_to_the_same_place(qtbot, pane):
+def test_pages_are_read_by_the_list_and_back_without_a_file_or_the_network(qtbot, pane):
     pane.show_page("ties")
     pane.browser.verticalScrollBar().setValue(70)
     pane.follow("page:languages")
@@ -136,15 +134,20 @@ def test_back_and_forward_return_to_the_same_place(qtbot, pane):
     assert not pane.back.isEnabled()
     pane.go(-1)
     assert pane.page == "token"
-
-
-def test_the_list_of_pages_leads_to_each(qtbot, pane):
     titles = [pane.choice.itemText(row) for row in range(pane.choice.count())]
     assert titles == [page.title for page in read_pages()]
     pane.choice.setFocus()
     qtbot.keyClick(pane.choice, Qt.Key.Key_Down)
     assert pane.page == "bpe"
     assert "Next: Reading the curve" in shown(pane)
+    for name in ("file:///etc/hostname", "/etc/hostname", "../icons/add.svg", "https://example.org/a.png", "no.png"):
+        for kind in QTextDocument.ResourceType:
+            assert pane.browser.loadResource(kind.value, QUrl(name)) is None
+    for control in (pane.choice, pane.search, pane.browser, pane.back, pane.forward, pane.enlarge):
+        assert control.accessibleName()
+        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
+    # A click on a link of the page follows it.
+    assert pane.browser.anchorAt(QPoint(0, 0)) == ""
 
 
 def test_search_lists_pages_and_escape_returns(qtbot, pane):
@@ -200,93 +203,76 @@ def test_links_do_what_the_menu_does_and_nothing_else(qtbot, pane, actions, sess
     ]
 
 
-def test_every_link_of_the_pages_acts_on_the_window(qtbot, monkeypatch, unstyled):
+@at_window()
+def test_every_link_of_the_pages_acts_on_the_window_and_shows_where_it_leads(
+    qtbot, monkeypatch, unstyled, window, answers
+):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
-
-    def act(window, answers):
-        window.actions_by_id["sample_train_article"].trigger()
-        quiet(qtbot, window)
-        targets = {found for page in read_pages() for found in re.findall(r"\]\(([^)\s]+)\)", page.text)}
-        for target in sorted(targets):
-            kind, _, what = target.partition(":")
-            if kind == "do":
-                assert what in window.actions_by_id, target
-            elif kind == "pane":
-                pane = next(pane for pane in window.panes if pane.objectName() == what.split("#")[0])
-                pane.close()
-                window.guide.follow(target)
-                assert not pane.visibleRegion().isEmpty(), target
-            elif kind == "merge":
-                window.guide.follow(target)
-                assert window.session.view.playhead == int(what)
-                assert window.session.view.token == 255 + int(what)
-        window.guide.follow("merge:5000")
-        assert window.session.view.playhead <= 744
-        answers.yes = False
-        window.guide.follow("https://example.org/")
-        assert opened == []
-        answers.yes = True
-        window.guide.follow("https://example.org/")
-        assert opened == ["https://example.org/"]
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_links_show_where_they_lead(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        window.actions_by_id["sample_train_article"].trigger()
-        quiet(qtbot, window)
-        window.activateWindow()
-        window.show_guide()
-        qtbot.waitUntil(lambda: QApplication.focusWidget() is window.guide.browser, timeout=PATIENCE)
-        # As high as a page needs, and the whole window on request.
-        qtbot.waitUntil(lambda: window.guide.height() > window.text.height(), timeout=PATIENCE)
-        large = window.places
-        for target in ("pane:text", "do:first", "merge:16"):
-            qtbot.mouseClick(window.guide.enlarge, Qt.MouseButton.LeftButton)
-            assert large.maximised is window.guide
+    window.actions_by_id["sample_train_article"].trigger()
+    quiet(qtbot, window)
+    targets = {found for page in read_pages() for found in re.findall(r"\]\(([^)\s]+)\)", page.text)}
+    for target in sorted(targets):
+        kind, _, what = target.partition(":")
+        if kind == "do":
+            assert what in window.actions_by_id, target
+        elif kind == "pane":
+            pane = next(pane for pane in window.panes if pane.objectName() == what.split("#")[0])
+            pane.close()
             window.guide.follow(target)
-            assert large.maximised is None, target
-        window.guide.follow("pane:text")
-        assert window.text.encode.input.hasFocus()
-        window.guide.follow("pane:configure")
-        assert window._flash.isVisible()
-        assert window._flash.size() == window.configure.size()
-        window.session.view.set_playhead(744)
-        table = window.merges.table
-        for _ in range(2):
-            table.verticalScrollBar().setValue(0)
-            window.guide.follow("merge:3")
-            row = window.merges._merges.row_of_number(3)
-            assert table.viewport().rect().intersects(table.visualRect(table.model().index(row, 0)))
-            assert table.current_row == row
+            assert not pane.visibleRegion().isEmpty(), target
+        elif kind == "merge":
+            window.guide.follow(target)
+            assert window.session.view.playhead == int(what)
+            assert window.session.view.token == 255 + int(what)
+    window.guide.follow("merge:5000")
+    assert window.session.view.playhead <= 744
+    answers.yes = False
+    window.guide.follow("https://example.org/")
+    assert opened == []
+    answers.yes = True
+    window.guide.follow("https://example.org/")
+    assert opened == ["https://example.org/"]
+    window.activateWindow()
+    window.show_guide()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is window.guide.browser, timeout=PATIENCE)
+    # As high as a page needs, and the whole window on request.
+    qtbot.waitUntil(lambda: window.guide.height() > window.text.height(), timeout=PATIENCE)
+    large = window.places
+    for target in ("pane:text", "do:first", "merge:16"):
+        qtbot.mouseClick(window.guide.enlarge, Qt.MouseButton.LeftButton)
+        assert large.maximised is window.guide
+        window.guide.follow(target)
+        assert large.maximised is None, target
+    window.guide.follow("pane:text")
+    assert window.text.encode.input.hasFocus()
+    window.guide.follow("pane:configure")
+    assert window.flash.isVisible()
+    assert window.flash.size() == window.configure.size()
+    window.session.view.set_playhead(744)
+    table = window.merges.table
+    for _ in range(2):
+        table.verticalScrollBar().setValue(0)
+        window.guide.follow("merge:3")
+        row = window.merges.model.row_of_number(3)
+        assert table.viewport().rect().intersects(table.visualRect(table.model().index(row, 0)))
+        assert table.current_row == row
 
-    assert at_the_window(monkeypatch, act) == 0
 
-
-def test_the_link_to_the_mixture_opens_it_or_says_what_it_needs(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        window.actions_by_id["sample_article"].trigger()
-        quiet(qtbot, window)
-        said = []
-        window.session.jobs.refused.connect(said.append)
-        window.guide.follow("pane:corpus#mixture")
-        assert said == ["A mixture needs two sources: add another text to the corpus."]
-        assert window.corpus.tabs.currentIndex() == 0
-        window.actions_by_id["sample_scripts"].trigger()
-        quiet(qtbot, window)
-        window.guide.follow("pane:corpus#mixture")
-        assert window.corpus.tabs.currentIndex() == 1
-        assert window.corpus.mixture.isVisible()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_page_reads_no_file_and_no_network(pane):
-    for name in ("file:///etc/hostname", "/etc/hostname", "../icons/add.svg", "https://example.org/a.png", "no.png"):
-        for kind in QTextDocument.ResourceType:
-            assert pane.browser.loadResource(kind.value, QUrl(name)) is None
+@at_window()
+def test_the_link_to_the_mixture_opens_it_or_says_what_it_needs(qtbot, unstyled, window):
+    window.actions_by_id["sample_article"].trigger()
+    quiet(qtbot, window)
+    said = []
+    window.session.jobs.refused.connect(said.append)
+    window.guide.follow("pane:corpus#mixture")
+    assert said == ["A mixture needs two sources: add another text to the corpus."]
+    assert window.corpus.tabs.currentIndex() == 0
+    window.actions_by_id["sample_scripts"].trigger()
+    quiet(qtbot, window)
+    window.guide.follow("pane:corpus#mixture")
+    assert window.corpus.tabs.currentIndex() == 1
+    assert window.corpus.mixture.isVisible()
 
 
 def test_theme_and_text_size_change_the_page_where_it_is(qapp, pane, theme):
@@ -316,11 +302,3 @@ def test_a_missing_guide_says_what_to_do(session, theme, actions, monkeypatch, d
     pane.explain("token")
     pane.go(1)
     assert "Install TokStudio again." in shown(pane)
-
-
-def test_controls_have_names(pane):
-    for control in (pane.choice, pane.search, pane.browser, pane.back, pane.forward, pane.enlarge):
-        assert control.accessibleName()
-        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
-    # A click on a link of the page follows it.
-    assert pane.browser.anchorAt(QPoint(0, 0)) == ""

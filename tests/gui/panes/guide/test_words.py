@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QTabBar, QToolTip
 
-from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.person import PATIENCE, at_window, quiet
 from tokstudio.core.guide import glossary
 from tokstudio.core.guide.glossary import explained, meaning, read_words
 from tokstudio.gui.widgets.fields import Field
@@ -17,7 +17,26 @@ from tokstudio.gui.widgets.labels import TermLabel, word_of
 pytestmark = pytest.mark.usefixtures("unstyled")
 
 
-def every_field_of_configure_and_every_marked_word_is_in_the_glossary(qtbot, window):
+def a_click_on_a_word_opens_it_where_the_guide_is_closed(qtbot, window, *, floating):
+    window.guide.close()
+    if floating:
+        window.configure.setFloating(True)
+    field = window.configure.size_field
+    was = field.check.isChecked()
+    qtbot.mouseClick(field.mark, Qt.MouseButton.LeftButton, pos=QPoint(2, 2))
+    assert not window.guide.visibleRegion().isEmpty()
+    assert window.guide.page == "glossary"
+    at = window.guide.browser.verticalScrollBar().value()
+    assert at > 0
+    assert field.check.isChecked() == was
+    label = window.text.findChildren(TermLabel)[0]
+    qtbot.mouseClick(label, Qt.MouseButton.LeftButton)
+    assert window.guide.browser.verticalScrollBar().value() != at
+
+
+@at_window()
+def test_words_are_marked_and_lead_to_their_explanation(qtbot, window):
+    assert window.guide.isHidden()
     algorithm = window.configure.algorithm
     _ = algorithm.parity, algorithm.superbpe, algorithm.picky, algorithm.sentencepiece  # makes their fields
     fields = window.configure.findChildren(Field)
@@ -30,21 +49,18 @@ def every_field_of_configure_and_every_marked_word_is_in_the_glossary(qtbot, win
     for label in labels:
         assert word_of(label) in read_words(), label.text()
         assert label.toolTip()
-
-
-def headings_and_tabs_explain_their_words(qtbot, window):
     tip, across = Qt.ItemDataRole.ToolTipRole, Qt.Orientation.Horizontal
     tables = (
         (
-            window.merges._merges,
+            window.merges.model,
             {"#": "merge", "Token": "token", "Count": "count", "Bytes/token": "bytes-per-token"},
         ),
-        (window.vocabulary._tokens, {"Id": "id", "Bytes": "byte", "Merge": "merge", "Uses": "uses"}),
+        (window.vocabulary.model, {"Id": "id", "Bytes": "byte", "Merge": "merge", "Uses": "uses"}),
         (
-            window.runs._model,
+            window.runs.table.model(),
             {"Corpus": "corpus", "Ties": "tie-rule", "Held out": "held-out-text", "Base": "base-units"},
         ),
-        (window.sizes._model, {"Size (tokens)": "vocabulary", "Parameters": "embedding"}),
+        (window.sizes.table.model(), {"Size (tokens)": "vocabulary", "Parameters": "embedding"}),
         (window.why.model, {"Pair": "pair", "Count": "count"}),
     )
     for model, words in tables:
@@ -65,67 +81,35 @@ def headings_and_tabs_explain_their_words(qtbot, window):
     QApplication.sendEvent(bar, QHelpEvent(QEvent.Type.ToolTip, place, bar.mapToGlobal(place)))
     assert QToolTip.text() == explained("", "vocabulary")
     QToolTip.hideText()
-
-
-def a_click_on_a_word_opens_it_where_the_guide_is_closed(qtbot, window, *, floating):
-    window.guide.close()
-    if floating:
-        window.configure.setFloating(True)
-    field = window.configure.size_field
-    was = field.check.isChecked()
-    qtbot.mouseClick(field.mark, Qt.MouseButton.LeftButton, pos=QPoint(2, 2))
-    assert not window.guide.visibleRegion().isEmpty()
-    assert window.guide.page == "glossary"
-    at = window.guide.browser.verticalScrollBar().value()
-    assert at > 0
-    assert field.check.isChecked() == was
-    label = window.text.findChildren(TermLabel)[0]
-    qtbot.mouseClick(label, Qt.MouseButton.LeftButton)
-    assert window.guide.browser.verticalScrollBar().value() != at
-
-
-def f1_in_a_field_opens_its_word(qtbot, window):
     window.activateWindow()
     qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
     window.configure.pattern.choice.combo.setFocus()
     qtbot.keyClick(window.configure.pattern.choice.combo, Qt.Key.Key_F1)
-    assert window.guide._been[-1][:2] == ("glossary", "pattern")
+    assert window.guide.been[-1][:2] == ("glossary", "pattern")
     window.actions_by_id["glossary"].trigger()
-    assert window.guide._been[-1][:2] == ("glossary", "")
+    assert window.guide.been[-1][:2] == ("glossary", "")
+    for floating in (False, True):
+        a_click_on_a_word_opens_it_where_the_guide_is_closed(qtbot, window, floating=floating)
 
 
-def test_words_are_marked_and_lead_to_their_explanation(qtbot, monkeypatch):
-    def act(window, answers):
-        assert window.guide.isHidden()
-        every_field_of_configure_and_every_marked_word_is_in_the_glossary(qtbot, window)
-        headings_and_tabs_explain_their_words(qtbot, window)
-        f1_in_a_field_opens_its_word(qtbot, window)
-        for floating in (False, True):
-            a_click_on_a_word_opens_it_where_the_guide_is_closed(qtbot, window, floating=floating)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_chosen_figure_and_words_and_marks_are_explained(qtbot, monkeypatch):
-    def act(window, answers):
-        window.session.view.set_text("a b")
-        window.actions_by_id["sample_train_article"].trigger()
-        quiet(qtbot, window)
-        window.places.open(window.compare)
-        for name, word in (("fertility", "fertility"), ("bytes_per_token", "bytes-per-token"), ("renyi", "figure")):
-            window.session.comparison.choose_figure(name)
-            qtbot.waitUntil(lambda word=word: word_of(window.compare._figure_label) == word, timeout=PATIENCE)
-            assert window.compare._figure_label.toolTip() == explained("", word)
-        others = window.text.encode.others
-        qtbot.waitUntil(lambda: "Words and marks" in dict(others.counts()), timeout=PATIENCE)
-        qtbot.waitUntil(others.isVisible, timeout=PATIENCE)
-        place = others.place_of([name for name, _ in others.counts()].index("Words and marks")).center()
-        assert explained("", "words-and-marks") in others.tip_at(place)
-        qtbot.mouseMove(others, place)
-        qtbot.mouseClick(others, Qt.MouseButton.LeftButton, pos=place)
-        assert window.guide._been[-1][:2] == ("glossary", "words-and-marks")
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_chosen_figure_and_words_and_marks_are_explained(qtbot, window):
+    window.session.view.set_text("a b")
+    window.actions_by_id["sample_train_article"].trigger()
+    quiet(qtbot, window)
+    window.places.open(window.compare)
+    for name, word in (("fertility", "fertility"), ("bytes_per_token", "bytes-per-token"), ("renyi", "figure")):
+        window.session.comparison.choose_figure(name)
+        qtbot.waitUntil(lambda word=word: word_of(window.compare._figure_label) == word, timeout=PATIENCE)
+        assert window.compare._figure_label.toolTip() == explained("", word)
+    others = window.text.encode.others
+    qtbot.waitUntil(lambda: "Words and marks" in dict(others.counts()), timeout=PATIENCE)
+    qtbot.waitUntil(others.isVisible, timeout=PATIENCE)
+    place = others.place_of([name for name, _ in others.counts()].index("Words and marks")).center()
+    assert explained("", "words-and-marks") in others.tip_at(place)
+    qtbot.mouseMove(others, place)
+    qtbot.mouseClick(others, Qt.MouseButton.LeftButton, pos=place)
+    assert window.guide.been[-1][:2] == ("glossary", "words-and-marks")
 
 
 def test_without_the_glossary_the_window_still_opens(monkeypatch, tmp_path):

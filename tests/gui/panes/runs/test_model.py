@@ -55,7 +55,7 @@ def shown(model, row, column, role=Qt.ItemDataRole.DisplayRole):
     return model.data(model.index(row, column), role)
 
 
-def test_a_trained_run_is_described_by_its_numbers(model, run):
+def test_a_trained_run_is_described_by_its_numbers_and_by_a_tip(model, run):
     model.set_runs([run], run, "training")
     assert shown(model, 0, NAME) == "First"
     assert shown(model, 0, CORPUS) == "Pasted text"
@@ -66,9 +66,20 @@ def test_a_trained_run_is_described_by_its_numbers(model, run):
     assert shown(model, 0, RATIO) == f"{run.run.bytes_per_token():,.3f}"
     assert shown(model, 0, ENDED) == "reached vocabulary size"
     assert shown(model, 0, SECONDS) == f"{run.run.seconds:.3f}"
+    strange = StudioRun.opened(2, "<b>bold</b>", run.tokenizer)
+    model.set_runs([run, strange], run, "training")
+    tip = shown(model, 0, NAME, Qt.ItemDataRole.ToolTipRole)
+    assert "Bytes of the corpus: 1,140" in tip
+    assert "Seconds: " in tip
+    assert "&lt;b&gt;bold" in shown(model, 1, NAME, Qt.ItemDataRole.ToolTipRole)
+    for column in range(model.columnCount()):
+        for role in Qt.ItemDataRole:
+            model.data(model.index(0, column), role)
+            model.headerData(column, Qt.Orientation.Horizontal, role)
+    assert model.data(QModelIndex()) is None
 
 
-def test_unknown_figures_of_an_opened_tokenizer_are_dashes(model, run):
+def test_unknown_figures_are_dashes(model, run):
     opened = StudioRun.opened(2, "gpt2", run.tokenizer)
     model.set_runs([run, opened], opened, "training")
     assert [shown(model, 1, column) for column in (CORPUS, FREQUENCY, SECONDS)] == ["–"] * 3
@@ -77,9 +88,6 @@ def test_unknown_figures_of_an_opened_tokenizer_are_dashes(model, run):
     assert shown(model, 1, MERGES) == "34"
     assert shown(model, 1, ENDED) == "opened from a file"
     assert [shown(model, row, MARK, ACTIVE) for row in (0, 1)] == [False, True]
-
-
-def test_a_run_in_training_shows_its_state(model):
     growing = StudioRun(1, "New", TrainingConfig(min_frequency=3), Corpus.from_text(TEXT))
     model.set_runs([growing], growing, "paused")
     assert shown(model, 0, ENDED) == "paused"
@@ -88,16 +96,13 @@ def test_a_run_in_training_shows_its_state(model):
     assert shown(model, 0, SECONDS) == "–"
 
 
-def test_growing_repaints_the_row_of_that_run_only(model, run, qtbot):
+def test_rows_stay_are_repainted_alone_and_pass_on_a_new_name(model, run, qtbot):
     model.set_runs([run, made(2, "Second", vocabulary_size=280)], run, "training")
     with qtbot.waitSignal(model.dataChanged) as changed:
         model.refresh(model.run(1))
     assert {index.row() for index in changed.args[:2]} == {1}
     with qtbot.assertNotEmitted(model.dataChanged):
         model.refresh(StudioRun(9, "Elsewhere"))
-
-
-def test_runs_that_stay_keep_their_rows(model, run):
     runs = [run, *(StudioRun.opened(key, f"Run {key}", run.tokenizer) for key in (2, 3, 4))]
     model.set_runs(runs[:2], run, "training")
     resets = []
@@ -109,9 +114,6 @@ def test_runs_that_stay_keep_their_rows(model, run):
     model.set_runs([], None, "training")
     assert model.rowCount() == 0
     assert model.rowCount(model.index(0, 0)) == 0
-
-
-def test_a_new_name_is_passed_on_and_an_empty_one_refused(model, run, qtbot):
     model.set_runs([run], run, "training")
     index = model.index(0, NAME)
     assert model.flags(index) & Qt.ItemFlag.ItemIsEditable
@@ -123,24 +125,6 @@ def test_a_new_name_is_passed_on_and_an_empty_one_refused(model, run, qtbot):
     with qtbot.assertNotEmitted(model.renamed):
         assert not model.setData(index, "  ")
         assert not model.setData(model.index(0, MERGES), "7")
-
-
-def test_the_tool_tip_holds_what_a_narrow_table_hides_and_shows_names_as_they_are(model, run):
-    strange = StudioRun.opened(2, "<b>bold</b>", run.tokenizer)
-    model.set_runs([run, strange], run, "training")
-    tip = shown(model, 0, NAME, Qt.ItemDataRole.ToolTipRole)
-    assert "Bytes of the corpus: 1,140" in tip
-    assert "Seconds: " in tip
-    assert "&lt;b&gt;bold" in shown(model, 1, NAME, Qt.ItemDataRole.ToolTipRole)
-
-
-def test_every_cell_answers_every_role(model, run):
-    model.set_runs([run], run, "training")
-    for column in range(model.columnCount()):
-        for role in Qt.ItemDataRole:
-            model.data(model.index(0, column), role)
-            model.headerData(column, Qt.Orientation.Horizontal, role)
-    assert model.data(QModelIndex()) is None
 
 
 def test_the_tip_of_a_run_by_turns_says_how_languages_chose(make_run, session):

@@ -93,45 +93,12 @@ def test_an_empty_pane_explains_itself(pane):
     assert not table(pane).isVisible()
 
 
-def test_every_training_becomes_a_row_and_the_newest_is_active(three, session):
+def test_every_training_becomes_a_row_that_is_renamed_chosen_and_deleted(three, session, qtbot):
     assert table(three).isVisible()
     assert [text(three, row, NAME) for row in range(3)] == ["Run 1", "Run 2", "Run 3"]
     assert [text(three, row, MERGES) for row in range(3)] == ["14", "24", "34"]
     assert text(three, 2, RATIO) == f"{session.runs.active.bytes_per_token(34):,.3f}"
     assert table(three).currentIndex().row() == 2
-
-
-@pytest.mark.parametrize("column", [MARK, NAME, MERGES])
-def test_a_click_on_a_row_makes_its_run_active(qtbot, three, session, column):
-    click(qtbot, three, 0, column)
-    assert session.runs.active is session.runs.all[0]
-    assert session.view.playhead == 14
-
-
-def test_a_double_click_and_enter_make_a_run_active(qtbot, three, session):
-    click(qtbot, three, 1, MERGES, double=True)
-    assert session.runs.active is session.runs.all[1]
-    table(three).setFocus()
-    qtbot.keyClick(table(three), Qt.Key.Key_Up)
-    qtbot.keyClick(table(three), Qt.Key.Key_Return)
-    assert session.runs.active is session.runs.all[0]
-
-
-def test_a_run_without_its_curve_in_the_plot_has_no_colour(three, session):
-    menu = ask_for_menu(three, 0)
-    entry = entries(menu)["Show Curve"]
-    assert (entry.isChecked(), entry.isEnabled()) == (True, True)
-    assert table(three).model().index(0, MARK).data(HUE) == session.runs.all[0].hue
-    entry.trigger()
-    menu.close()
-    assert session.runs.all[0].curve_hidden
-    assert table(three).model().index(0, MARK).data(HUE) is None
-    session.runs.activate(session.runs.all[0])
-    assert table(three).model().index(0, MARK).data(HUE) == session.runs.all[0].hue
-    assert not entries(ask_for_menu(three, 0))["Show Curve"].isEnabled()
-
-
-def test_f2_renames_in_place(qtbot, three, session):
     table(three).setFocus()
     qtbot.keyClick(table(three), Qt.Key.Key_Up)
     qtbot.keyClick(table(three), Qt.Key.Key_F2)
@@ -142,15 +109,33 @@ def test_f2_renames_in_place(qtbot, three, session):
     qtbot.waitUntil(lambda: session.runs.all[1].name == "Half size")
     assert text(three, 1, NAME) == "Half size"
     assert session.runs.active is session.runs.all[2], "Enter in the field ends the editing and activates nothing"
-
-
-def test_delete_forgets_the_selected_run(qtbot, three, session):
+    for column in (MARK, NAME, MERGES):
+        session.runs.activate(session.runs.all[2])
+        click(qtbot, three, 0, column)
+        assert session.runs.active is session.runs.all[0], column
+        assert session.view.playhead == 14
+    click(qtbot, three, 1, MERGES, double=True)
+    assert session.runs.active is session.runs.all[1]
+    table(three).setFocus()
+    qtbot.keyClick(table(three), Qt.Key.Key_Up)
+    qtbot.keyClick(table(three), Qt.Key.Key_Return)
+    assert session.runs.active is session.runs.all[0]
     first, second, third = session.runs.all
     click(qtbot, three, 1, NAME)
     qtbot.keyClick(table(three), Qt.Key.Key_Delete)
     assert session.runs.all == [first, third]
     assert [text(three, row, NAME) for row in range(2)] == ["Run 1", "Run 3"]
     assert second not in session.runs.all
+    view = table(three)
+    place = QPoint(5, view.viewport().height() - 5)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, view.viewport().mapToGlobal(place))
+    QApplication.sendEvent(view.viewport(), event)
+    assert not any(menu.isVisible() for menu in view.findChildren(QMenu))
+    view = table(three)
+    header = view.horizontalHeader()
+    header.customContextMenuRequested.emit(QPoint(60, 5))
+    assert view.columns_menu.isVisible()
+    view.columns_menu.close()
 
 
 def ask_for_menu(pane: RunsPane, row: int) -> QMenu:
@@ -228,14 +213,6 @@ def test_a_column_that_was_chosen_stays_however_narrow_the_table_is_and_is_remem
     assert view.choices_text == "+Special tokens,-Bytes/token"
 
 
-def test_a_right_click_on_the_titles_offers_the_columns(three):
-    view = table(three)
-    header = view.horizontalHeader()
-    header.customContextMenuRequested.emit(QPoint(60, 5))
-    assert view.columns_menu.isVisible()
-    view.columns_menu.close()
-
-
 def test_a_training_grows_on_screen_and_stays_active_while_another_row_is_chosen(qtbot, session, pane, make_run):
     make_run(vocabulary_size=270)
     session.training.set_settings(Settings(vocabulary_size=300))
@@ -257,24 +234,12 @@ def test_a_training_grows_on_screen_and_stays_active_while_another_row_is_chosen
     assert text(pane, 1, SECONDS) == f"{session.runs.all[1].run.seconds:.3f}"
 
 
-def test_a_hidden_pane_is_updated_when_shown(session, pane, make_run):
-    pane.hide()
-    make_run(vocabulary_size=270)
-    assert table(pane).model().rowCount() == 0
-    pane.show()
-    assert text(pane, 0, NAME) == "Run 1"
-
-
-def test_an_opened_tokenizer_is_listed_with_the_runs(session, pane, make_run):
+def test_opened_tokenizers_are_listed_with_the_runs_and_do_not_change_their_numbers(session, pane, make_run, qtbot):
     make_run(vocabulary_size=270)
     session.runs.add_tokenizer(session.runs.active.tokenizer, "gpt2/tokenizer.json")
     assert text(pane, 1, NAME) == "gpt2/tokenizer.json"
     assert text(pane, 1, ENDED) == "opened from a file"
     assert text(pane, 1, CORPUS) == "–"
-
-
-def test_opened_tokenizers_and_deleted_runs_do_not_change_the_numbers_of_runs(qtbot, session, pane, make_run):
-    make_run(vocabulary_size=270)
     for name in ("gpt2", "cl100k", "llama"):
         session.runs.add_tokenizer(session.runs.active.tokenizer, name)
     second = make_run(vocabulary_size=280)
@@ -287,7 +252,7 @@ def test_opened_tokenizers_and_deleted_runs_do_not_change_the_numbers_of_runs(qt
     assert make_run(vocabulary_size=300).name == "Run 4", "a name is not used twice"
 
 
-def test_a_run_has_the_same_colour_in_the_list_active_or_not(three, session):
+def test_a_run_has_the_same_colour_active_or_not_and_none_without_its_curve(three, session):
     def colour(row: int) -> int:
         """What is drawn of the mark of a row, the ring of a run that is not active being the paler one."""
         view = table(three)
@@ -302,6 +267,17 @@ def test_a_run_has_the_same_colour_in_the_list_active_or_not(three, session):
         session.runs.activate(run)
         after = [colour(row) for row in range(3)]
         assert all(abs(one - other) <= 3 for one, other in zip(after, before, strict=True))
+    menu = ask_for_menu(three, 0)
+    entry = entries(menu)["Show Curve"]
+    assert (entry.isChecked(), entry.isEnabled()) == (True, True)
+    assert table(three).model().index(0, MARK).data(HUE) == session.runs.all[0].hue
+    entry.trigger()
+    menu.close()
+    assert session.runs.all[0].curve_hidden
+    assert table(three).model().index(0, MARK).data(HUE) is None
+    session.runs.activate(session.runs.all[0])
+    assert table(three).model().index(0, MARK).data(HUE) == session.runs.all[0].hue
+    assert not entries(ask_for_menu(three, 0))["Show Curve"].isEnabled()
 
 
 def test_twelve_runs_have_different_curves_and_marks(theme):
@@ -385,10 +361,12 @@ def test_the_text_is_chosen_in_a_menu_that_lists_the_sources(qtbot, session, pan
 def test_a_hidden_table_has_nothing_measured(qtbot, session, pane, make_run):
     pane.hide()
     trained = make_run(vocabulary_size=280)
+    assert table(pane).model().rowCount() == 0
     session.runs.add_tokenizer(trained.tokenizer, "gpt2")
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     assert session.on_text.found(session.runs.active) is None
     pane.show()
+    assert text(pane, 0, NAME) == "Run 1"
     ratios(qtbot, pane, ratio_of(trained, TEXT), ratio_of(trained, TEXT))
 
 
@@ -402,18 +380,7 @@ def test_a_row_that_cannot_encode_the_text_says_why(qtbot, session, pane, make_r
     assert "ÿ" in tip(pane, 0)
 
 
-def test_a_narrow_table_cuts_off_nothing(qtbot, three):
-    view = table(three)
-    view.window().resize(420, 400)
-    qtbot.waitUntil(lambda: view.viewport().width() < 420)
-    assert view.horizontalHeader().length() <= view.viewport().width()
-    assert not view.isColumnHidden(NAME)
-    assert not view.isColumnHidden(MERGES)
-    view.window().resize(1900, 400)
-    qtbot.waitUntil(lambda: not view.isColumnHidden(SECONDS))
-
-
-def test_the_end_of_a_long_name_gives_way_to_bytes_per_token(qtbot, three, session):
+def test_a_narrow_table_cuts_off_nothing_but_the_end_of_a_long_name(qtbot, three, session):
     view = table(three)
     session.runs.rename(session.runs.all[0], "English and Spanish, other special tokens")
     usual = view._width_of("Run 12")
@@ -422,6 +389,13 @@ def test_the_end_of_a_long_name_gives_way_to_bytes_per_token(qtbot, three, sessi
     qtbot.waitUntil(lambda: view.viewport().width() == room)
     assert not view.isColumnHidden(RATIO)
     assert view.horizontalHeader().length() <= room
+    view.window().resize(420, 400)
+    qtbot.waitUntil(lambda: view.viewport().width() < 420)
+    assert view.horizontalHeader().length() <= view.viewport().width()
+    assert not view.isColumnHidden(NAME)
+    assert not view.isColumnHidden(MERGES)
+    view.window().resize(1900, 400)
+    qtbot.waitUntil(lambda: not view.isColumnHidden(SECONDS))
 
 
 def test_names_and_numbers_come_before_other_columns(qtbot, three, session):
@@ -442,22 +416,12 @@ def test_names_and_numbers_come_before_other_columns(qtbot, three, session):
     qtbot.waitUntil(lambda: view.columnWidth(VOCABULARY) > wanted + 18)
 
 
-def test_a_context_menu_needs_a_row(three):
-    view = table(three)
-    place = QPoint(5, view.viewport().height() - 5)
-    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, view.viewport().mapToGlobal(place))
-    QApplication.sendEvent(view.viewport(), event)
-    assert not any(menu.isVisible() for menu in view.findChildren(QMenu))
-
-
 def test_there_is_a_held_out_column_if_any_run_has_held_out_text(qtbot, pane, session, make_run):
     make_run(vocabulary_size=270)
     assert pane.table.isColumnHidden(HELD_OUT)
     session.corpus.set_sources(())
     session.corpus.add_text("the cat sat on the mat\n" * 60)
-    session.training.set_settings(Settings(270, held_out=0.2, pattern="gpt2", special_tokens=("<s>",)))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=270, held_out=0.2, pattern="gpt2", special_tokens=("<s>",))
     qtbot.waitUntil(lambda: session.runs.active.held_out.ratio is not None, timeout=PATIENCE)
     assert not pane.table.isColumnHidden(HELD_OUT)
     model = pane.table.model()
@@ -491,9 +455,7 @@ def test_the_run_that_followed_the_weights_is_selected_when_they_have_settled(qt
 def test_there_is_a_column_for_the_algorithm_if_a_run_has_another_than_plain_bpe(qtbot, pane, session, make_run):
     make_run(vocabulary_size=270)
     assert pane.table.isColumnHidden(ALGORITHM)
-    session.training.set_settings(Settings(270, algorithm="picky"))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=270, algorithm="picky")
     assert not pane.table.isColumnHidden(ALGORITHM)
     assert [text(pane, row, ALGORITHM) for row in range(2)] == ["Plain BPE", "Picky BPE"]
     tip = table(pane).model().index(1, 1).data(Qt.ItemDataRole.ToolTipRole)

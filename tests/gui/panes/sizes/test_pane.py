@@ -42,24 +42,18 @@ def click(qtbot, pane, row):
     qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 
-def test_a_copied_row_names_the_run_and_the_text(qtbot, pane, trained):
-    click(qtbot, pane, noted(pane, "95\u00a0%"))
-    qtbot.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    run, measured, version, headings, row = QGuiApplication.clipboard().text().split("\n")
-    assert run == f"{trained.runs.active.name} (600 tokens)"
-    assert measured == pane.measured.text()
-    assert version == f"TokStudio {__version__}"
-    cells = dict(zip(headings.split("\t"), row.split("\t"), strict=True))
-    assert cells["Remark"] == "95\u00a0%"
-    assert cells["Size (tokens)"] == rows(pane)[noted(pane, "95\u00a0%")][VOCABULARY]
-
-
-def test_without_a_run_it_says_what_will_be_there(pane):
+def test_an_empty_or_hidden_pane_says_what_there_will_be_and_catches_up(pane, session, make_run):
     assert pane.stack.currentWidget() is pane.empty
     assert "Train" in pane.empty.label.text()
+    pane.hide()
+    make_run(vocabulary_size=270)
+    pane.show()
+    assert rows(pane)[-1][VOCABULARY] == "270"
+    session.runs.delete(session.runs.active)
+    assert pane.stack.currentWidget() is pane.empty
 
 
-def test_the_smallest_size_with_most_of_the_compression_is_named(pane, trained):
+def test_the_smallest_size_with_most_of_the_compression_is_named_chosen_and_copied(pane, trained, qtbot, session):
     run = trained.runs.active.run
     row = rows(pane)[noted(pane, "95\u00a0%")]
     merges = int(row[MERGES])
@@ -70,9 +64,6 @@ def test_the_smallest_size_with_most_of_the_compression_is_named(pane, trained):
     assert pane.answer.text().startswith(f"{256 + merges} tokens have 95\u00a0% of the compression of all 600:")
     assert "training text (31.0 kB)" in pane.measured.text()
     assert [row[VOCABULARY] for row in rows(pane) if row[NOTE] == ""] == ["512"]
-
-
-def test_the_rows_with_a_remark_stand_first_and_headings_have_units(pane, trained):
     notes = [row[NOTE] for row in rows(pane)]
     count = sum(map(bool, notes))
     assert notes[0] == "playhead"
@@ -82,27 +73,6 @@ def test_the_rows_with_a_remark_stand_first_and_headings_have_units(pane, traine
     assert merges[count:] == sorted(merges[count:])
     titles = [column.title for column in COLUMNS]
     assert {"Size (tokens)", "Last 1,000 save (tokens)", "Parameters"} <= set(titles)
-
-
-def test_a_click_on_a_row_or_enter_moves_the_playhead(qtbot, pane, trained):
-    row = noted(pane, "90\u00a0%")
-    click(qtbot, pane, row)
-    assert trained.view.playhead == int(cell(pane, row, MERGES))
-    assert cell(pane, 0, NOTE) == "playhead"
-    assert cell(pane, 0, MERGES) == cell(pane, row, MERGES)
-    qtbot.keyClick(pane.table, Qt.Key.Key_Down)
-    qtbot.keyClick(pane.table, Qt.Key.Key_Return)
-    assert trained.view.playhead == int(cell(pane, row + 1, MERGES))
-
-
-def test_the_first_row_follows_the_playhead(pane, trained):
-    trained.view.set_playhead(100)
-    assert rows(pane)[0][: MERGES + 1] == ("playhead", "356", "100")
-    trained.view.set_playhead(0)
-    assert rows(pane)[0][RATIO] == "1.000"
-
-
-def test_embeddings_follow_the_width_and_whether_they_are_tied(qtbot, pane, trained):
     widths, ties = [], []
     pane.widthChosen.connect(widths.append)
     pane.tiedChosen.connect(ties.append)
@@ -116,6 +86,37 @@ def test_embeddings_follow_the_width_and_whether_they_are_tied(qtbot, pane, trai
     pane.set_model(1024, tied=True)
     assert cell(pane, end, len(COLUMNS) - 1) == f"{600 * 1024:,}"
     assert (widths, ties) == ([512], [False])
+    pane.resize(420, 300)
+    shown = [column.title for number, column in enumerate(COLUMNS) if not pane.table.isColumnHidden(number)]
+    assert {"Size (tokens)", "Bytes/token", "Parameters"} <= set(shown)
+    assert pane.table.horizontalHeader().length() <= pane.table.viewport().width()
+    assert len(shown) < len(COLUMNS)
+    pane.resize(900, 420)
+    assert not any(pane.table.isColumnHidden(number) for number in range(len(COLUMNS)))
+    click(qtbot, pane, noted(pane, "95\u00a0%"))
+    qtbot.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    run, measured, version, headings, row = QGuiApplication.clipboard().text().split("\n")
+    assert run == f"{trained.runs.active.name} (600 tokens)"
+    assert measured == pane.measured.text()
+    assert version == f"TokStudio {__version__}"
+    cells = dict(zip(headings.split("\t"), row.split("\t"), strict=True))
+    assert cells["Remark"] == "95\u00a0%"
+    assert cells["Size (tokens)"] == rows(pane)[noted(pane, "95\u00a0%")][VOCABULARY]
+    row = noted(pane, "90\u00a0%")
+    click(qtbot, pane, row)
+    assert trained.view.playhead == int(cell(pane, row, MERGES))
+    assert cell(pane, 0, NOTE) == "playhead"
+    assert cell(pane, 0, MERGES) == cell(pane, row, MERGES)
+    qtbot.keyClick(pane.table, Qt.Key.Key_Down)
+    qtbot.keyClick(pane.table, Qt.Key.Key_Return)
+    assert trained.view.playhead == int(cell(pane, row + 1, MERGES))
+    trained.view.set_playhead(100)
+    assert rows(pane)[0][: MERGES + 1] == ("playhead", "356", "100")
+    trained.view.set_playhead(0)
+    assert rows(pane)[0][RATIO] == "1.000"
+    trained.runs.add_tokenizer(Tokenizer.from_run(trained.runs.active.run), "opened")
+    assert pane.stack.currentWidget() is pane.empty
+    assert "does not say" in pane.empty.label.text()
 
 
 def test_held_out_text_is_measured_where_there_is_some(qtbot, session, pane, make_run):
@@ -137,28 +138,3 @@ def test_weighted_text_is_counted_in_tokens_and_not_in_thousandths(session, pane
     end = next(row for row in rows(pane) if row[NOTE].endswith("end"))
     assert end[RATIO] == f"{run.bytes_per_token(len(run)):.3f}"
     assert end[SAVED] == whole_text(run.log.tokens_before - run.log.tokens_at(len(run)), 1_000)
-
-
-def test_an_opened_tokenizer_has_no_curve_and_the_pane_says_so(session, pane, trained):
-    trained.runs.add_tokenizer(Tokenizer.from_run(trained.runs.active.run), "opened")
-    assert pane.stack.currentWidget() is pane.empty
-    assert "does not say" in pane.empty.label.text()
-
-
-def test_a_hidden_pane_catches_up_when_it_is_shown(session, pane, make_run):
-    pane.hide()
-    make_run(vocabulary_size=270)
-    pane.show()
-    assert rows(pane)[-1][VOCABULARY] == "270"
-    session.runs.delete(session.runs.active)
-    assert pane.stack.currentWidget() is pane.empty
-
-
-def test_a_narrow_table_keeps_sizes_compression_and_parameters(pane, trained):
-    pane.resize(420, 300)
-    shown = [column.title for number, column in enumerate(COLUMNS) if not pane.table.isColumnHidden(number)]
-    assert {"Size (tokens)", "Bytes/token", "Parameters"} <= set(shown)
-    assert pane.table.horizontalHeader().length() <= pane.table.viewport().width()
-    assert len(shown) < len(COLUMNS)
-    pane.resize(900, 420)
-    assert not any(pane.table.isColumnHidden(number) for number in range(len(COLUMNS)))

@@ -21,21 +21,17 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text import encoding_job as encoded
 from tokstudio.gui.panes.text.encoding_job import decode_work, encode_work
 from tokstudio.gui.panes.text.pane import TextPane
-from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.icons import icon
-from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import MARGIN
-
-pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
 
 CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
 
 
 @pytest.fixture
-def actions(theme: Theme) -> dict[str, QAction]:
+def actions(theme) -> dict[str, QAction]:
     names = {
         "show_white_space": "whitespace",
         "show_ids": "ids",
@@ -54,7 +50,7 @@ def actions(theme: Theme) -> dict[str, QAction]:
 
 
 @pytest.fixture
-def pane(qtbot, session: Session, theme: Theme, actions: dict[str, QAction]) -> TextPane:
+def pane(qtbot, session, theme, actions) -> TextPane:
     pane = TextPane(session, theme, actions)
     qtbot.addWidget(pane)
     pane.resize(420, 520)
@@ -67,7 +63,7 @@ def settled(qtbot, pane: TextPane) -> None:
 
 
 @pytest.fixture
-def trained(qtbot, make_run, pane: TextPane) -> TextPane:
+def trained(qtbot, make_run, pane) -> TextPane:
     """The pane with a run and a short text in it."""
     make_run(CORPUS, vocabulary_size=300)
     qtbot.keyClicks(pane.encode.input, "the cat is that")
@@ -89,37 +85,50 @@ def drop(pane: TextPane, path: Path) -> None:
     pane.dropEvent(QDropEvent(QPointF(50, 200), copy, data, left, none))
 
 
-def test_an_empty_pane_offers_a_sentence(qtbot, session: Session, pane: TextPane):
+def test_an_empty_pane_offers_a_sentence_and_counts_a_typed_text(qtbot, session, pane):
     assert pane.encode.empty.isVisible()
     entry = pane.samples.menu().actions()[2]
     entry.trigger()
     assert session.view.text == entry.data()
     assert pane.encode.input.toPlainText() == entry.data()
     assert not pane.encode.empty.isVisible()
-
-
-def test_without_a_tokenizer_the_length_of_the_text_and_a_reason_are_shown(qtbot, pane: TextPane):
+    pane.encode.input.selectAll()
     pane.encode.input.insertPlainText("né")
     assert pane.encode.figures.values() == ("2", "3", "–", "–")
     assert "Train or open a tokenizer" in pane.encode.view.accessibleDescription()
+    pane.encode.input.selectAll()
+    pane.encode.input.insertPlainText("a\u00a0b\nc 🌍")
+    assert session.view.text == "a\u00a0b\nc 🌍"
+    assert pane.encode.figures.values()[:2] == ("7", "11")
 
 
-def test_typing_shows_the_tokens_of_the_core(session: Session, trained: TextPane):
+def test_tokens_are_those_of_the_core_at_the_playhead_and_round_trip(session, trained, qtbot, monkeypatch):
     ids = session.view.tokenizer.encode(session.view.text)
     assert session.view.text == "the cat is that"
     assert trained.encode.view.accessibleDescription().startswith(f"{len(ids)} tokens.")
     assert trained.encode.figures.values() == ("15", "15", str(len(ids)), f"{15 / len(ids):.2f}")
     assert trained.encode.state == ("good", "round trip")
-
-
-def test_the_playhead_changes_the_tokens(qtbot, session: Session, trained: TextPane):
     for merges in (0, 1, 7, len(session.runs.active)):
         session.view.set_playhead(merges)
         tokens = len(session.runs.active.tokenizer.at(merges).encode(session.view.text))
         assert trained.encode.figures.values()[2] == str(tokens)
+    text = "a\r\nb\u00a0c\u2028d"
+    session.view.set_text(text)
+    assert session.view.text == text
+    assert trained.encode.figures.values()[1] == str(len(text.encode()))
+    broken = np.array([116, 104, 88], np.uint32)
+
+    def wrong(self: Tokenizer, prepared: object) -> Work[object]:
+        yield from ()
+        return broken
+
+    monkeypatch.setattr(Tokenizer, "_encode_work", wrong)
+    session.view.set_text("the")
+    assert trained.encode.state == ("bad", "differs at byte 2")
+    assert trained.state_label.text() == "differs at byte 2"
 
 
-def test_the_tokens_follow_a_running_training(qtbot, session: Session, pane: TextPane):
+def test_the_tokens_follow_a_running_training(qtbot, session, pane):
     session.view.set_text("the cat")
     session.corpus.add_text(CORPUS)
     session.training.set_settings(Settings(300))
@@ -135,9 +144,22 @@ def test_the_tokens_follow_a_running_training(qtbot, session: Session, pane: Tex
     assert int(pane.encode.figures.values()[2]) == len(session.runs.active.tokenizer.encode("the cat"))
 
 
-def test_selecting_a_piece_highlights_its_id_and_the_reverse(qtbot, session, trained, actions):
+def test_pieces_ids_and_the_current_token_are_chosen_together(qtbot, session, trained, actions, make_run):
+    view = trained.encode.view
+    qtbot.mouseMove(view.viewport(), view.token_rectangle(1).center().toPoint())
+    assert session.view.token is None
+    qtbot.waitUntil(lambda: session.view.token == session.view.tokenizer.encode(session.view.text)[1])
+    assert not trained.encode.ids.isVisible()
     actions["show_ids"].setChecked(True)
-    view, ids = trained.encode.view, trained.encode.ids
+    assert trained.encode.ids.isVisible()
+    trained.copy_ids()
+    assert QGuiApplication.clipboard().text() == " ".join(map(str, session.view.tokenizer.encode(session.view.text)))
+    trained.encode.view.select(0, 0)
+    qtbot.keyClick(trained.encode.ids, Qt.Key.Key_Right)
+    assert trained.encode.view.selection() == (1, 1)
+    qtbot.keyClick(trained.encode.ids, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert trained.encode.view.selection() == (1, 2)
+    ids = trained.encode.ids
     click(qtbot, view, view.token_rectangle(2).center().toPoint())
     assert ids.selection() == (2, 2)
     expected = session.view.tokenizer.encode(session.view.text)
@@ -145,34 +167,17 @@ def test_selecting_a_piece_highlights_its_id_and_the_reverse(qtbot, session, tra
     click(qtbot, ids, ids.place_of(0).center())
     assert view.selection() == (0, 0)
     assert session.view.token == expected[0]
-
-
-def test_ids_are_shown_on_request_only_and_can_be_copied(qtbot, session, trained, actions):
-    assert not trained.encode.ids.isVisible()
-    actions["show_ids"].setChecked(True)
-    assert trained.encode.ids.isVisible()
-    trained.copy_ids()
-    assert QGuiApplication.clipboard().text() == " ".join(map(str, session.view.tokenizer.encode(session.view.text)))
-
-
-def test_arrow_keys_move_between_ids(qtbot, trained, actions):
-    actions["show_ids"].setChecked(True)
-    trained.encode.view.select(0, 0)
-    qtbot.keyClick(trained.encode.ids, Qt.Key.Key_Right)
-    assert trained.encode.view.selection() == (1, 1)
-    qtbot.keyClick(trained.encode.ids, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
-    assert trained.encode.view.selection() == (1, 2)
-
-
-def test_hovering_over_a_piece_shows_its_token(qtbot, session: Session, trained: TextPane):
-    view = trained.encode.view
-    qtbot.mouseMove(view.viewport(), view.token_rectangle(1).center().toPoint())
+    click(qtbot, view, view.token_rectangle(1).center().toPoint())
+    assert view.selection() == (1, 1)
+    make_run(vocabulary_size=280)
+    settled(qtbot, trained)
+    assert view.selection() is None
+    assert trained.encode.ids.selection() is None
     assert session.view.token is None
-    qtbot.waitUntil(lambda: session.view.token == session.view.tokenizer.encode(session.view.text)[1])
-
-
-def test_selection_and_current_token_stay_while_the_playhead_moves(qtbot, session: Session, trained: TextPane):
-    view = trained.encode.view
+    click(qtbot, view, view.token_rectangle(1).center().toPoint())
+    session.runs.activate(session.runs.all[0])
+    assert view.selection() is None
+    assert session.view.token is None
     click(qtbot, view, view.token_rectangle(0).center().toPoint())
     before, text = session.view.token, view.selected_text()
     session.view.set_playhead(0)
@@ -180,33 +185,24 @@ def test_selection_and_current_token_stay_while_the_playhead_moves(qtbot, sessio
     assert session.view.token == before
 
 
-def test_a_round_trip_error_is_shown_with_its_position(qtbot, session, trained, monkeypatch):
-    broken = np.array([116, 104, 88], np.uint32)
-
-    def wrong(self: Tokenizer, prepared: object) -> Work[object]:
-        yield from ()
-        return broken
-
-    monkeypatch.setattr(Tokenizer, "_encode_work", wrong)
-    session.view.set_text("the")
-    assert trained.encode.state == ("bad", "differs at byte 2")
-    assert trained.state_label.text() == "differs at byte 2"
-
-
-def test_text_that_was_set_elsewhere_is_kept_exactly(qtbot, session: Session, trained: TextPane):
-    text = "a\r\nb\u00a0c\u2028d"
-    session.view.set_text(text)
-    assert session.view.text == text
-    assert trained.encode.figures.values()[1] == str(len(text.encode()))
+def test_pasting_into_a_long_text_puts_it_where_the_cursor_is(qtbot, session, pane):
+    field = pane.encode.input
+    field.insertPlainText("🌍ab")
+    cursor = field.textCursor()
+    cursor.setPosition(3)  # UTF-16 units: after the "a"
+    field.setTextCursor(cursor)
+    data = QMimeData()
+    data.setText("x" * 60_000)
+    field.insertFromMimeData(data)
+    assert session.view.text == "🌍a" + "x" * 60_000 + "b"
 
 
-def test_a_typed_non_breaking_space_is_kept(qtbot, session: Session, pane: TextPane):
-    pane.encode.input.insertPlainText("a\u00a0b\nc 🌍")
-    assert session.view.text == "a\u00a0b\nc 🌍"
-    assert pane.encode.figures.values()[:2] == ("7", "11")
-
-
-def test_a_long_text_is_encoded_whole_and_shown_by_its_beginning(qtbot, session: Session, trained: TextPane):
+def test_long_texts_are_encoded_whole_the_newest_is_shown_by_its_beginning(qtbot, session, trained):
+    for size in (30_000, 40_000, 50_000):
+        session.view.set_text("the cat " * (size // 8))
+    settled(qtbot, trained)
+    assert trained.encode.figures.values()[0] == "50,000"
+    assert not trained.encode.input.isReadOnly()
     data = QMimeData()
     line = "the cat is that and so on\n"
     data.setText(line * 50_000)
@@ -226,60 +222,48 @@ def test_a_long_text_is_encoded_whole_and_shown_by_its_beginning(qtbot, session:
     assert not field.isReadOnly()
 
 
-def test_pasting_into_a_long_text_puts_it_where_the_cursor_is(qtbot, session: Session, pane: TextPane):
-    field = pane.encode.input
-    field.insertPlainText("🌍ab")
-    cursor = field.textCursor()
-    cursor.setPosition(3)  # UTF-16 units: after the "a"
-    field.setTextCursor(cursor)
-    data = QMimeData()
-    data.setText("x" * 60_000)
-    field.insertFromMimeData(data)
-    assert session.view.text == "🌍a" + "x" * 60_000 + "b"
-
-
-def test_the_newest_of_several_long_texts_is_shown(qtbot, session: Session, trained: TextPane):
-    for size in (30_000, 40_000, 50_000):
-        session.view.set_text("the cat " * (size // 8))
-    settled(qtbot, trained)
-    assert trained.encode.figures.values()[0] == "50,000"
-    assert not trained.encode.input.isReadOnly()
-
-
-def test_a_hidden_pane_is_updated_when_shown(qtbot, session: Session, trained: TextPane):
+def test_a_hidden_pane_is_updated_and_a_change_of_run_cancels_the_encoding_for_the_earlier_one(
+    qtbot, session, trained, make_run
+):
     trained.hide()
     before = trained.encode.figures.values()
     session.view.set_playhead(0)
     assert trained.encode.figures.values() == before
     trained.show()
     assert trained.encode.figures.values()[2] == "15"
+    first = session.runs.active
+    second = make_run(CORPUS, vocabulary_size=280)
+    session.runs.activate(first)
+    settled(qtbot, trained)
+    session.view.set_text("the cat is that " * 40_000)
+    assert trained.encode.latest.busy
+    session.runs.activate(second)
+    assert trained.encode._asked is not None
+    assert trained.encode._asked[0] == second.key
+    settled(qtbot, trained)
+    assert trained.encode.figures.values()[2] == f"{len(second.tokenizer.encode(session.view.text)):,}"
 
 
-def test_a_dropped_file_becomes_the_text(qtbot, session: Session, trained: TextPane, tmp_path: Path):
+def test_a_dropped_file_becomes_the_text_unless_it_is_too_long_or_cannot_be_read(
+    qtbot, session, trained, tmp_path, monkeypatch
+):
+    drop(trained, tmp_path / "gone.txt")
+    qtbot.waitUntil(lambda: "gone.txt:" in trained.encode.note())
+    assert session.view.text == "the cat is that"
     path = tmp_path / "note.txt"
     path.write_bytes(b"that\r\ncat")
+    with monkeypatch.context() as patch:
+        patch.setattr("tokstudio.gui.panes.text.pane.LONGEST", 5)
+        drop(trained, path)
+        qtbot.waitUntil(lambda: "too long" in trained.encode.note())
+    assert session.view.text == "the cat is that"
     drop(trained, path)
     qtbot.waitUntil(lambda: session.view.text == "that\r\ncat")
     settled(qtbot, trained)
     assert trained.encode.figures.values()[1] == "9"
 
 
-def test_a_file_that_cannot_be_read_is_named(qtbot, session: Session, trained: TextPane, tmp_path: Path):
-    drop(trained, tmp_path / "gone.txt")
-    qtbot.waitUntil(lambda: "gone.txt:" in trained.encode.note())
-    assert session.view.text == "the cat is that"
-
-
-def test_a_file_that_is_too_long_is_refused(qtbot, session, trained, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("tokstudio.gui.panes.text.pane.LONGEST", 5)
-    path = tmp_path / "long.txt"
-    path.write_text("more than five")
-    drop(trained, path)
-    qtbot.waitUntil(lambda: "too long" in trained.encode.note())
-    assert session.view.text == "the cat is that"
-
-
-def test_decode_gives_the_text_back(qtbot, session: Session, trained: TextPane):
+def test_decode_gives_the_text_back_up_to_the_playhead_and_names_unknown_ids(qtbot, session, trained):
     ids = session.view.tokenizer.encode(session.view.text)
     trained.tabs.setCurrentIndex(1)
     qtbot.keyClicks(trained.decode.input, str(ids))
@@ -287,18 +271,12 @@ def test_decode_gives_the_text_back(qtbot, session: Session, trained: TextPane):
     assert trained.decode.output.toPlainText() == "the cat is that"
     assert trained.decode.figures.values()[:3] == (str(len(ids)), "15", "15")
     assert not trained.decode.problem.isVisible()
-
-
-def test_decode_names_ids_that_do_not_exist_and_shows_the_rest(qtbot, session: Session, trained: TextPane):
-    trained.tabs.setCurrentIndex(1)
+    trained.decode.input.clear()
     qtbot.keyClicks(trained.decode.input, "104, 99999 105")
     settled(qtbot, trained)
     assert trained.decode.output.toPlainText() == "hi"
     assert trained.decode.problem.text() == "Id 99999 is not in the vocabulary."
-
-
-def test_decode_uses_only_tokens_up_to_the_playhead(qtbot, session: Session, trained: TextPane):
-    trained.tabs.setCurrentIndex(1)
+    trained.decode.input.clear()
     qtbot.keyClicks(trained.decode.input, "260")
     settled(qtbot, trained)
     assert trained.decode.output.toPlainText() == session.runs.active.tokenizer.decode([260])
@@ -319,7 +297,7 @@ def test_decode_uses_only_tokens_up_to_the_playhead(qtbot, session: Session, tra
         ("x " + "9" * 5000, "“x” and “99999999999999999999…” are not ids."),
     ],
 )
-def test_every_kind_of_wrong_id_is_named(written: str, problem: str):
+def test_every_kind_of_wrong_id_is_named(written, problem):
     assert finish(decode_work(Tokenizer(np.zeros((0, 2), np.int32)), written)).problem == problem
 
 
@@ -331,7 +309,7 @@ def test_ids_of_a_text_that_is_too_long_are_refused_before_decoding(monkeypatch)
 
 
 @pytest.mark.parametrize("text", ["", "ab", "a🌍\u0000\r\n", "\ud83d\ude00", "é" * 300_000])
-def test_encoding_is_checked_by_decoding(text: str):
+def test_encoding_is_checked_by_decoding(text):
     tokenizer = Tokenizer(np.array([[97, 98], [0xC3, 0xA9]], np.int32))
     result = finish(encode_work(tokenizer, text))
     assert result.differs is None
@@ -340,27 +318,31 @@ def test_encoding_is_checked_by_decoding(text: str):
     assert (int(result.ends[-1]) if len(result.ends) else 0) == len(result.data)
 
 
-def test_every_control_has_a_name_and_takes_the_focus(trained: TextPane, actions):
+def test_controls_can_be_used_by_keyboard_at_any_size_of_the_pane(trained, actions, qtbot):
     actions["show_ids"].setChecked(True)
     page = trained.encode
-    for widget in (trained.tabs, trained.samples, page.input, page.view, page.ids, *trained._toggles):
+    for widget in (trained.tabs, trained.samples, page.input, page.view, page.ids, *trained.toggles):
         assert widget.accessibleName()
         assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
-
-
-def test_a_narrow_pane_keeps_the_mark_and_drops_the_switches(qtbot, trained: TextPane):
     trained.resize(trained.minimumSizeHint().width(), 300)
-    assert not any(button.isVisible() for button in trained._toggles)
+    assert not any(button.isVisible() for button in trained.toggles)
     assert trained.state_icon.isVisible()
     trained.resize(640, 500)
-    assert all(button.isVisible() for button in trained._toggles)
+    assert all(button.isVisible() for button in trained.toggles)
+    page = trained.encode
+    page.splitter.setSizes([200, 100])
+    page.splitter.splitterMoved.emit(200, 1)
+    before = page.input.height()
+    trained.resize(trained.width(), trained.height() + 60)
+    assert abs(page.input.height() - before) <= 60
+    assert page.input.height() > 150
 
 
 def others(pane: TextPane) -> tuple[str, ...]:
     return pane.encode.others.shown() if pane.encode.others.isVisible() else ()
 
 
-def test_counts_of_other_tokenizers_are_shown(qtbot, session: Session, trained: TextPane, make_run):
+def test_counts_of_other_tokenizers_are_shown(qtbot, session, trained, make_run):
     qtbot.waitUntil(lambda: others(trained) == ("Words and marks 7",), timeout=PATIENCE)
     first = session.runs.active
     make_run(vocabulary_size=260)
@@ -375,7 +357,7 @@ def test_counts_of_other_tokenizers_are_shown(qtbot, session: Session, trained: 
     qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
 
 
-def test_what_is_compared_elsewhere_is_counted_here(qtbot, session: Session, trained: TextPane, make_run):
+def test_what_is_compared_elsewhere_is_counted_here(qtbot, session, trained, make_run):
     first = session.runs.active
     make_run(vocabulary_size=260)
     qtbot.waitUntil(lambda: len(others(trained)) == 2, timeout=PATIENCE)
@@ -387,7 +369,7 @@ def test_what_is_compared_elsewhere_is_counted_here(qtbot, session: Session, tra
     assert session.comparison.texts.key == "text"
 
 
-def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, session: Session, trained: TextPane):
+def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, session, trained):
     settled(qtbot, trained)
     # As many merges, of bytes that the text has not, and the same key.
     merges = np.array([(0, byte) for byte in range(len(session.runs.active))], np.int32)
@@ -396,10 +378,10 @@ def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, ses
     session.runs.replace_all([other])
     session.runs.activate(other)
     trained.tabs.setCurrentIndex(0)
-    qtbot.waitUntil(lambda: trained.encode._encoded.ids.tolist() == list(session.view.text.encode()), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: trained.encode.encoded.ids.tolist() == list(session.view.text.encode()), timeout=PATIENCE)
 
 
-def test_as_many_as_are_compared_are_counted(qtbot, session: Session, trained: TextPane, make_run):
+def test_as_many_as_are_compared_are_counted(qtbot, session, trained, make_run):
     first = session.runs.active
     session.runs.add_tokenizer(first.tokenizer, "GPT-2")
     session.runs.add_tokenizer(first.tokenizer.at(3), "GPT-4")
@@ -426,20 +408,7 @@ def test_counts_do_not_change_the_minimum_size(qtbot, session, trained, make_run
     assert (trained.minimumSizeHint(), trained.encode.minimumSizeHint()) == smallest
 
 
-def test_counts_that_do_not_fit_are_in_a_tip(qtbot, trained: TextPane):
-    qtbot.waitUntil(lambda: bool(others(trained)), timeout=PATIENCE)
-    grid = trained.encode.others
-    grid.set_counts([(f"Run {number}", 1000 * number) for number in range(1, 9)] + [("Broken", None)])
-    shown = grid.shown()
-    assert shown[0] == "Run 1 1,000"
-    assert shown[-1] == f"{9 - len(shown) + 1} more"
-    tip = grid.tip_at(grid.place_of(len(shown) - 1).center())
-    assert tip.startswith(f"Run {len(shown)}: {1000 * len(shown):,} tokens of this text\n")
-    assert tip.endswith("\nBroken: cannot encode this text")
-    assert grid.height() <= 2 * grid.place_of(0).height()
-
-
-def test_in_a_low_pane_the_tokens_have_most_of_the_room(qtbot, session, trained: TextPane):
+def test_counts_of_other_tokenizers_fit_or_are_in_a_tip(qtbot, session, trained):
     qtbot.waitUntil(lambda: bool(others(trained)), timeout=PATIENCE)
     trained.resize(294, 300)
     page = trained.encode
@@ -453,32 +422,17 @@ def test_in_a_low_pane_the_tokens_have_most_of_the_room(qtbot, session, trained:
     qtbot.waitUntil(page.brief.isVisible)
     assert page.brief.text() == "Others: Words and marks 7"
     assert page.figures.geometry().bottom() <= page.figures.parentWidget().height()
-
-
-def test_the_user_can_resize_the_field(qtbot, trained: TextPane):
-    page = trained.encode
-    page.splitter.setSizes([200, 100])
-    page.splitter.splitterMoved.emit(200, 1)
-    before = page.input.height()
-    trained.resize(trained.width(), trained.height() + 60)
-    assert abs(page.input.height() - before) <= 60
-    assert page.input.height() > 150
-
-
-def test_a_new_run_clears_the_selection(qtbot, session, trained, actions, make_run):
-    actions["show_ids"].setChecked(True)
-    view = trained.encode.view
-    click(qtbot, view, view.token_rectangle(1).center().toPoint())
-    assert view.selection() == (1, 1)
-    make_run(vocabulary_size=280)
-    settled(qtbot, trained)
-    assert view.selection() is None
-    assert trained.encode.ids.selection() is None
-    assert session.view.token is None
-    click(qtbot, view, view.token_rectangle(1).center().toPoint())
-    session.runs.activate(session.runs.all[0])
-    assert view.selection() is None
-    assert session.view.token is None
+    trained.resize(420, 520)
+    qtbot.waitUntil(page.others.isVisible)
+    grid = trained.encode.others
+    grid.set_counts([(f"Run {number}", 1000 * number) for number in range(1, 9)] + [("Broken", None)])
+    shown = grid.shown()
+    assert shown[0] == "Run 1 1,000"
+    assert shown[-1] == f"{9 - len(shown) + 1} more"
+    tip = grid.tip_at(grid.place_of(len(shown) - 1).center())
+    assert tip.startswith(f"Run {len(shown)}: {1000 * len(shown):,} tokens of this text\n")
+    assert tip.endswith("\nBroken: cannot encode this text")
+    assert grid.height() <= 2 * grid.place_of(0).height()
 
 
 def test_tokens_of_the_earlier_run_cannot_be_chosen_while_a_long_text_is_encoded(qtbot, session, trained, make_run):
@@ -497,7 +451,9 @@ def test_tokens_of_the_earlier_run_cannot_be_chosen_while_a_long_text_is_encoded
     assert session.view.token == session.view.tokenizer.encode(session.view.text)[3]
 
 
-def test_the_menu_and_the_box_are_one_switch_for_special_tokens(qtbot, session, pane, actions, make_run):
+def test_special_tokens_look_different_and_the_menu_and_the_box_are_one_switch(
+    qtbot, session, pane, actions, make_run, theme
+):
     make_run(CORPUS, vocabulary_size=300, special_tokens=("<|end|>",))
     session.view.set_text("the cat<|end|>")
     settled(qtbot, pane)
@@ -507,27 +463,18 @@ def test_the_menu_and_the_box_are_one_switch_for_special_tokens(qtbot, session, 
     assert pane.encode.figures.values()[2] == str(len(session.view.tokenizer.encode(session.view.text, "all")))
     qtbot.keyClick(pane.encode.specials, Qt.Key.Key_Space)
     assert not actions["recognise_specials"].isChecked()
-
-
-def colour_at(widget, place: QPoint) -> str:
-    return widget.viewport().grab().toImage().pixelColor(place).name().upper()
-
-
-def test_special_tokens_look_different_in_text_and_ids(qtbot, session, theme, pane, actions, make_run):
-    session.training.set_settings(Settings(300))
-    make_run(CORPUS, vocabulary_size=300, special_tokens=("<|end|>",))
     actions["show_ids"].setChecked(True)
     session.view.set_text("the cat<|end|>the")
     settled(qtbot, pane)
     page = pane.encode
-    plain = len(page._encoded.ids)
+    plain = len(page.encoded.ids)
     assert theme.palette.special.upper() not in {
         colour_at(page.view, page.view.token_rectangle(token).topLeft().toPoint() + QPoint(2, 4))
         for token in range(plain)
     }
     page.specials.setChecked(True)
     settled(qtbot, pane)
-    ids = page._encoded.ids.tolist()
+    ids = page.encoded.ids.tolist()
     end = ids.index(session.runs.active.special_tokens["<|end|>"])
     for token in range(len(ids)):
         piece = page.view.token_rectangle(token).topLeft().toPoint()
@@ -544,29 +491,28 @@ def test_special_tokens_look_different_in_text_and_ids(qtbot, session, theme, pa
     assert colour_at(pane.decode.view, corner) == theme.palette.special.upper()
 
 
-def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: Session, pane: TextPane):
+def colour_at(widget, place: QPoint) -> str:
+    return widget.viewport().grab().toImage().pixelColor(place).name().upper()
+
+
+def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session, pane, make_run):
     box = pane.encode.specials
-    session.corpus.add_text(CORPUS)
-    session.training.set_settings(Settings(300))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(CORPUS, vocabulary_size=300)
     assert not box.isEnabled()
     assert box.toolTip() == "The tokenizer has no special tokens."
     session.runs.add_tokenizer(session.view.tokenizer, "a copy")
     assert box.toolTip() == "None of the tokenizers has special tokens."
-    session.training.set_settings(Settings(300, special_tokens=("<|end|>",)))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=300, special_tokens=("<|end|>",))
     assert box.isEnabled()
     tokenizer, text = session.view.tokenizer, "the cat<|end|>"
     session.view.set_text(text)
     settled(qtbot, pane)
-    assert pane.encode._encoded.ids.tolist() == tokenizer.encode(text)
+    assert pane.encode.encoded.ids.tolist() == tokenizer.encode(text)
     box.setFocus()
     qtbot.keyClick(box, Qt.Key.Key_Space)
     settled(qtbot, pane)
-    assert pane.encode._encoded.ids.tolist() == tokenizer.encode(text, "all")
-    assert pane.encode._encoded.ids[-1] == 299
+    assert pane.encode.encoded.ids.tolist() == tokenizer.encode(text, "all")
+    assert pane.encode.encoded.ids[-1] == 299
     # The switch is for those that are compared as well, whichever run is shown.
     assert pane.page.state[0] == "good"
     session.runs.activate(session.runs.all[0])
@@ -574,7 +520,7 @@ def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: 
     assert box.isEnabled()
     count = len(tokenizer.encode(text, "all"))
     qtbot.waitUntil(lambda: ("Run 2", count) in pane.encode.others.counts(), timeout=PATIENCE)
-    assert pane.encode._encoded.ids.tolist() == session.view.tokenizer.encode(text)
+    assert pane.encode.encoded.ids.tolist() == session.view.tokenizer.encode(text)
 
 
 @pytest.mark.parametrize("allowed", [(), "all"])
@@ -591,7 +537,7 @@ def test_an_unknown_token_covers_the_character_it_replaces(allowed):
     assert result.differs is not None
 
 
-def test_slow_preparation_runs_outside_the_gui_thread(qtbot, session: Session, trained: TextPane, monkeypatch):
+def test_slow_preparation_runs_outside_the_gui_thread(qtbot, session, trained, monkeypatch):
     made: list[bool] = []
 
     def noted(table: EncodedText, *parts) -> None:
@@ -617,7 +563,7 @@ def test_slow_preparation_runs_outside_the_gui_thread(qtbot, session: Session, t
     assert trained.encode.figures.values()[2] == str(len(opened.at(5).encode(session.view.text)))
 
 
-def test_earlier_figures_are_dimmed_until_there_are_new_ones(qtbot, session, trained: TextPane, monkeypatch):
+def test_earlier_figures_are_dimmed_until_there_are_new_ones(qtbot, session, trained, monkeypatch):
     page = trained.encode
     before = page.figures.values()
     qtbot.waitUntil(lambda: bool(page.others.counts()), timeout=PATIENCE)
@@ -649,21 +595,7 @@ def test_earlier_figures_are_dimmed_until_there_are_new_ones(qtbot, session, tra
     qtbot.waitUntil(page.others.isEnabled, timeout=PATIENCE)
 
 
-def test_a_change_of_run_cancels_the_encoding_for_the_earlier_one(qtbot, session: Session, trained, make_run):
-    first = session.runs.active
-    second = make_run(CORPUS, vocabulary_size=280)
-    session.runs.activate(first)
-    settled(qtbot, trained)
-    session.view.set_text("the cat is that " * 40_000)
-    assert trained.encode.latest.busy
-    session.runs.activate(second)
-    assert trained.encode._asked is not None
-    assert trained.encode._asked[0] == second.key
-    settled(qtbot, trained)
-    assert trained.encode.figures.values()[2] == f"{len(second.tokenizer.encode(session.view.text)):,}"
-
-
-def test_switching_to_the_byte_level_alphabet_keeps_position_and_selection(qtbot, session: Session, trained, actions):
+def test_switching_to_the_byte_level_alphabet_keeps_position_and_selection(qtbot, session, trained, actions):
     session.view.set_text("the cat is that émission\n" * 400)
     settled(qtbot, trained)
     view = trained.encode.view
@@ -676,6 +608,6 @@ def test_switching_to_the_byte_level_alphabet_keeps_position_and_selection(qtbot
     assert place > 100
     actions["byte_level_characters"].toggle()
     settled(qtbot, trained)
-    assert "Ġ" in view._table.data.decode()
+    assert "Ġ" in view.table.data.decode()
     assert view.selection() == selected
     assert view.token_at(top) == place

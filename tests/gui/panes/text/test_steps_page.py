@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_window
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
@@ -78,7 +78,7 @@ def rounds_of(session, text=SENTENCE, **how):
 def pieces(view):
     """The texts of the pieces that are shown."""
     shown = []
-    for token in range(view._table.tokens):
+    for token in range(view.table.tokens):
         view.select(token, token)
         shown.append(view.selected_text())
     view.select(-1, -1)
@@ -151,26 +151,24 @@ def test_keys_go_on_and_back_anywhere_on_the_page(qtbot, session, pane, steps, p
     assert steps.number == 2
 
 
-def test_the_menu_opens_the_steps_with_the_focus_on_the_slider(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        session, action = window.session, window.actions_by_id["step_through_text"]
-        assert action.toolTip() == "Train a tokenizer first, or open one."
-        session.corpus.add_text(CORPUS)
-        session.training.set_settings(Settings(vocabulary_size=290))
-        session.training.start()
-        qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
-        assert not action.isEnabled()
-        session.view.set_text(SENTENCE)
-        view = next(menu for menu in window.menuBar().actions() if menu.text() == "&View").menu()
-        assert action in view.actions()
-        window.text.hide()
-        qtbot.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-        slider = window.text.steps.bar.slider
-        qtbot.waitUntil(slider.hasFocus, timeout=PATIENCE)
-        qtbot.keyClick(slider, Qt.Key.Key_Right)
-        assert window.text.steps.bar.label.text().startswith("2 of ")
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_menu_opens_the_steps_with_the_focus_on_the_slider(qtbot, unstyled, window):
+    session, action = window.session, window.actions_by_id["step_through_text"]
+    assert action.toolTip() == "Train a tokenizer first, or open one."
+    session.corpus.add_text(CORPUS)
+    session.training.set_settings(Settings(vocabulary_size=290))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
+    assert not action.isEnabled()
+    session.view.set_text(SENTENCE)
+    view = next(menu for menu in window.menuBar().actions() if menu.text() == "&View").menu()
+    assert action in view.actions()
+    window.text.hide()
+    qtbot.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    slider = window.text.steps.bar.slider
+    qtbot.waitUntil(slider.hasFocus, timeout=PATIENCE)
+    qtbot.keyClick(slider, Qt.Key.Key_Right)
+    assert window.text.steps.bar.label.text().startswith("2 of ")
 
 
 def test_each_step_is_described_and_its_tokens_are_marked(qtbot, session, steps):
@@ -225,10 +223,7 @@ def test_the_playhead_limits_the_steps(qtbot, session, steps):
 
 
 def test_a_selection_is_widened_to_whole_pre_tokens(qtbot, session, pane, make_run):
-    session.corpus.add_text(CORPUS)
-    session.training.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(CORPUS, vocabulary_size=270, pattern="gpt2")
     session.view.set_text("a zebra, the cats sat")
     qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
     ids = session.view.tokenizer.encode(session.view.text)
@@ -236,26 +231,27 @@ def test_a_selection_is_widened_to_whole_pre_tokens(qtbot, session, pane, make_r
     at = next(i for i in range(len(tokens)) if len(b"".join(tokens[: i + 1])) > 4)  # within " zebra"
     pane.encode.view.select(at, at)
     steps = stepped(qtbot, pane)
-    assert steps._note.text() == "The pre-token around the selection."
+    assert steps.note.text() == "The pre-token around the selection."
     assert_shows(steps, rounds_of(session, " zebra"), 0)
-    qtbot.mouseClick(steps._whole, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(steps.whole, Qt.MouseButton.LeftButton)
     settled(qtbot, pane)
     assert_shows(steps, rounds_of(session, session.view.text), 0)
-    assert not steps._whole.isVisible()
+    assert not steps.whole.isVisible()
 
 
-def test_another_text_is_stepped_through_from_its_beginning(qtbot, session, pane, steps):
+def test_steps_follow_another_text_and_a_long_one_by_its_beginning(qtbot, session, pane, steps):
     steps.bar.slider.setValue(5)
     session.view.set_text("that rat")
     settled(qtbot, pane)
     assert_shows(steps, rounds_of(session, "that rat"), 0)
+    session.view.set_text("the cat é " * 3000)
+    settled(qtbot, pane)
+    assert steps.note.text() == f"The first {len(steps.rounds.steps.data):,} bytes of the text."
+    assert LONGEST - 4 < len(steps.rounds.steps.data) <= LONGEST
 
 
 def test_special_tokens_bytes_and_characters(qtbot, session, pane, make_run):
-    session.corpus.add_text("日本語 the cat 日本 " * 30)
-    session.training.set_settings(Settings(vocabulary_size=290, special_tokens=("<end>",)))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run("日本語 the cat 日本 " * 30, vocabulary_size=290, special_tokens=("<end>",))
     pane.switches["recognise_specials"].setChecked(True)
     text = "日本<end>語 the"
     session.view.set_text(text)
@@ -294,15 +290,12 @@ def test_special_ids_follow_a_training_while_the_playhead_is_held_back(qtbot, se
         step(made, 2)
     end = session.runs.active.special_tokens["<end>"]
     assert end == 256 + 5
-    qtbot.waitUntil(lambda: end in pane.steps._here.ids.tolist(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: end in pane.steps.here.ids.tolist(), timeout=PATIENCE)
 
 
 def test_the_last_step_is_spelled_as_under_encode_in_either_alphabet(qtbot, session, pane, make_run):
     text = "héllo 日本<end> 👩‍👩‍👧"
-    session.corpus.add_text(text * 9)
-    session.training.set_settings(Settings(vocabulary_size=265, special_tokens=("<end>",)))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(text * 9, vocabulary_size=265, special_tokens=("<end>",))
     pane.switches["recognise_specials"].setChecked(True)
     session.view.set_text(text)
     for characters in (False, True):
@@ -326,11 +319,8 @@ def test_the_last_step_is_spelled_as_under_encode_in_either_alphabet(qtbot, sess
     assert steps.number == number
 
 
-def test_base_characters(qtbot, session, pane):
-    session.corpus.add_text(CORPUS)
-    session.training.set_settings(Settings(vocabulary_size=40, base="characters"))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+def test_base_characters(qtbot, session, pane, make_run):
+    make_run(CORPUS, vocabulary_size=40, base="characters")
     session.view.set_text("the cat")
     steps = stepped(qtbot, pane)
     steps.bar.slider.setValue(1)
@@ -348,14 +338,7 @@ def test_a_library_s_tokenizer_is_refused_with_the_reason(qtbot, session, pane, 
     qtbot.waitUntil(lambda: "its steps cannot be seen" in steps.empty.label.text(), timeout=PATIENCE)
 
 
-def test_a_long_text_has_steps_for_its_beginning(qtbot, session, pane, steps):
-    session.view.set_text("the cat é " * 3000)
-    settled(qtbot, pane)
-    assert steps._note.text() == f"The first {len(steps._rounds.steps.data):,} bytes of the text."
-    assert LONGEST - 4 < len(steps._rounds.steps.data) <= LONGEST
-
-
-def test_pieces_can_be_chosen_and_copied_with_their_ids(qtbot, session, pane, steps):
+def test_pieces_among_the_steps_are_copied_with_their_ids_and_asked_about(qtbot, session, pane, steps):
     pane.switches["show_ids"].setChecked(True)
     pane.copy_ids()
     steps.bar.slider.setValue(steps.bar.slider.maximum())
@@ -369,6 +352,15 @@ def test_pieces_can_be_chosen_and_copied_with_their_ids(qtbot, session, pane, st
     assert f"id {ids[1]}" in steps.view.accessibleDescription()
     steps.bar.slider.setValue(0)
     assert " id " not in steps.view.accessibleDescription()
+    steps.bar.slider.setValue(1)
+    steps.view.select(0, 1)
+    assert (session.view.selection.start, session.view.selection.stop, session.view.selection.tokens) == (0, 2, 2)
+    rows = steps.model.rowCount()
+    steps.view.select(0, 1)
+    pane.ask_why_not()
+    assert steps.model.rowCount() == rows
+    full = steps.stepping.steps
+    assert steps.why_not.words.text() == why_not_one(full, 0, 2).sentence
 
 
 def test_it_follows_a_run_that_grows(qtbot, session, pane):
@@ -413,28 +405,22 @@ def test_why_not_one_token_is_answered_at_every_playhead(qtbot, session, pane, s
     assert not steps.why_not.isVisible()
 
 
-def test_pieces_that_are_selected_among_the_steps_can_be_asked_about(qtbot, session, pane, steps):
-    steps.bar.slider.setValue(1)
-    steps.view.select(0, 1)
-    assert (session.view.selection.start, session.view.selection.stop, session.view.selection.tokens) == (0, 2, 2)
-    rows = steps.model.rowCount()
-    steps.view.select(0, 1)
-    pane.ask_why_not()
-    assert steps.model.rowCount() == rows
-    full = steps._stepping.steps
-    assert steps.why_not.words.text() == why_not_one(full, 0, 2).sentence
-
-
-def test_an_answer_disappears_with_its_text(qtbot, session, pane, steps):
+def test_answers_end_with_their_text_and_their_run(qtbot, session, pane, steps, make_run):
     steps.bar.slider.setValue(1)
     steps.view.select(0, 1)
     pane.ask_why_not()
     session.view.set_text("something else")
     settled(qtbot, pane)
     assert not steps.why_not.isVisible()
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps.why_not.isVisible()
+    make_run(vocabulary_size=270)
+    settled(qtbot, pane)
+    assert not steps.why_not.isVisible()
 
 
-def test_an_answer_names_the_merges_during_which_it_is_one_token():
+def test_why_not_says_when_it_is_one_token_and_which_merge_takes_a_part():
     # "ab" is one from merge 1 to merge 2; "bc" never is, "abc" from merge 3 on.
     tokenizer = Tokenizer(np.array([[97, 98], [120, 121], [256, 99]], np.int32))
     full = finish(steps_work(tokenizer, "abc"))
@@ -443,9 +429,6 @@ def test_an_answer_names_the_merges_during_which_it_is_one_token():
     assert told == {0: span, 1: "", 2: "", 3: span}
     assert answer(full, full.at(1), 0, 3)[1] == "It is one token from merge 3 on."
     assert answer(full, full.at(3), 1, 3)[1] == ""
-
-
-def test_an_answer_names_an_earlier_merge_that_takes_a_part():
     tokenizer = Tokenizer(np.array([[97, 98], [98, 99]], np.int32))
     full = finish(steps_work(tokenizer, "abc"))
     why, more = answer(full, full.at(0), 1, 3)
@@ -511,44 +494,42 @@ def ask_by_keys(qtbot, window):
     return window.text.steps.why_not.words.text()
 
 
-def test_the_question_is_about_the_selection_or_the_word_around_it(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        session, action = window.session, window.actions_by_id["why_not_one_token"]
-        session.corpus.add_text(CORPUS)
-        session.training.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
-        session.training.start()
-        qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
-        assert not action.isEnabled()
-        text = "xyzzy and the more"
-        session.view.set_text(text)
-        qtbot.waitUntil(lambda: window.text.encode.state[0] == "good", timeout=PATIENCE)
-        encode = window.text.encode
-        view = encode.view
-        assert action in view.actions()
-        full = finish(steps_work(session.view.tokenizer, text))
+@at_window()
+def test_the_question_is_about_the_selection_or_the_word_around_it(qtbot, unstyled, window):
+    session, action = window.session, window.actions_by_id["why_not_one_token"]
+    session.corpus.add_text(CORPUS)
+    session.training.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
+    assert not action.isEnabled()
+    text = "xyzzy and the more"
+    session.view.set_text(text)
+    qtbot.waitUntil(lambda: window.text.encode.state[0] == "good", timeout=PATIENCE)
+    encode = window.text.encode
+    view = encode.view
+    assert action in view.actions()
+    full = finish(steps_work(session.view.tokenizer, text))
 
-        def expected(part: str) -> str:
-            return why_not_one(full, text.index(part), text.index(part) + len(part)).sentence
+    def expected(part: str) -> str:
+        return why_not_one(full, text.index(part), text.index(part) + len(part)).sentence
 
-        view.select(0, 2)
-        assert ask_by_keys(qtbot, window) == expected("xyz")
+    view.select(0, 2)
+    assert ask_by_keys(qtbot, window) == expected("xyz")
+    window.text.tabs.setCurrentIndex(0)
+    view.select(1, 1)
+    assert ask_by_keys(qtbot, window) == expected("xyzzy")
+    # Without a selection, the word that the cursor is in, or that has just been written.
+    for place, word in ((0, "xyzzy"), (2, "xyzzy"), (8, " and"), (len(text), " more"), (12, " the")):
         window.text.tabs.setCurrentIndex(0)
-        view.select(1, 1)
-        assert ask_by_keys(qtbot, window) == expected("xyzzy")
-        # Without a selection, the word that the cursor is in, or that has just been written.
-        for place, word in ((0, "xyzzy"), (2, "xyzzy"), (8, " and"), (len(text), " more"), (12, " the")):
-            window.text.tabs.setCurrentIndex(0)
-            view.select(-1, -1)
-            cursor = encode.input.textCursor()
-            cursor.setPosition(place)
-            encode.input.setTextCursor(cursor)
-            assert ask_by_keys(qtbot, window) == expected(word), place
-        assert window.text.steps.why_not.words.text() == '" the" is one token.'
-        session.view.set_text("")
-        assert not action.isEnabled()
-        assert action.toolTip() == "The Text pane is empty."
-
-    assert at_the_window(monkeypatch, act) == 0
+        view.select(-1, -1)
+        cursor = encode.input.textCursor()
+        cursor.setPosition(place)
+        encode.input.setTextCursor(cursor)
+        assert ask_by_keys(qtbot, window) == expected(word), place
+    assert window.text.steps.why_not.words.text() == '" the" is one token.'
+    session.view.set_text("")
+    assert not action.isEnabled()
+    assert action.toolTip() == "The Text pane is empty."
 
 
 def test_the_context_menu_acts_on_the_piece_below_the_pointer(qtbot, session, pane, make_run):
@@ -626,75 +607,41 @@ def test_in_a_narrow_pane_the_title_is_hidden(session, theme, show):
         assert pane.title.isVisible() == titled
 
 
-def test_with_the_focus_in_the_field_the_question_is_about_the_word_at_the_cursor(qtbot, session, pane, steps):
-    written = pane.encode.input
+def choose(qtbot, pane, start, stop):
+    """Chooses characters in the field, which has the focus, and asks about them."""
     pane.tabs.setCurrentIndex(0)
+    written = pane.encode.input
+    written.setFocus()
+    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
+    cursor = written.textCursor()
+    cursor.setPosition(start)
+    cursor.setPosition(stop, cursor.MoveMode.KeepAnchor)
+    written.setTextCursor(cursor)
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert pane.steps.why_not.isVisible()
+
+
+def test_with_the_focus_in_the_field_the_question_is_about_its_selection_or_the_word_at_the_cursor(
+    qtbot, session, pane, steps
+):
     pane.encode.view.select(0, 1)
-    cursor = written.textCursor()
-    cursor.setPosition(len(SENTENCE) - 1)
-    written.setTextCursor(cursor)
-    written.setFocus()
-    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
-    pane.ask_why_not()
-    settled(qtbot, pane)
-    assert steps._question == written.bytes_at_cursor()
-    assert steps._question[0] >= len(SENTENCE) - 2
-
-
-def test_a_selection_in_the_field_is_asked_about(qtbot, session, pane, steps):
-    written = pane.encode.input
+    choose(qtbot, pane, len(SENTENCE) - 1, len(SENTENCE) - 1)
+    assert steps.question == pane.encode.input.bytes_at_cursor()
+    assert steps.question[0] >= len(SENTENCE) - 2
     session.view.set_text("é🌍 " + SENTENCE)
-    pane.tabs.setCurrentIndex(0)
-    written.setFocus()
-    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
-    cursor = written.textCursor()
-    cursor.setPosition(1)
-    cursor.setPosition(6, cursor.MoveMode.KeepAnchor)
-    written.setTextCursor(cursor)
-    pane.ask_why_not()
-    settled(qtbot, pane)
+    choose(qtbot, pane, 1, 6)
     begin, end = len("é".encode()), len("é🌍 ".encode()) + 2
-    assert steps._question == (begin, end)
-    assert why_not_one(steps._rounds.steps, begin, end).sentence in steps.why_not.words.text()
-
-
-def test_the_word_at_the_cursor_is_found_far_after_the_first_steps(qtbot, session, pane, steps):
+    assert steps.question == (begin, end)
+    assert why_not_one(steps.rounds.steps, begin, end).sentence in steps.why_not.words.text()
+    # Far after the first steps.
     session.view.set_text(f"{SENTENCE}. " * 2000)
-    pane.tabs.setCurrentIndex(0)
-    written = pane.encode.input
-    cursor = written.textCursor()
-    cursor.setPosition(15_000)
-    written.setTextCursor(cursor)
-    written.setFocus()
-    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
-    pane.ask_why_not()
-    settled(qtbot, pane)
-    assert steps.why_not.isVisible()
-    text = session.view.text[steps._stepping.begin :][: len(steps._stepping.steps.data)]
+    choose(qtbot, pane, 15_000, 15_000)
+    text = session.view.text[steps.stepping.begin :][: len(steps.stepping.steps.data)]
     assert 0 < len(text) < 20
     assert text.strip() in steps.why_not.words.text()
-
-
-def test_a_text_that_is_too_long_for_steps_has_a_message(qtbot, session, pane, steps):
-    session.view.set_text(f"{SENTENCE}. " * 2000)
-    pane.tabs.setCurrentIndex(0)
-    written = pane.encode.input
-    written.selectAll()
-    written.setFocus()
-    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
-    pane.ask_why_not()
-    settled(qtbot, pane)
-    assert steps.why_not.isVisible()
+    choose(qtbot, pane, 0, len(session.view.text))
     assert steps.why_not.words.text().startswith("At most 10,000 bytes can be stepped through")
     session.view.set_text(SENTENCE)
-    settled(qtbot, pane)
-    assert not steps.why_not.isVisible()
-
-
-def test_a_question_is_not_answered_for_another_run(qtbot, session, pane, steps, make_run):
-    pane.ask_why_not()
-    settled(qtbot, pane)
-    assert steps.why_not.isVisible()
-    make_run(vocabulary_size=270)
     settled(qtbot, pane)
     assert not steps.why_not.isVisible()

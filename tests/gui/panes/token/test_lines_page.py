@@ -12,9 +12,9 @@ import tokenizers
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
+from tests.gui.token_table.test_cells import lefts
 
 from tests.gui.person import PATIENCE
-from tests.gui.token_table.test_cells import lefts
 from tokstudio import load
 from tokstudio.core.analysis.concordance import MOST
 from tokstudio.core.base.progress import Progress, finish
@@ -33,7 +33,7 @@ CORPUS = "the cat sat on the mat\n\tand the cat ate the rat;\r\nthat is that. na
 
 
 @pytest.fixture
-def pane(qtbot, session: Session, theme, actions, show) -> TokenPane:
+def pane(qtbot, session, theme, actions, show) -> TokenPane:
     pane = TokenPane(session, theme, actions)
     show(pane, 520, 420)
     pane.tabs.setCurrentIndex(1)
@@ -41,7 +41,7 @@ def pane(qtbot, session: Session, theme, actions, show) -> TokenPane:
 
 
 @pytest.fixture
-def trained(make_run, pane: TokenPane) -> TokenPane:
+def trained(make_run, pane) -> TokenPane:
     make_run(CORPUS, vocabulary_size=330)
     return pane
 
@@ -55,7 +55,7 @@ def token_of(session: Session, raw: bytes) -> int:
     return session.view.tokenizer.tokens.spelling(raw)[0]
 
 
-def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session: Session, trained: TokenPane):
+def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session, trained):
     QAbstractItemModelTester(trained.lines.model, QAbstractItemModelTester.FailureReportingMode.Warning)
     session.view.set_playhead(20)
     token = max(range(256, 276), key=lambda one: session.runs.active.uses.at(20)[one])
@@ -76,7 +76,7 @@ def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session: Sessio
     assert trained.lines.stack.currentWidget() is trained.lines.table
 
 
-def test_the_search_starts_when_the_page_is_visible(qtbot, session: Session, trained: TokenPane):
+def test_lines_come_at_the_playhead_as_one_scrolls_and_are_copied(qtbot, session, trained):
     trained.tabs.setCurrentIndex(0)
     session.view.look_at(token_of(session, b"t"))
     assert not trained.lines.searching
@@ -86,18 +86,12 @@ def test_the_search_starts_when_the_page_is_visible(qtbot, session: Session, tra
     found = len(settled(qtbot, trained))
     assert found == CORPUS.count("t")
     assert trained.lines.note.text() == f"{found:,} places"
-
-
-def test_lines_are_those_at_the_playhead(qtbot, session: Session, trained: TokenPane):
     session.view.look_at(ord("a"))
     session.view.set_playhead(len(session.runs.active))
     uses = session.runs.active.uses.of(ord("a"), session.view.playhead)
     assert len(settled(qtbot, trained)) == uses
     session.view.set_playhead(0)
     assert len(settled(qtbot, trained)) >= min(200, CORPUS.count("a")) > uses
-
-
-def test_more_lines_come_as_one_scrolls_and_end_goes_to_the_last(qtbot, session: Session, trained: TokenPane):
     session.view.look_at(ord("t"))
     session.view.set_playhead(0)
     settled(qtbot, trained)
@@ -108,9 +102,20 @@ def test_more_lines_come_as_one_scrolls_and_end_goes_to_the_last(qtbot, session:
         settled(qtbot, trained)
     assert trained.lines.model.rowCount() == CORPUS.count("t")
     assert trained.lines.note.text() == f"{CORPUS.count('t'):,} places"
+    session.view.look_at(ord("a"))
+    session.view.set_playhead(0)
+    lines = settled(qtbot, trained)
+    table = trained.lines.table
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_Home)
+    qtbot.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    trained.copy()
+    copied = [one.split("\t") for one in QGuiApplication.clipboard().text().split("\n")]
+    assert copied == [[line.left, line.token, line.right, line.source, str(line.number)] for line in lines[:2]]
+    assert trained.lines.note.text() == "Copied 2 lines."
 
 
-def test_an_empty_page_explains_why(qtbot, session: Session, trained: TokenPane):
+def test_an_empty_page_explains_why_for_each_run(qtbot, session, trained):
     words = trained.lines.empty.label
     session.view.look_at(ord("Z"))
     settled(qtbot, trained)
@@ -123,10 +128,7 @@ def test_an_empty_page_explains_why(qtbot, session: Session, trained: TokenPane)
     session.view.look_at(256)
     settled(qtbot, trained)
     assert words.text() == "text.txt has changed."
-
-
-def test_each_run_has_its_own_reason_for_missing_lines(qtbot, session: Session, trained: TokenPane):
-    words = trained.lines.empty.label
+    session.runs.active.corpus_problem = None
     session.runs.active.corpus = None
     session.view.look_at(ord("t"))
     session.runs.changed.emit()
@@ -137,7 +139,7 @@ def test_each_run_has_its_own_reason_for_missing_lines(qtbot, session: Session, 
     assert "open a text" in words.text()
 
 
-def test_an_opened_tokenizer_is_searched_in_the_open_corpus(qtbot, session: Session, pane: TokenPane):
+def test_an_opened_tokenizer_is_searched_in_the_open_corpus(qtbot, session, pane):
     session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
     session.view.look_at(256)
     assert "open a text" in pane.lines.empty.label.text()
@@ -177,20 +179,6 @@ def test_a_tokenizer_of_another_library_has_lines_too(qtbot, session, pane, tmp_
     assert "No more is searched" in pane.lines.empty.label.text()
 
 
-def test_selected_lines_are_copied(qtbot, session: Session, trained: TokenPane):
-    session.view.look_at(ord("a"))
-    session.view.set_playhead(0)
-    lines = settled(qtbot, trained)
-    table = trained.lines.table
-    table.setFocus()
-    qtbot.keyClick(table, Qt.Key.Key_Home)
-    qtbot.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-    trained.copy()
-    copied = [one.split("\t") for one in QGuiApplication.clipboard().text().split("\n")]
-    assert copied == [[line.left, line.token, line.right, line.source, str(line.number)] for line in lines[:2]]
-    assert trained.lines.note.text() == "Copied 2 lines."
-
-
 def test_scrolling_lists_more_lines_and_the_note_says_so(qtbot, make_run, session, pane):
     make_run(CORPUS * 20, vocabulary_size=330)
     session.view.set_playhead(0)
@@ -201,7 +189,7 @@ def test_scrolling_lists_more_lines_and_the_note_says_so(qtbot, make_run, sessio
     assert len(settled(qtbot, pane)) > found
 
 
-def test_a_line_from_right_to_left_begins_on_the_right(qtbot, make_run, session: Session, pane: TokenPane):
+def test_a_line_from_right_to_left_begins_on_the_right(qtbot, make_run, session, pane):
     make_run(ARABIC * 9, vocabulary_size=1000, pattern="gpt2")
     for raw, row in ((" الكتاب", 0), (" ", 1), ("،", 2)):
         session.view.set_playhead(len(session.runs.active) if len(raw) > 1 else 0)
@@ -218,7 +206,7 @@ def test_a_line_from_right_to_left_begins_on_the_right(qtbot, make_run, session:
             assert (places[0], places[-1]) == (max(places), min(places))
 
 
-def test_a_token_without_letters_has_the_direction_of_the_nearest_text(qtbot, session: Session, pane: TokenPane):
+def test_a_token_without_letters_has_the_direction_of_the_nearest_text(qtbot, session, pane):
     session.runs.add_tokenizer(Tokenizer(np.empty((0, 2), np.int32)), "bytes")
     session.corpus.add_text("the cat - كتاب, قلم - book\nكتاب: the cat\n12 - 3", "mixed")
     session.view.look_at(ord("-"))
@@ -261,32 +249,25 @@ def drawn(pane: TokenPane, row: int, column: int):
     return layout.text(), lefts(layout)
 
 
-@pytest.fixture
-def searching(qtbot, monkeypatch, session: Session, trained: TokenPane) -> TokenPane:
-    """The pane while a search goes on that never ends by itself."""
-
+def test_hiding_the_page_or_stop_ends_the_search(qtbot, monkeypatch, session, trained):
     def for_ever(search: LineSearch, most: int):
         while True:
             yield Progress("searching")
 
     monkeypatch.setattr(LineSearch, "more_work", for_ever)
+    lines = trained.lines
     session.view.look_at(ord("t"))
-    qtbot.waitUntil(lambda: trained.lines._jobs.busy, timeout=PATIENCE)
-    return trained
-
-
-def test_stop_ends_the_search_and_says_so(qtbot, session: Session, searching: TokenPane):
-    qtbot.mouseClick(searching.lines.stop, Qt.MouseButton.LeftButton)
-    assert not searching.lines.searching
-    assert "Stopped" in searching.lines.empty.label.text()
+    qtbot.waitUntil(lambda: bool(session.jobs.running), timeout=PATIENCE)
+    trained.tabs.setCurrentIndex(0)
+    assert not lines.searching
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
-    assert searching.lines.model.rowCount() == 0
-
-
-def test_hiding_the_page_ends_the_search(qtbot, session: Session, searching: TokenPane):
-    searching.tabs.setCurrentIndex(0)
-    assert not searching.lines.searching
+    trained.tabs.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: bool(session.jobs.running), timeout=PATIENCE)
+    qtbot.mouseClick(lines.stop, Qt.MouseButton.LeftButton)
+    assert not lines.searching
+    assert "Stopped" in lines.empty.label.text()
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    assert lines.model.rowCount() == 0
 
 
 def test_a_part_of_a_character_is_shown_by_its_bytes():
@@ -310,7 +291,7 @@ def test_a_line_of_word_counts_has_the_word_and_its_count():
     assert [model.index(0, column).data() for column in (LEFT, TOKEN, RIGHT, PLACE)] == ["s", "h", "ells", "2"]
 
 
-def test_lines_name_the_row_of_their_own_file(tmp_path):
+def test_lines_keep_the_numbers_of_rows_and_of_lines_that_are_left_out(tmp_path):
     """Not the line in the joined texts, also where rows have several lines, are left out, or are of several files."""
     for number, missing in enumerate((2, 3)):
         rows = [{"text": f"one\ntwo {n} of three" if n != missing else None} for n in range(1, 6)]
@@ -328,9 +309,6 @@ def test_lines_name_the_row_of_their_own_file(tmp_path):
     model.append(lines)
     assert model.index(4, PLACE).data() == "1"
     assert model.index(4, PLACE).data(Qt.ItemDataRole.ToolTipRole).endswith("part-1.jsonl, row 1")
-
-
-def test_lines_of_a_text_without_its_short_lines_keep_their_numbers(tmp_path):
     (tmp_path / "a.txt").write_text("x\nmany of them\ny\n\nmany of these\nz\nof all of them\n")
     corpus = Corpus.from_files(tmp_path / "a.txt", "line", least_characters=5)
     tokenizer = train(Corpus.from_text("of of"), TrainingConfig(vocabulary_size=257, pattern="gpt2"))
@@ -353,7 +331,7 @@ def test_a_byte_at_the_end_of_a_word_is_shown_alone(tmp_path):
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])
 def test_uses_of_an_unknown_token_are_its_lines_also_where_it_is_written_out(
-    qtbot, session: Session, pane: TokenPane, pattern: str, unknown_run
+    qtbot, session, pane, pattern, unknown_run
 ):
     text = "the cat<unk> and the cap<unk><unk>\nthe act\n" * 3
     unknown_run(text, pattern=pattern)

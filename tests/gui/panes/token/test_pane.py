@@ -8,21 +8,17 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_window
 from tokstudio import __version__
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token.pane import TokenPane
-from tokstudio.gui.session.session import Session
-from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.token_label import meaning, segments, token_label
-
-pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
 
 CORPUS = "the cat sat on the mat and the cat ate the rat; that is that.\n" * 40 + "太阳" * 30
 
 
 @pytest.fixture
-def pane(qtbot, session: Session, theme: Theme, actions) -> TokenPane:
+def pane(qtbot, session, theme, actions) -> TokenPane:
     pane = TokenPane(session, theme, actions)
     qtbot.addWidget(pane)
     pane.resize(400, 340)
@@ -31,18 +27,36 @@ def pane(qtbot, session: Session, theme: Theme, actions) -> TokenPane:
 
 
 @pytest.fixture
-def trained(make_run, pane: TokenPane) -> TokenPane:
+def trained(make_run, pane) -> TokenPane:
     make_run(CORPUS, vocabulary_size=330)
     return pane
 
 
-def test_an_empty_pane_explains_itself(pane: TokenPane):
+def test_an_empty_pane_explains_itself_and_very_long_tokens_show_their_beginning(pane, session):
     assert pane.pages.currentWidget() is pane.empty
     assert "Point at a token" in pane.empty.label.text()
     assert not pane.copies.isEnabled()
+    # Each merge doubles the one before: a million bytes, and a tree far larger than anyone could see.
+    doubling = np.array([[97, 97]] + [[256 + k, 256 + k] for k in range(19)], np.int32)
+    session.runs.add_tokenizer(Tokenizer(doubling), "long")
+    session.view.look_at(275)
+    assert pane.facts.text().endswith("… 1,048,576 bytes")
+    assert len(pane.headline.text()) <= 400
+    assert len(pane.tree.drawn.boxes) <= 600
+    # "日", and twice as many with each merge: of the 768 bytes the first 400 would end within a character.
+    doubling = np.array([[0xE6, 0x97], [256, 0xA5]] + [[257 + k, 257 + k] for k in range(8)], np.int32)
+    session.runs.add_tokenizer(Tokenizer(doubling), "long")
+    session.view.look_at(265)
+    assert pane.headline.text() == "日" * 133
+    assert pane.meaning.text() == ""
+    chain = np.array([[97, 97]] + [[256 + k, 97] for k in range(1500)], np.int32)
+    session.runs.add_tokenizer(Tokenizer(chain), "chain")
+    session.view.look_at(256 + 1500)
+    assert pane.origin.text() == "id 1,756 · merge 1,501"
+    assert any(box.kind == "more" for box in pane.tree.drawn.boxes)
 
 
-def test_a_token_shows_its_text_id_bytes_and_uses(session: Session, trained: TokenPane):
+def test_a_token_is_shown_as_it_is_at_the_playhead_with_what_is_built_from_it(session, trained, qtbot):
     run, token = session.runs.active, 260
     session.view.look_at(token)
     raw = run.tokenizer.tokens[token]
@@ -53,16 +67,50 @@ def test_a_token_shows_its_text_id_bytes_and_uses(session: Session, trained: Tok
     used = f"{uses:,} use{'' if uses == 1 else 's'} in the corpus, rank {rank} of 330"
     expected = used if uses else "0 uses: now only inside longer tokens"
     assert trained.facts.text() == f"{raw.hex(' ').upper()}  ·  {expected}"
+    session.view.look_at(0x20)
+    assert trained.facts.text().startswith("byte 20: space  ·  ")
+    assert trained.origin.text() == "id 32 · byte"
+    assert not trained.tree.isVisible()
+    session.view.look_at(ord("Z"))
+    assert trained.facts.text() == "byte 5A: latin capital letter z  ·  0 uses in the corpus"
+    session.view.look_at(ord("t"))
+    tokenizer = session.view.tokenizer
+    built = [256 + row for row, pair in enumerate(tokenizer.merges.tolist()) if ord("t") in pair]
+    assert [chip.id for chip in trained.chips.chips()] == built[:50]
+    assert trained.built.text().startswith(f"Built from it: {len(built)} token")
+    place = trained.chips.place_of(0).center()
+    qtbot.mouseClick(trained.chips.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert session.view.token == built[0]
+    session.view.look_at(ord("t"))
+    second = trained.chips.chips()[1].id
+    qtbot.keyClick(trained.chips, Qt.Key.Key_Right)
+    qtbot.keyClick(trained.chips, Qt.Key.Key_Return)
+    assert session.view.token == second
+    run = session.runs.active
+    session.view.look_at(ord("t"))
+    session.view.set_playhead(3)
+    assert all(chip.id < 259 for chip in trained.chips.chips())
+    session.view.set_playhead(0)
+    assert not trained.chips.isVisible()
+    assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the corpus, rank 1 of 256")
+    session.view.set_playhead(len(run))
+    assert trained.facts.text().endswith("now only inside longer tokens")
+    session.view.look_at(280)
+    session.view.set_playhead(10)
+    assert trained.facts.text().endswith("Not made yet: merge 25 makes it.")
+    assert not trained.chips.isVisible()
+    session.view.set_playhead(25)
+    assert "Not made yet" not in trained.facts.text()
 
 
-def test_the_uses_of_one_token_equal_those_of_the_run(session: Session, trained: TokenPane):
+def test_the_uses_of_one_token_equal_those_of_the_run(session, trained):
     run = session.runs.active
     for merges in (0, 1, 9, len(run)):
         counted = run.uses.at(merges)
         assert [run.uses.of(token, merges) for token in range(len(counted))] == counted.tolist()
 
 
-def test_the_rank_is_among_all_tokens_of_the_encoded_corpus(session: Session, pane: TokenPane, unknown_run):
+def test_the_unknown_token_is_explained_and_counted_in_ranks(session, pane, unknown_run):
     unknown_run(CORPUS)
     for merges in (0, 5, len(session.runs.active)):
         session.view.set_playhead(merges)
@@ -73,35 +121,11 @@ def test_the_rank_is_among_all_tokens_of_the_encoded_corpus(session: Session, pa
             rank = 1 + np.count_nonzero(uses > uses[token])
             words = pane.facts.text().replace(" use in", " uses in")
             assert words.endswith(f"{uses[token]:,} uses in the corpus, rank {rank} of {len(session.view.tokenizer)}")
-
-
-def test_the_unknown_token_shows_the_characters_that_become_it(session: Session, pane: TokenPane, unknown_run):
-    unknown_run(CORPUS)
     session.view.look_at(session.view.tokenizer.special_tokens["<unk>"])
     assert pane.meaning.text() == "Every character that is not in the vocabulary becomes it."
 
 
-def test_a_byte_shows_its_meaning(session: Session, trained: TokenPane):
-    session.view.look_at(0x20)
-    assert trained.facts.text().startswith("byte 20: space  ·  ")
-    assert trained.origin.text() == "id 32 · byte"
-    assert not trained.tree.isVisible()
-    session.view.look_at(ord("Z"))
-    assert trained.facts.text() == "byte 5A: latin capital letter z  ·  0 uses in the corpus"
-
-
-def test_tokens_built_from_a_token_are_listed_and_can_be_followed(qtbot, session: Session, trained: TokenPane):
-    session.view.look_at(ord("t"))
-    tokenizer = session.view.tokenizer
-    built = [256 + row for row, pair in enumerate(tokenizer.merges.tolist()) if ord("t") in pair]
-    assert [chip.id for chip in trained.chips.chips()] == built[:50]
-    assert trained.built.text().startswith(f"Built from it: {len(built)} token")
-    place = trained.chips.place_of(0).center()
-    qtbot.mouseClick(trained.chips.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert session.view.token == built[0]
-
-
-def test_scrolling_lists_more_built_tokens(qtbot, session: Session, pane: TokenPane):
+def test_scrolling_lists_more_built_tokens(qtbot, session, pane):
     # 300 tokens are built from "a".
     pairs = [[97, other] for other in range(256)] + [[other, 97] for other in range(44)]
     session.runs.add_tokenizer(Tokenizer(np.array(pairs, np.int32)), "wide")
@@ -121,7 +145,9 @@ def test_scrolling_lists_more_built_tokens(qtbot, session: Session, pane: TokenP
     assert session.view.token == 554
 
 
-def test_keys_zoom_the_tree_and_fit_it_again(qtbot, session: Session, trained: TokenPane):
+def test_the_tree_leads_to_parts_copies_are_of_text_bytes_and_id_and_another_run_empties_the_pane(
+    qtbot, session, trained
+):
     session.view.look_at(len(session.view.tokenizer) - 1)
     natural = trained.tree.place_of(0).width()
     trained.tree.setFocus()
@@ -131,47 +157,12 @@ def test_keys_zoom_the_tree_and_fit_it_again(qtbot, session: Session, trained: T
     assert natural < trained.tree.place_of(0).width() < larger
     qtbot.keyClicks(trained.tree, "0")
     assert trained.tree.place_of(0).width() == natural
-
-
-def test_boxes_can_be_chosen_by_keys(qtbot, session: Session, trained: TokenPane):
-    session.view.look_at(ord("t"))
-    second = trained.chips.chips()[1].id
-    qtbot.keyClick(trained.chips, Qt.Key.Key_Right)
-    qtbot.keyClick(trained.chips, Qt.Key.Key_Return)
-    assert session.view.token == second
-
-
-def test_the_playhead_limits_what_is_built_and_used(session: Session, trained: TokenPane):
-    run = session.runs.active
-    session.view.look_at(ord("t"))
-    session.view.set_playhead(3)
-    assert all(chip.id < 259 for chip in trained.chips.chips())
-    session.view.set_playhead(0)
-    assert not trained.chips.isVisible()
-    assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the corpus, rank 1 of 256")
-    session.view.set_playhead(len(run))
-    assert trained.facts.text().endswith("now only inside longer tokens")
-
-
-def test_a_token_after_the_playhead_shows_its_merge(session: Session, trained: TokenPane):
-    session.view.look_at(280)
-    session.view.set_playhead(10)
-    assert trained.facts.text().endswith("Not made yet: merge 25 makes it.")
-    assert not trained.chips.isVisible()
-    session.view.set_playhead(25)
-    assert "Not made yet" not in trained.facts.text()
-
-
-def test_a_click_in_the_tree_looks_at_that_part(qtbot, session: Session, trained: TokenPane):
     token = len(session.view.tokenizer) - 1
     session.view.look_at(token)
     left, _ = session.view.tokenizer.parts(token)
     place = trained.tree.place_of(1).center().toPoint()
     qtbot.mouseClick(trained.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert session.view.token == left
-
-
-def test_copies_are_of_text_bytes_and_id(session: Session, trained: TokenPane):
     session.view.look_at(256)
     raw = session.view.tokenizer.tokens[256]
     found = []
@@ -179,9 +170,12 @@ def test_copies_are_of_text_bytes_and_id(session: Session, trained: TokenPane):
         entry.trigger()
         found.append(QGuiApplication.clipboard().text())
     assert found == [raw.decode(), raw.hex(" ").upper(), "256"]
-
-
-def test_another_run_without_the_token_empties_the_pane(session: Session, trained: TokenPane):
+    session.view.look_at(97)
+    trained.hide()
+    session.view.look_at(98)
+    assert trained.headline.text() == "a"
+    trained.show()
+    assert trained.headline.text() == "b"
     session.view.look_at(300)
     session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
     assert trained.pages.currentWidget() is trained.empty
@@ -190,42 +184,6 @@ def test_another_run_without_the_token_empties_the_pane(session: Session, traine
     session.view.look_at(256)
     assert trained.headline.text() == "ab"
     assert trained.facts.text() == "61 62"
-
-
-def test_a_hidden_pane_is_updated_when_shown(session: Session, trained: TokenPane):
-    session.view.look_at(97)
-    trained.hide()
-    session.view.look_at(98)
-    assert trained.headline.text() == "a"
-    trained.show()
-    assert trained.headline.text() == "b"
-
-
-def test_a_very_long_token_shows_its_beginning(session: Session, pane: TokenPane):
-    # Each merge doubles the one before: a million bytes, and a tree far larger than anyone could see.
-    doubling = np.array([[97, 97]] + [[256 + k, 256 + k] for k in range(19)], np.int32)
-    session.runs.add_tokenizer(Tokenizer(doubling), "long")
-    session.view.look_at(275)
-    assert pane.facts.text().endswith("… 1,048,576 bytes")
-    assert len(pane.headline.text()) <= 400
-    assert len(pane.tree._drawn.boxes) <= 600
-
-
-def test_the_beginning_of_a_long_token_ends_between_two_characters(session: Session, pane: TokenPane):
-    # "日", and twice as many with each merge: of the 768 bytes the first 400 would end within a character.
-    doubling = np.array([[0xE6, 0x97], [256, 0xA5]] + [[257 + k, 257 + k] for k in range(8)], np.int32)
-    session.runs.add_tokenizer(Tokenizer(doubling), "long")
-    session.view.look_at(265)
-    assert pane.headline.text() == "日" * 133
-    assert pane.meaning.text() == ""
-
-
-def test_a_chain_of_more_merges_than_calls_can_be_nested_is_shown(session: Session, pane: TokenPane):
-    chain = np.array([[97, 97]] + [[256 + k, 97] for k in range(1500)], np.int32)
-    session.runs.add_tokenizer(Tokenizer(chain), "chain")
-    session.view.look_at(256 + 1500)
-    assert pane.origin.text() == "id 1,756 · merge 1,501"
-    assert any(box.kind == "more" for box in pane.tree._drawn.boxes)
 
 
 @pytest.mark.parametrize(
@@ -247,62 +205,55 @@ def test_a_chain_of_more_merges_than_calls_can_be_nested_is_shown(session: Sessi
         ("\u0650".encode(), "\u25cc\u0650", "U+0650 arabic kasra"),
     ],
 )
-def test_every_token_can_be_read(raw: bytes, label: str, means: str):
+def test_every_token_can_be_read(raw, label, means):
     assert token_label(raw) == label
     assert meaning(raw) == means
 
 
-def test_a_long_label_ends_between_two_graphemes():
+def test_a_long_label_ends_between_two_graphemes_and_signs_differ_from_text():
     flags = "🇩🇪🇫🇷🇯🇵"
     assert token_label(flags.encode(), 6) == flags
     assert token_label(flags.encode(), 5) == "🇩🇪🇫🇷…"
     assert token_label(flags.encode(), 4) == "🇩🇪…"
-
-
-def test_signs_differ_from_text():
     assert segments(" · ".encode()) == [("·", True), ("·", False), ("·", True)]
 
 
-def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, monkeypatch, tmp_path, unstyled):
-    def act(window, answers):
-        session, action = window.session, window.actions_by_id["export_tree_svg"]
-        assert not action.isEnabled()
-        session.runs.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
-        session.view.look_at(97)
-        assert not action.isEnabled()
-        assert action.toolTip() == "No merge makes this token: it has no tree."
-        # The drawing does not need the pane to be seen.
-        window.token.hide()
-        session.view.look_at(257)
-        assert action.isEnabled()
-        answers.target = tmp_path / "tree.svg"
-        action.trigger()
-        qtbot.waitUntil(lambda: answers.target.exists() and not session.jobs.running, timeout=PATIENCE)
-        drawing = answers.target.read_text(encoding="utf-8")
-        assert "<svg" in drawing
-        assert all(f">{label}<" in drawing for label in ("abc", "ab", "a", "b", "c"))
-        assert f"small (258 tokens) · TokStudio {__version__}</desc>" in drawing
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, tmp_path, unstyled, window, answers):
+    session, action = window.session, window.actions_by_id["export_tree_svg"]
+    assert not action.isEnabled()
+    session.runs.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
+    session.view.look_at(97)
+    assert not action.isEnabled()
+    assert action.toolTip() == "No merge makes this token: it has no tree."
+    # The drawing does not need the pane to be seen.
+    window.token.hide()
+    session.view.look_at(257)
+    assert action.isEnabled()
+    answers.target = tmp_path / "tree.svg"
+    action.trigger()
+    qtbot.waitUntil(lambda: answers.target.exists() and not session.jobs.running, timeout=PATIENCE)
+    drawing = answers.target.read_text(encoding="utf-8")
+    assert "<svg" in drawing
+    assert all(f">{label}<" in drawing for label in ("abc", "ab", "a", "b", "c"))
+    assert f"small (258 tokens) · TokStudio {__version__}</desc>" in drawing
 
 
-def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        session, action = window.session, window.actions_by_id["count_uses"]
-        assert not action.isEnabled()
-        session.runs.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
-        assert action.toolTip() == "The corpus is empty."
-        session.corpus.add_text("ab abc ab", "three words")
-        assert action.isEnabled()
-        session.view.look_at(256)
-        assert "use" not in window.token.facts.text()
-        action.trigger()
-        qtbot.waitUntil(lambda: "2 uses in three words" in window.token.facts.text(), timeout=PATIENCE)
-        assert window.token.facts.text().endswith("rank 1 of 258")
-        session.view.set_playhead(1)
-        assert window.token.facts.text().endswith("uses were counted after merge 2")
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, unstyled, window):
+    session, action = window.session, window.actions_by_id["count_uses"]
+    assert not action.isEnabled()
+    session.runs.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
+    assert action.toolTip() == "The corpus is empty."
+    session.corpus.add_text("ab abc ab", "three words")
+    assert action.isEnabled()
+    session.view.look_at(256)
+    assert "use" not in window.token.facts.text()
+    action.trigger()
+    qtbot.waitUntil(lambda: "2 uses in three words" in window.token.facts.text(), timeout=PATIENCE)
+    assert window.token.facts.text().endswith("rank 1 of 258")
+    session.view.set_playhead(1)
+    assert window.token.facts.text().endswith("uses were counted after merge 2")
 
 
 def test_an_unreachable_token_says_why(qtbot, session, pane):

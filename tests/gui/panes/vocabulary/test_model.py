@@ -1,13 +1,17 @@
-"""The rows of the vocabulary against the tokenizer at the playhead."""
-# SPDX-License-Identifier: MIT
+"""The rows of the vocabulary against the tokenizer at the playhead, which lacks what Picky BPE removed."""
 
+# SPDX-License-Identifier: MIT
 from __future__ import annotations
+
+from itertools import product
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
+from tests.gui.person import PATIENCE
+from tests.gui.picky import trained
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.analysis.token_index import NOT_UTF8, WORDS, describe_token, index_work
 from tokstudio.core.base.progress import finish
@@ -16,6 +20,7 @@ from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.run import MergeBatch
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
+from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.token_table.query import Query
@@ -76,6 +81,21 @@ def test_a_row_says_what_a_token_is_made_of_and_how_often_it_is_used(model, toke
     assert text(model, 65, MADE_BY) == ""
     assert text(model, 0xE2, KIND) == "byte"
     assert text(model, 0xE2, NOTES).startswith("not UTF-8")
+    fields = model.copied_slot(500).split("\t")
+    assert len(fields) == 9
+    assert fields[0] == "500"
+    assert bytes.fromhex(fields[2]) == tokenizer.tokens[500]
+    assert int(fields[6]) == tokenizer.run.uses()[500]
+    uses, base = tokenizer.run.uses(), tokenizer.run.base_counts
+    taken = next(token for token in range(256, 700) if uses[token] == 0)
+    byte = next(token for token in range(256) if uses[token] == 0 < base[token])
+    assert text(model, taken, NOTES).endswith("only in longer tokens")
+    assert text(model, byte, NOTES).endswith("only in longer tokens")
+    assert text(model, 0xFF, NOTES).endswith("not in the corpus")
+    assert text(model, int(uses.argmax()), NOTES) in ("", "white space", "not UTF-8")
+    model.set_playhead(taken - 255)
+    assert text(model, taken, KIND) == "merge"
+    assert "in" not in text(model, taken, NOTES).split()
 
 
 @pytest.mark.parametrize("merges", [0, 1, 200, 443, 444])
@@ -168,19 +188,6 @@ def test_kinds_can_be_listed_alone_and_follow_the_playhead(qtbot, model, tokeniz
         assert expected
     model.set_choice(())
     assert settled(qtbot, model) == list(range(406))
-
-
-def test_a_replaced_token_differs_from_one_that_never_occurred(model, tokenizer):
-    uses, base = tokenizer.run.uses(), tokenizer.run.base_counts
-    taken = next(token for token in range(256, 700) if uses[token] == 0)
-    byte = next(token for token in range(256) if uses[token] == 0 < base[token])
-    assert text(model, taken, NOTES).endswith("only in longer tokens")
-    assert text(model, byte, NOTES).endswith("only in longer tokens")
-    assert text(model, 0xFF, NOTES).endswith("not in the corpus")
-    assert text(model, int(uses.argmax()), NOTES) in ("", "white space", "not UTF-8")
-    model.set_playhead(taken - 255)
-    assert text(model, taken, KIND) == "merge"
-    assert "in" not in text(model, taken, NOTES).split()
 
 
 def test_a_large_vocabulary_is_put_in_order_while_the_playhead_moves(qtbot, model, tokenizer, monkeypatch):
@@ -292,9 +299,56 @@ def test_the_flags_of_a_long_token_are_those_of_the_whole(qtbot, text):
     assert [tokens.flags_of(slot) & ~WORDS for slot in range(len(made))] == expected
 
 
-def test_a_copied_row_has_all_columns(model, tokenizer):
-    fields = model.copied_slot(500).split("\t")
-    assert len(fields) == 9
-    assert fields[0] == "500"
-    assert bytes.fromhex(fields[2]) == tokenizer.tokens[500]
-    assert int(fields[6]) == tokenizer.run.uses()[500]
+@pytest.fixture
+def pane(session, theme, actions, dock) -> VocabularyPane:
+    pane = VocabularyPane(session, theme, actions)
+    dock(pane, 760, 320)
+    return pane
+
+
+@pytest.fixture
+def picky(qtbot, session, pane):
+    return trained(qtbot, session)
+
+
+def listed_ids(qtbot, pane) -> list[int]:
+    # Orders other than that of making follow a little later.
+    qtbot.waitUntil(lambda: not pane.model._later.isActive() and not pane.model.searching, timeout=PATIENCE)
+    return [pane.model.token_at(row) for row in range(pane.model.rowCount())]
+
+
+@pytest.mark.parametrize("order", [Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder])
+def test_only_tokens_that_are_there_are_listed_in_the_order_of_any_column(qtbot, pane, session, picky, order):
+    for column, merges in product((ID, MERGE, TOKEN, USES), (len(picky), 3, 40, 41, 39, 0, len(picky))):
+        if merges == len(picky):
+            pane.table.sortByColumn(column, order)
+        session.view.set_playhead(merges)
+        expected = picky.tokenizer.at(merges).tokens.ids().tolist()
+        listed = listed_ids(qtbot, pane)
+        assert sorted(listed) == expected, (column, merges)
+        if column in (ID, MERGE):
+            descending = order == Qt.SortOrder.DescendingOrder
+            made = sorted((each for each in listed if each >= picky.base_size), reverse=descending)
+            assert [each for each in listed if each >= picky.base_size] == made, (column, merges)
+        assert pane.total() == len(expected)
+
+
+def test_a_filter_finds_no_removed_token(qtbot, pane, session, picky):
+    gone = next(
+        token for token in range(picky.base_size, picky.base_size + len(picky)) if picky.removals.removed_by(token)
+    )
+    pane.filter.setText(str(gone))
+    assert gone not in listed_ids(qtbot, pane)
+    session.view.set_playhead(picky.removals.removed_by(gone) - 1)
+    assert gone in listed_ids(qtbot, pane)
+    session.view.set_playhead(picky.removals.removed_by(gone))
+    assert gone not in listed_ids(qtbot, pane)
+
+
+def test_uses_are_those_of_the_corpus(qtbot, pane, session, picky):
+    session.view.set_playhead(60)
+    text = bytes(session.corpus.sources[0].data).decode()
+    counts = np.bincount(picky.tokenizer.at(60).encode(text), minlength=picky.base_size + 60)
+    listed = listed_ids(qtbot, pane)
+    shown = [int(pane.model.index(row, USES).data().replace(",", "")) for row in range(len(listed))]
+    assert shown == counts[listed].tolist()

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QToolButton
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_window
 from tokstudio import __version__
 from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.base.progress import Progress
@@ -52,9 +52,16 @@ def click_header(qtbot, pane, column):
     qtbot.waitUntil(lambda: not pane.model.searching)
 
 
-def test_an_empty_pane_explains_itself(pane):
+def test_an_empty_pane_explains_itself_and_its_controls_have_names(pane, qtbot, actions):
     assert pane.stack.currentIndex() == 0
     assert "vocabulary" in pane.stack.currentWidget().label.text()
+    for widget in (pane.filter, pane.kinds, pane.table):
+        assert widget.accessibleName()
+        assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+    button = next(one for one in pane.findChildren(QToolButton) if one.accessibleName().startswith("Export"))
+    with qtbot.waitSignal(actions["export_vocabulary_csv"].triggered):
+        button.click()
+    assert button.accessibleName()
 
 
 def newest_first(merges):
@@ -88,12 +95,30 @@ def test_at_first_the_latest_merges_are_on_top_and_the_bytes_come_last(qtbot, un
     qtbot.waitUntil(lambda: ids(pane) == list(range(257)), timeout=PATIENCE)
 
 
-def test_it_lists_what_exists_at_the_playhead(pane, trained):
+def test_it_lists_what_exists_at_the_playhead_filtered_by_kinds_and_shows_a_chosen_token(
+    pane, trained, qtbot, session, actions
+):
     assert ids(pane) == list(range(600))
     trained.view.set_playhead(100)
     assert ids(pane) == list(range(356))
     uses = trained.runs.active.uses.at(100)
     assert pane.model.index(300, USES).data() == f"{int(uses[300]):,}"
+    trained.view.set_playhead(344)
+    pane.panel.boxes["Only in longer tokens"].click()
+    settle(qtbot, pane)
+    uses, before = trained.runs.active.uses.at(344), trained.runs.active.uses.base
+    assert ids(pane) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
+    assert pane.note.text() == f"{len(ids(pane))} of 600"
+    pane.panel.clear_button.click()
+    assert pane.note.text() == ""
+    assert ids(pane) == list(range(600))
+    place = QPoint(60, pane.table.rowViewportPosition(4) + 5)
+    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert trained.view.token == 4
+    place = pane.table.visualRect(pane.model.index(3, 1)).center()
+    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.RightButton, pos=place)
+    assert session.view.chosen == pane.model.token_at(3)
+    assert pane.table.actions() == [actions[name] for name in ("why_merge", "forbid_tokens", "prune_tokens", "copy")]
 
 
 def test_a_click_on_a_header_sorts_and_another_reverses(qtbot, pane, trained):
@@ -106,24 +131,7 @@ def test_a_click_on_a_header_sorts_and_another_reverses(qtbot, pane, trained):
     assert pane.table.rowAt(0) == 0
 
 
-def test_kinds_filter_and_the_count_says_how_many(qtbot, pane, trained):
-    pane.panel.boxes["Only in longer tokens"].click()
-    settle(qtbot, pane)
-    uses, before = trained.runs.active.uses.at(344), trained.runs.active.uses.base
-    assert ids(pane) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
-    assert pane.note.text() == f"{len(ids(pane))} of 600"
-    pane.panel.clear_button.click()
-    assert pane.note.text() == ""
-    assert ids(pane) == list(range(600))
-
-
-def test_choosing_a_row_shows_its_token(qtbot, pane, trained):
-    place = QPoint(60, pane.table.rowViewportPosition(4) + 5)
-    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert trained.view.token == 4
-
-
-def test_a_selection_lost_by_the_playhead_is_restored_by_it(pane, trained):
+def test_a_selection_survives_the_playhead_sorting_and_filtering(pane, trained, qtbot):
     looked = []
     trained.view.token_changed.connect(lambda: looked.append(trained.view.token))
     trained.view.look_at(500)
@@ -134,6 +142,22 @@ def test_a_selection_lost_by_the_playhead_is_restored_by_it(pane, trained):
     trained.view.set_playhead(344)
     assert pane.model.token_at(pane.table.current_row) == 500
     assert looked == [500]
+    trained.view.look_at(300)
+    click_header(qtbot, pane, 1)
+    assert pane.model.token_at(pane.table.current_row) == 300
+    raw = trained.runs.active.tokenizer.tokens[300]
+    pane.filter.setText(raw.decode())
+    qtbot.waitUntil(lambda: not pane.model.searching)
+    assert pane.model.token_at(pane.table.current_row) == 300
+    assert all(raw.lower() in trained.runs.active.tokenizer.tokens[token].lower() for token in ids(pane))
+    assert trained.view.token == 300
+    pane.filter.clear()
+    click_header(qtbot, pane, 3)
+    trained.view.set_playhead(50)
+    qtbot.waitUntil(lambda: pane.model.rowCount() == 306)
+    tokens = trained.runs.active.tokenizer.tokens
+    lengths = [len(tokens[token]) for token in ids(pane)]
+    assert lengths in (sorted(lengths), sorted(lengths, reverse=True))
 
 
 def test_the_current_row_stays_visible_as_the_table_shrinks(qtbot, pane, trained):
@@ -159,27 +183,6 @@ def test_the_current_row_stays_visible_as_the_table_shrinks(qtbot, pane, trained
     assert bar.value() == before
 
 
-def test_a_selection_survives_sorting_and_filtering(qtbot, pane, trained):
-    trained.view.look_at(300)
-    click_header(qtbot, pane, 1)
-    assert pane.model.token_at(pane.table.current_row) == 300
-    raw = trained.runs.active.tokenizer.tokens[300]
-    pane.filter.setText(raw.decode())
-    qtbot.waitUntil(lambda: not pane.model.searching)
-    assert pane.model.token_at(pane.table.current_row) == 300
-    assert all(raw.lower() in trained.runs.active.tokenizer.tokens[token].lower() for token in ids(pane))
-    assert trained.view.token == 300
-
-
-def test_a_sorted_list_follows_the_playhead(qtbot, pane, trained):
-    click_header(qtbot, pane, 3)
-    trained.view.set_playhead(50)
-    qtbot.waitUntil(lambda: pane.model.rowCount() == 306)
-    tokens = trained.runs.active.tokenizer.tokens
-    lengths = [len(tokens[token]) for token in ids(pane)]
-    assert lengths in (sorted(lengths), sorted(lengths, reverse=True))
-
-
 def test_all_rows_can_be_copied(qtbot, pane, trained):
     pane.table.setFocus()
     pane.table.selectAll()
@@ -197,13 +200,6 @@ def test_all_rows_can_be_copied(qtbot, pane, trained):
     assert QGuiApplication.clipboard().text().startswith(f"{trained.runs.active.name} (306 tokens), ")
 
 
-def test_the_export_button_triggers_the_action_of_the_window(qtbot, pane, actions):
-    button = next(one for one in pane.findChildren(QToolButton) if one.accessibleName().startswith("Export"))
-    with qtbot.waitSignal(actions["export_vocabulary_csv"].triggered):
-        button.click()
-    assert button.accessibleName()
-
-
 def test_a_change_of_run_replaces_the_rows(pane, trained, make_run):
     first = trained.runs.active
     make_run(vocabulary_size=300)
@@ -213,12 +209,6 @@ def test_a_change_of_run_replaces_the_rows(pane, trained, make_run):
     trained.runs.delete(first)
     trained.runs.delete(trained.runs.active)
     assert pane.stack.currentIndex() == 0
-
-
-def test_controls_have_names(pane):
-    for widget in (pane.filter, pane.kinds, pane.table):
-        assert widget.accessibleName()
-        assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
 
 
 def settle(qtbot, pane):
@@ -234,7 +224,7 @@ def ready(qtbot, pane, session):
     qtbot.waitUntil(lambda: not session.jobs.running and bool(pane.panel._scripts.count()), timeout=PATIENCE)
 
 
-def test_a_regular_expression_filters_between_slashes_and_by_the_switch(qtbot, pane, trained):
+def test_expressions_lengths_and_ids_filter_together_and_an_error_leaves_the_rows(qtbot, pane, trained):
     tokens = trained.runs.active.tokenizer.tokens
     wanted = [token for token in tokens if re.search("^[a-z]+e$", token.decode("utf-8", "replace"))]
     assert wanted
@@ -245,6 +235,44 @@ def test_a_regular_expression_filters_between_slashes_and_by_the_switch(qtbot, p
     pane.panel.expression.click()
     assert shown(qtbot, pane) == wanted
     assert pane.note.text() == f"{len(wanted)} of 600"
+    pane.panel.expression.click()
+    pane.filter.setText("/in/")
+    before = shown(qtbot, pane)
+    qtbot.keyClick(pane.filter, Qt.Key.Key_End)
+    pane.filter.setText("/in(/")
+    assert shown(qtbot, pane) == before
+    assert pane.wrong.text() == "The expression does not compile at character 4: missing )."
+    assert pane.filter.property("invalid")
+    pane.filter.setText("/in()/")
+    assert shown(qtbot, pane) == before
+    assert not pane.filter.property("invalid")
+    assert pane.note.text() == f"{len(before)} of 600"
+    assert not pane.wrong.isVisible()
+    tokens = list(trained.runs.active.tokenizer.tokens)
+    assert len(tokens[300]) < 4
+    pane.filter.setText("300")
+    assert tokens[300] in shown(qtbot, pane)
+    pane.filter.setText("300 length:4+")
+    # The number is that of a merge as well.
+    assert len(tokens[256 + 299]) >= 4
+    assert shown(qtbot, pane) == [tokens[256 + 299]]
+    pane.filter.setText(f"300 length:{len(tokens[300])}")
+    assert tokens[300] in shown(qtbot, pane)
+    behind = shown(qtbot, pane)
+    pane.filter.setText(f"length:{len(tokens[300])} 300")
+    assert shown(qtbot, pane) == behind
+    pane.filter.setText("length:3+ /^ ?t/")
+    assert shown(qtbot, pane) == [token for token in tokens if len(token) >= 3 and token.lstrip(b" ")[:1] == b"t"]
+    pane.filter.clear()
+    tokens = list(trained.runs.active.tokenizer.tokens)
+    pane.panel.least.setValue(4)
+    pane.panel.most.setValue(6)
+    assert shown(qtbot, pane) == [token for token in tokens if 4 <= len(token) <= 6]
+    assert pane.kinds.text() == "Kinds (1)"
+    assert pane.panel.matches.text() == pane.note.text() == f"{pane.model.rowCount():,} of {len(tokens):,}"
+    pane.panel.clear_button.click()
+    pane.filter.setText("e length:3+")
+    assert shown(qtbot, pane) == [token for token in tokens if b"e" in token.lower() and len(token) >= 3]
 
 
 def test_a_pending_search_continues_in_the_newly_active_run(qtbot, pane, trained, make_run):
@@ -261,21 +289,6 @@ def test_a_pending_search_continues_in_the_newly_active_run(qtbot, pane, trained
     wanted = [raw for raw in second.tokenizer.tokens if re.search("^in|he", raw.decode("utf-8", "replace"))]
     assert shown(qtbot, pane) == wanted
     assert pane.note.text() == f"{len(wanted)} of {second.vocabulary_size}"
-
-
-def test_an_invalid_expression_is_an_error_and_the_rows_stay(qtbot, pane, trained):
-    pane.filter.setText("/in/")
-    before = shown(qtbot, pane)
-    qtbot.keyClick(pane.filter, Qt.Key.Key_End)
-    pane.filter.setText("/in(/")
-    assert shown(qtbot, pane) == before
-    assert pane.wrong.text() == "The expression does not compile at character 4: missing )."
-    assert pane.filter.property("invalid")
-    pane.filter.setText("/in()/")
-    assert shown(qtbot, pane) == before
-    assert not pane.filter.property("invalid")
-    assert pane.note.text() == f"{len(before)} of 600"
-    assert not pane.wrong.isVisible()
 
 
 def test_the_error_of_an_expression_is_not_cut_in_a_narrow_pane(qtbot, pane, trained):
@@ -298,24 +311,6 @@ def whole(label):
     return label.isVisible() and words.height() <= room.height() and words.width() <= room.width()
 
 
-def test_a_length_also_applies_to_a_token_found_by_id(qtbot, pane, trained):
-    tokens = list(trained.runs.active.tokenizer.tokens)
-    assert len(tokens[300]) < 4
-    pane.filter.setText("300")
-    assert tokens[300] in shown(qtbot, pane)
-    pane.filter.setText("300 length:4+")
-    # The number is that of a merge as well.
-    assert len(tokens[256 + 299]) >= 4
-    assert shown(qtbot, pane) == [tokens[256 + 299]]
-    pane.filter.setText(f"300 length:{len(tokens[300])}")
-    assert tokens[300] in shown(qtbot, pane)
-    behind = shown(qtbot, pane)
-    pane.filter.setText(f"length:{len(tokens[300])} 300")
-    assert shown(qtbot, pane) == behind
-    pane.filter.setText("length:3+ /^ ?t/")
-    assert shown(qtbot, pane) == [token for token in tokens if len(token) >= 3 and token.lstrip(b" ")[:1] == b"t"]
-
-
 def test_an_expression_that_takes_too_long_is_stopped(qtbot, pane, make_run):
     make_run("a" * 3000 + "!", vocabulary_size=265)
     before = shown(qtbot, pane)
@@ -326,31 +321,16 @@ def test_an_expression_that_takes_too_long_is_stopped(qtbot, pane, make_run):
     assert all(b"aaa" in token for token in shown(qtbot, pane))
 
 
-@pytest.mark.parametrize("expression", ["a{99999999}", "(?:a{99999}){99999}", "(?x)a{ 9999 # all\n 9999 }", "(?r)a"])
-def test_an_expression_that_compiles_for_ever_is_refused_before_that(qtbot, pane, trained, monkeypatch, expression):
+def test_an_expression_that_compiles_for_ever_is_refused_before_that(qtbot, pane, trained, monkeypatch):
     before = shown(qtbot, pane)
-    if "{" in expression:
-        monkeypatch.delattr("regex.compile")
-    pane.filter.setText(f"/{expression}/")
-    assert shown(qtbot, pane) == before
-    why = (
-        "searches backwards: remove (?r)"
-        if expression == "(?r)a"
-        else "repeats too much: use smaller numbers in braces"
-    )
-    assert pane.wrong.text() == f"The expression {why}."
-
-
-def test_lengths_can_be_set_in_the_panel_or_typed(qtbot, pane, trained):
-    tokens = list(trained.runs.active.tokenizer.tokens)
-    pane.panel.least.setValue(4)
-    pane.panel.most.setValue(6)
-    assert shown(qtbot, pane) == [token for token in tokens if 4 <= len(token) <= 6]
-    assert pane.kinds.text() == "Kinds (1)"
-    assert pane.panel.matches.text() == pane.note.text() == f"{pane.model.rowCount():,} of {len(tokens):,}"
-    pane.panel.clear_button.click()
-    pane.filter.setText("e length:3+")
-    assert shown(qtbot, pane) == [token for token in tokens if b"e" in token.lower() and len(token) >= 3]
+    for expression in ("(?r)a", "a{99999999}", "(?:a{99999}){99999}", "(?x)a{ 9999 # all\n 9999 }"):
+        if "{" in expression:
+            monkeypatch.delattr("regex.compile", raising=False)
+        pane.filter.setText(f"/{expression}/")
+        assert shown(qtbot, pane) == before
+        backwards = expression == "(?r)a"
+        why = "searches backwards: remove (?r)" if backwards else "repeats too much: use smaller numbers in braces"
+        assert pane.wrong.text() == f"The expression {why}.", expression
 
 
 def test_lengths_are_those_of_whole_tokens_however_long(qtbot, pane, session, make_run):
@@ -367,7 +347,7 @@ def test_lengths_are_those_of_whole_tokens_however_long(qtbot, pane, session, ma
     assert len(shown(qtbot, pane)) == lengths.count(256)
 
 
-def test_kinds_of_one_group_add_up_and_groups_narrow_down(qtbot, pane, trained, session):
+def test_kinds_of_one_group_add_up_groups_narrow_down_and_the_panel_is_used_by_keys(qtbot, pane, trained, session):
     ready(qtbot, pane, session)
     tokens = list(trained.runs.active.tokenizer.tokens)
     pane.panel.boxes["Digits"].click()
@@ -376,6 +356,16 @@ def test_kinds_of_one_group_add_up_and_groups_narrow_down(qtbot, pane, trained, 
     assert shown(qtbot, pane) == either
     pane.panel.boxes["Merges"].click()
     assert shown(qtbot, pane) == [raw for raw in either if len(raw) > 1]
+    pane.panel.clear_button.click()
+    pane.kinds.setFocus()
+    qtbot.keyClick(pane.kinds, Qt.Key.Key_Space)
+    assert pane.panel.isVisible()
+    qtbot.keyClick(pane.panel.boxes["Merges"], Qt.Key.Key_Space)
+    settle(qtbot, pane)
+    assert ids(pane) == list(range(256, 600))
+    qtbot.keyClick(pane.panel, Qt.Key.Key_Escape)
+    assert not pane.panel.isVisible()
+    assert pane.kinds.accessibleName().endswith("1 selected")
 
 
 def test_tokens_across_words_are_those_with_white_space_inside(qtbot, pane, session, make_run):
@@ -398,18 +388,6 @@ def test_the_panel_lists_the_scripts_that_there_are_with_their_share(qtbot, pane
     assert shown(qtbot, pane) == wanted
     share = len(wanted) / len(tokens)
     assert pane.panel.boxes["script:Cyrillic"].text() == f"Cyrillic  {percent_text(share)}"
-
-
-def test_the_panel_is_opened_and_used_by_keys(qtbot, pane, trained):
-    pane.kinds.setFocus()
-    qtbot.keyClick(pane.kinds, Qt.Key.Key_Space)
-    assert pane.panel.isVisible()
-    qtbot.keyClick(pane.panel.boxes["Merges"], Qt.Key.Key_Space)
-    settle(qtbot, pane)
-    assert ids(pane) == list(range(256, 600))
-    qtbot.keyClick(pane.panel, Qt.Key.Key_Escape)
-    assert not pane.panel.isVisible()
-    assert pane.kinds.accessibleName().endswith("1 selected")
 
 
 def test_uncounted_special_tokens_are_neither_used_nor_unused(qtbot, pane, make_run):
@@ -515,24 +493,15 @@ def test_the_search_for_unreachable_tokens_is_repeated_after_a_cancel(qtbot, pan
     qtbot.waitUntil(lambda: ids(pane) == [258], timeout=PATIENCE)
 
 
-def test_a_pane_undocked_from_behind_a_tab_shows_the_run(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        session, pane = window.session, window.vocabulary
-        session.corpus.add_text("the cat sat on the mat and the rat sat on the cat. " * 40)
-        session.training.set_settings(Settings(270))
-        session.training.start()
-        qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
-        assert not pane.seen
-        pane.setFloating(True)
-        qtbot.waitUntil(lambda: pane.model.rowCount() == 270, timeout=PATIENCE)
-        session.view.set_playhead(3)
-        qtbot.waitUntil(lambda: pane.model.rowCount() == 259, timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_the_context_menu_acts_on_the_row_below_the_pointer(qtbot, session, trained, pane, actions):
-    place = pane.table.visualRect(pane.model.index(3, 1)).center()
-    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.RightButton, pos=place)
-    assert session.view.chosen == pane.model.token_at(3)
-    assert pane.table.actions() == [actions[name] for name in ("why_merge", "forbid_tokens", "prune_tokens", "copy")]
+@at_window()
+def test_a_pane_undocked_from_behind_a_tab_shows_the_run(qtbot, unstyled, window):
+    session, pane = window.session, window.vocabulary
+    session.corpus.add_text("the cat sat on the mat and the rat sat on the cat. " * 40)
+    session.training.set_settings(Settings(270))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    assert not pane.seen
+    pane.setFloating(True)
+    qtbot.waitUntil(lambda: pane.model.rowCount() == 270, timeout=PATIENCE)
+    session.view.set_playhead(3)
+    qtbot.waitUntil(lambda: pane.model.rowCount() == 259, timeout=PATIENCE)

@@ -13,7 +13,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QTabBar
 
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_window
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, finish
@@ -67,7 +67,7 @@ def test_an_empty_pane_explains_itself(session, pane, make_run):
     assert says(pane).startswith("Choose a merge, or a token that a merge made")
 
 
-def test_a_merge_is_shown_with_what_it_was_chosen_from(qtbot, session, pane, trained):
+def test_a_merge_is_shown_with_what_it_was_chosen_from_and_leads_to_others(qtbot, session, pane, trained):
     for number in (1, 200):
         look_at_merge(qtbot, session, pane, number)
         why, run = known(session, number), session.runs.active
@@ -85,6 +85,30 @@ def test_a_merge_is_shown_with_what_it_was_chosen_from(qtbot, session, pane, tra
             merged = keys.index((pair.left, pair.right)) + 1 if (pair.left, pair.right) in keys else None
             assert later == (f"{merged:,}" if merged else "–")
             assert " + " in words
+    look_at_merge(qtbot, session, pane, 1)
+    assert known(session, 1).tied == 1
+    pane.tabs.setCurrentIndex(1)
+    assert not pane.rules.isVisible()
+    assert "every rule" in pane.caption.text()
+    pane.tabs.setCurrentIndex(0)
+    look_at_merge(qtbot, session, pane, 5)
+    row = next(row for row in range(1, 21) if pane.model.merge_at(row))
+    pane.table.scrollTo(pane.model.index(row, 0))
+    place = QPoint(60, pane.table.rowViewportPosition(row) + 5)
+    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    number = pane.model.merge_at(row)
+    assert pane.later.text() == "Merged later."
+    assert pane.go.text() == f"Go to merge {number:,}"
+    qtbot.mouseClick(pane.go, Qt.MouseButton.LeftButton)
+    assert session.view.token == 255 + number
+    answered(qtbot, pane)
+    assert pane.number.text() == f"merge {number:,}"
+    look_at_merge(qtbot, session, pane, 300)
+    left, right = session.runs.active.merges[299].tolist()
+    qtbot.mouseClick(pane.line.buttons()[1], Qt.MouseButton.LeftButton)
+    assert session.view.token == right
+    session.view.look_at(left if left < 256 else 65)
+    assert says(pane).endswith("is a base token: no merge made it.")
 
 
 def test_with_a_tie_the_choices_of_other_rules_are_listed(qtbot, session, pane, make_run):
@@ -111,29 +135,6 @@ def test_with_a_tie_the_choices_of_other_rules_are_listed(qtbot, session, pane, 
     assert not all(choice.same for choice in told.values())
 
 
-def test_without_a_tie_no_rules_are_listed(qtbot, session, pane, trained):
-    look_at_merge(qtbot, session, pane, 1)
-    assert known(session, 1).tied == 1
-    pane.tabs.setCurrentIndex(1)
-    assert not pane.rules.isVisible()
-    assert "every rule" in pane.caption.text()
-
-
-def test_a_runner_up_leads_to_the_merge_that_it_became(qtbot, session, pane, trained):
-    look_at_merge(qtbot, session, pane, 5)
-    row = next(row for row in range(1, 21) if pane.model.merge_at(row))
-    pane.table.scrollTo(pane.model.index(row, 0))
-    place = QPoint(60, pane.table.rowViewportPosition(row) + 5)
-    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    number = pane.model.merge_at(row)
-    assert pane.later.text() == "Merged later."
-    assert pane.go.text() == f"Go to merge {number:,}"
-    qtbot.mouseClick(pane.go, Qt.MouseButton.LeftButton)
-    assert session.view.token == 255 + number
-    answered(qtbot, pane)
-    assert pane.number.text() == f"merge {number:,}"
-
-
 def test_a_pair_that_was_never_merged_has_no_link(qtbot, session, pane, make_run):
     make_run(vocabulary_size=258)
     look_at_merge(qtbot, session, pane, 1)
@@ -145,15 +146,6 @@ def test_a_pair_that_was_never_merged_has_no_link(qtbot, session, pane, make_run
     assert session.view.token == 256
     pane.table.setCurrentIndex(pane.model.index(0, 0))
     assert pane.later.text() == "This is the pair that was merged."
-
-
-def test_the_parts_of_the_merge_can_be_looked_at(qtbot, session, pane, trained):
-    look_at_merge(qtbot, session, pane, 300)
-    left, right = session.runs.active.merges[299].tolist()
-    qtbot.mouseClick(pane.line.buttons()[1], Qt.MouseButton.LeftButton)
-    assert session.view.token == right
-    session.view.look_at(left if left < 256 else 65)
-    assert says(pane).endswith("is a base token: no merge made it.")
 
 
 def test_rows_are_copied_with_plain_numbers(qtbot, session, pane, trained):
@@ -192,11 +184,9 @@ def test_a_tokenizer_that_another_library_trained_was_not_opened_from_a_file(ses
     assert says(pane) == f"This tokenizer has no counts of candidate pairs: it was {how}."
 
 
-def test_a_special_token_has_no_merge(qtbot, session, pane):
+def test_a_special_token_has_no_merge(qtbot, session, pane, make_run):
     session.corpus.add_text("the cat sat on the mat " * 9)
-    session.training.set_settings(Settings(vocabulary_size=262, special_tokens=("<end>",)))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    make_run(vocabulary_size=262, special_tokens=("<end>",))
     session.view.look_at(session.runs.active.special_tokens["<end>"])
     assert says(pane) == '"<end>" is a special token: no merge made it.'
 
@@ -218,7 +208,9 @@ def test_a_missing_or_changed_corpus_has_a_message(qtbot, session, pane, trained
     assert pane.reason.text() == known(session, 46).reason
 
 
-def test_only_the_newest_merge_is_answered_and_a_known_one_at_once(qtbot, session, pane, trained):
+def test_the_newest_merge_that_was_chosen_is_answered_while_the_pane_is_seen_and_the_run_there(
+    qtbot, session, pane, trained
+):
     for number in (10, 20, 30):
         session.view.look_at(255 + number)
     answered(qtbot, pane)
@@ -227,9 +219,31 @@ def test_only_the_newest_merge_is_answered_and_a_known_one_at_once(qtbot, sessio
     session.view.look_at(255 + 30)
     assert not pane.busy
     assert pane.reason.text() == known(session, 30).reason
+    look_at_merge(qtbot, session, pane, 200)
+    before = pane.reason.text()
+    for token in (97, session.runs.active.base_size + 8):
+        session.view.look_at(token, hover=True)
+        assert session.view.token == token
+        session.training.state_changed.emit()
+        assert (pane.number.text(), pane.reason.text()) == ("merge 200", before)
+    # What is pointed at already is chosen by a click all the same.
+    session.view.look_at(session.runs.active.base_size + 8)
+    answered(qtbot, pane)
+    assert pane.number.text() == "merge 9"
+    pane.close()
+    session.view.look_at(300)
+    assert not pane.busy
+    pane.show()
+    answered(qtbot, pane)
+    assert pane.number.text() == "merge 45"
+    look_at_merge(qtbot, session, pane, 3)
+    session.runs.delete(session.runs.active)
+    assert says(pane).startswith("Train a tokenizer")
+    assert pane.model.run is None
+    assert pane.model.rowCount() == 0
 
 
-def test_counting_shows_its_progress_and_can_be_cancelled(qtbot, session, pane, trained, monkeypatch):
+def test_counting_can_be_cancelled_and_errors_are_shown(qtbot, session, pane, trained, monkeypatch):
     def endless(*_):
         while True:
             yield Progress("repeating", 3, 10)
@@ -246,19 +260,15 @@ def test_counting_shows_its_progress_and_can_be_cancelled(qtbot, session, pane, 
     qtbot.mouseClick(pane.again, Qt.MouseButton.LeftButton)
     answered(qtbot, pane)
 
-
-def test_an_error_is_shown(qtbot, session, pane, trained, monkeypatch):
     def broken(*_):
         yield Progress("reading")
         raise CorpusError("story.txt: cannot be read.")
 
     monkeypatch.setattr(module, "why_work", broken)
-    session.view.look_at(300)
+    session.view.look_at(302)
     qtbot.waitUntil(lambda: pane.problem.isVisible(), timeout=PATIENCE)
     assert pane.problem.text() == "story.txt: cannot be read."
-
-
-def test_too_little_memory_is_an_error_with_both_figures(qtbot, session, pane, trained, monkeypatch):
+    monkeypatch.setattr(module, "why_work", why_work)
     free = 3_000_000
     monkeypatch.setattr("tokstudio.core.analysis.why_this_merge.free_memory", lambda: free)
     monkeypatch.setattr("tokstudio.core.training.forecast._A_POSITION", 1_000_000)
@@ -289,20 +299,6 @@ def test_in_a_narrow_pane_the_number_is_hidden(qtbot, session, pane, trained):
     assert seen == {False, True}
 
 
-def test_pointing_at_a_token_leaves_the_answer_and_choosing_it_does_not(qtbot, session, pane, trained):
-    look_at_merge(qtbot, session, pane, 200)
-    before = pane.reason.text()
-    for token in (97, session.runs.active.base_size + 8):
-        session.view.look_at(token, hover=True)
-        assert session.view.token == token
-        session.training.state_changed.emit()
-        assert (pane.number.text(), pane.reason.text()) == ("merge 200", before)
-    # What is pointed at already is chosen by a click all the same.
-    session.view.look_at(session.runs.active.base_size + 8)
-    answered(qtbot, pane)
-    assert pane.number.text() == "merge 9"
-
-
 def test_a_run_in_training_can_be_explained(qtbot, session, pane):
     session.corpus.add_text(sample_text("article"))
     session.training.set_settings(Settings(2000, None))
@@ -323,23 +319,6 @@ def test_a_run_in_training_can_be_explained(qtbot, session, pane):
     assert any(pane.model.merge_at(row) > 3 for row in range(1, 21))
 
 
-def test_a_hidden_pane_counts_nothing(qtbot, session, pane, trained):
-    pane.close()
-    session.view.look_at(300)
-    assert not pane.busy
-    pane.show()
-    answered(qtbot, pane)
-    assert pane.number.text() == "merge 45"
-
-
-def test_a_deleted_run_is_released(qtbot, session, pane, trained):
-    look_at_merge(qtbot, session, pane, 3)
-    session.runs.delete(session.runs.active)
-    assert says(pane).startswith("Train a tokenizer")
-    assert pane.model.run is None
-    assert pane.model.rowCount() == 0
-
-
 def test_long_tokens_are_cut_to_the_room(qtbot, session, pane, make_run):
     make_run("abcdefghijklmnopqrstuvwxyz0123456789" * 40 + "x", vocabulary_size=292)
     look_at_merge(qtbot, session, pane, len(session.runs.active))
@@ -350,42 +329,34 @@ def test_long_tokens_are_cut_to_the_room(qtbot, session, pane, make_run):
     assert shown.geometry().right() <= pane.line.width()
 
 
-def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        session = window.session
-        assert not window.actions_by_id["why_merge"].isEnabled()
-        window.actions_by_id["sample_train_article"].trigger()
-        window.actions_by_id["hurry"].trigger()
-        qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
-        session.view.set_playhead(7)
-        window.activateWindow()
-        modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-        qtbot.keyClick(window, Qt.Key.Key_Y, modifiers)
-        answered(qtbot, window.why)
-        assert window.why.number.text() == "merge 7"
-        assert not window.why.visibleRegion().isEmpty()
-        # From the log, by the menu of a row.
-        row = window.merges.model.row_of_number(9)
-        window.merges.table.setCurrentIndex(window.merges.model.index(row, 0))
-        assert window.actions_by_id["why_merge"] in window.merges.table.actions()
-        qtbot.waitUntil(lambda: window.why.number.text() == "merge 9", timeout=PATIENCE)
-        answered(qtbot, window.why)
+@at_window()
+def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead_in_one_tab_bar(qtbot, unstyled, window):
+    def once():
+        found = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        tabs = [bar.tabText(tab) for bar in found if bar.isVisible() for tab in range(bar.count())]
+        return {"Merges", "Token", "Why"} <= set(tabs) and len(tabs) == len(set(tabs))
 
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_each_group_of_panes_has_one_tab_bar(qtbot, monkeypatch, unstyled):
-    def act(window, answers):
-        def once():
-            found = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
-            tabs = [bar.tabText(tab) for bar in found if bar.isVisible() for tab in range(bar.count())]
-            return {"Merges", "Token", "Why"} <= set(tabs) and len(tabs) == len(set(tabs))
-
-        qtbot.waitUntil(once)
-        window.actions_by_id["reset_layout"].trigger()
-        qtbot.waitUntil(once)
-
-    assert at_the_window(monkeypatch, act) == 0
+    qtbot.waitUntil(once)
+    window.actions_by_id["reset_layout"].trigger()
+    qtbot.waitUntil(once)
+    session = window.session
+    assert not window.actions_by_id["why_merge"].isEnabled()
+    window.actions_by_id["sample_train_article"].trigger()
+    window.actions_by_id["hurry"].trigger()
+    qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
+    session.view.set_playhead(7)
+    window.activateWindow()
+    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(window, Qt.Key.Key_Y, modifiers)
+    answered(qtbot, window.why)
+    assert window.why.number.text() == "merge 7"
+    assert not window.why.visibleRegion().isEmpty()
+    # From the log, by the menu of a row.
+    row = window.merges.model.row_of_number(9)
+    window.merges.table.setCurrentIndex(window.merges.model.index(row, 0))
+    assert window.actions_by_id["why_merge"] in window.merges.table.actions()
+    qtbot.waitUntil(lambda: window.why.number.text() == "merge 9", timeout=PATIENCE)
+    answered(qtbot, window.why)
 
 
 def test_it_says_which_language_chose_and_why(qtbot, session, pane):

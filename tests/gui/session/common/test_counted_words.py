@@ -52,22 +52,18 @@ def test_the_pattern_of_counted_words_is_taken_over_and_can_be_undone(qtbot, ses
     assert len(session.runs.active) > 0
 
 
-def test_the_special_tokens_of_counted_words_are_taken_over(qtbot, session, tmp_path):
+def test_special_tokens_of_counted_words_are_taken_over_unless_the_settings_have_them(qtbot, session, tmp_path):
     session.training.set_settings(Settings(special_tokens=("<pad>",)))
     told = opened_counts(qtbot, session, counted_table(tmp_path, pattern=r"\w+|\W+", special_tokens=["<s>"]))
     assert told == [r'Pattern "\w+|\W+" and special tokens taken over from counts.parquet.']
     assert session.training.settings == Settings(pattern=r"\w+|\W+", special_tokens=("<s>",))
     assert session.history.undo_text == "Training Settings"
-
-
-def test_settings_that_counted_words_fit_stay_as_they_are(qtbot, session, tmp_path):
+    session.corpus.set_sources(())
     before = Settings(pattern="gpt2", special_tokens=("<t>", "<s>"))
     session.training.set_settings(before)
     assert opened_counts(qtbot, session, counted_table(tmp_path, special_tokens=["<s>", "<t>"])) == []
     assert session.training.settings == before
-
-
-def test_special_tokens_in_the_base_vocabulary_are_not_taken_over_twice(qtbot, session, tmp_path):
+    session.corpus.set_sources(())
     base = (*sorted(set("the cat sat")), "<s>")
     session.training.set_settings(Settings(base="characters", base_vocabulary=base))
     told = opened_counts(qtbot, session, counted_table(tmp_path, special_tokens=["<s>"]))
@@ -75,13 +71,11 @@ def test_special_tokens_in_the_base_vocabulary_are_not_taken_over_twice(qtbot, s
     assert session.training.obstacle is None
 
 
-def test_words_beside_a_text_do_not_change_the_settings(qtbot, session, tmp_path):
+def test_words_beside_a_text_or_counted_in_several_ways_do_not_change_the_settings(qtbot, session, tmp_path):
     session.corpus.add_text("a text")
     assert opened_counts(qtbot, session, counted_table(tmp_path)) == []
     assert session.training.settings == Settings()
-
-
-def test_words_counted_in_several_ways_do_not_change_the_settings(qtbot, session, tmp_path):
+    session.corpus.set_sources(())
     tables = counted_table(tmp_path), counted_table(tmp_path, "others", pattern="whitespace")
     assert opened_counts(qtbot, session, *tables) == []
     assert session.training.settings == Settings()

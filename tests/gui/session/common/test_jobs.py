@@ -149,7 +149,7 @@ def test_a_job_begins_after_the_current_event(qtbot):
     assert seen == [0]
 
 
-def test_a_job_that_is_cancelled_before_it_begins_does_nothing_and_says_so(qtbot):
+def test_a_job_that_has_not_begun_when_it_is_cancelled_or_all_end_does_nothing(qtbot):
     seen = list[int]()
     job, listener = listened(lambda: counting(50, seen))
     job.start()
@@ -157,9 +157,6 @@ def test_a_job_that_is_cancelled_before_it_begins_does_nothing_and_says_so(qtbot
     qtbot.waitUntil(lambda: ("ended", None) in listener.heard)
     assert listener.heard == [("cancelled", None), ("ended", None)]
     assert not seen
-
-
-def test_jobs_that_have_not_begun_at_the_end_never_do(qtbot):
     keeper, seen = Jobs(), list[int]()
     keeper.start(lambda: counting(50, seen))
     keeper.end()

@@ -15,7 +15,7 @@ from tokstudio.gui.session.common.source_jobs import ChangedSources, Unread, rea
 
 
 @pytest.fixture
-def namesakes(tmp_path: Path) -> Path:
+def namesakes(tmp_path) -> Path:
     """A table of the words of two files with one name."""
     return count_namesakes(tmp_path, "cat", "dog")
 
@@ -33,12 +33,6 @@ def text_of(source: Source) -> bytes:
     return bytes(source.data)
 
 
-def test_lines_become_documents_on_request(tmp_path):
-    (tmp_path / "a.txt").write_text("one\ntwo\n")
-    assert finish(read_all([tmp_path / "a.txt"], None, "line")).sources[0].documents == 2
-    assert finish(read_all([tmp_path / "a.txt"], None, "file")).sources[0].documents == 1
-
-
 def test_an_invalid_file_of_counts_does_not_affect_the_others(tmp_path):
     (tmp_path / "good.tsv").write_text("the\t3\n")
     (tmp_path / "bad.tsv").write_text("the\t-3\n")
@@ -47,11 +41,20 @@ def test_an_invalid_file_of_counts_does_not_affect_the_others(tmp_path):
     assert [str(error).split(":")[0] for _, error in read.problems] == ["bad.tsv", "missing.tsv"]
 
 
-def test_a_file_that_is_named_with_its_folder_is_read_once(tmp_path):
+def test_files_that_are_given_twice_are_read_once_and_lines_become_documents(tmp_path):
     (tmp_path / "a.txt").write_text("one two")
     (tmp_path / "b.txt").write_text("three")
     read = finish(read_all([tmp_path / "a.txt", tmp_path], None))
     assert [source.name for source in read.sources] == ["a.txt", "b.txt"]
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    assert finish(read_all([tmp_path / "a.txt"], None, "line")).sources[0].documents == 2
+    assert finish(read_all([tmp_path / "a.txt"], None, "file")).sources[0].documents == 1
+    (tmp_path / "texts").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "texts" / name).write_text("text", encoding="utf-8")
+    read = finish(read_all([tmp_path / "texts", tmp_path / "texts" / "b.txt"], None))
+    assert [source.name for source in read.sources] == ["a.txt", "b.txt"]
+    assert [remark for _, remark in read.remarks] == ["b.txt: given twice, and read once."]
 
 
 def test_a_file_added_again_counts_twice_with_a_message(qtbot, session, tmp_path):
@@ -70,9 +73,6 @@ def test_counts_of_files_with_one_name_are_each_read_again(namesakes):
     again = [finish(reread(source, None)) for source in sources]
     made = [changed.pairs[0][1] for changed in again if isinstance(changed, ChangedSources)]
     assert list(map(text_of, made)) == list(map(text_of, sources)) == [b"cat cat ", b"dog dog "]
-
-
-def test_counts_whose_name_is_unique_now_are_read_again(namesakes):
     last = finish(read_counts([namesakes])).sources[1]
     count_namesakes(namesakes.parent, "dog")
     changed = finish(reread(last, None))
@@ -103,12 +103,3 @@ def test_the_counts_that_were_reloaded_replace_no_others_of_their_name(qtbot, se
     qtbot.waitUntil(lambda: not session.jobs.running and session.corpus.sources[1] is not last, timeout=PATIENCE)
     assert session.corpus.sources[0] is first
     assert text_of(session.corpus.sources[1]) == b"cow cow "
-
-
-def test_a_file_that_is_given_by_its_folder_too_is_read_once_and_that_is_said(tmp_path):
-    (tmp_path / "texts").mkdir()
-    for name in ("a.txt", "b.txt"):
-        (tmp_path / "texts" / name).write_text("text", encoding="utf-8")
-    read = finish(read_all([tmp_path / "texts", tmp_path / "texts" / "b.txt"], None))
-    assert [source.name for source in read.sources] == ["a.txt", "b.txt"]
-    assert [remark for _, remark in read.remarks] == ["b.txt: given twice, and read once."]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,40 +63,26 @@ def active(session: Session) -> StudioRun:
 # ---- what weights follow
 
 
-def test_every_source_counts_once_at_first(mixed):
+def test_weights_are_one_at_first_and_stay_with_their_sources(mixed, qtbot):
     assert mixed.corpus.weights == (1000, 1000, 1000)
     assert mixed.corpus.current.weights is None
-
-
-def test_the_corpus_has_the_weights(mixed):
     mixed.corpus.set_weights(MIXED)
     assert mixed.corpus.current.weights == MIXED
-
-
-def test_weights_stay_with_their_sources_when_others_go_and_come(mixed):
-    mixed.corpus.set_weights(MIXED)
+    assert mixed.history.undo_text == "Weights"
+    mixed.training.set_settings(replace(SETTINGS, documents="line"))
+    idle(qtbot, mixed)
+    assert mixed.corpus.sources[0].documents == 40
+    assert mixed.corpus.weights == MIXED
+    mixed.corpus.remove_sources([1])
+    mixed.history.undo()
+    assert mixed.corpus.weights == MIXED
     mixed.corpus.remove_sources([0])
     assert mixed.corpus.weights == MIXED[1:]
     mixed.corpus.add_text("one more")
     assert mixed.corpus.weights == (*MIXED[1:], 1000)
 
 
-def test_a_removed_source_comes_back_with_its_weight(mixed):
-    mixed.corpus.set_weights(MIXED)
-    mixed.corpus.remove_sources([1])
-    mixed.history.undo()
-    assert mixed.corpus.weights == MIXED
-
-
-def test_weights_stay_when_the_text_is_divided(qtbot, mixed):
-    mixed.corpus.set_weights(MIXED)
-    mixed.training.set_settings(replace(SETTINGS, documents="line"))
-    idle(qtbot, mixed)
-    assert mixed.corpus.sources[0].documents == 40
-    assert mixed.corpus.weights == MIXED
-
-
-def test_a_file_that_is_read_again_keeps_its_weight(qtbot, session, tmp_path: Path):
+def test_a_file_that_is_read_again_keeps_its_weight(qtbot, session, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("before")
     session.corpus.open_paths([path])
@@ -123,16 +108,14 @@ def test_sources_of_one_entry_count_alike(session):
 # ---- undo and redo
 
 
-def test_a_changed_weight_is_undone_and_redone_by_name(mixed):
+def test_changed_weights_are_undone_by_name_a_drag_is_one_entry_and_none_if_it_goes_back(mixed):
     mixed.corpus.set_weights((1000, 3000, 1000))
     assert mixed.history.undo_text == "Weight of text 1"
     mixed.history.undo()
     assert mixed.corpus.weights == (1000, 1000, 1000)
     mixed.history.redo()
     assert mixed.corpus.weights == (1000, 3000, 1000)
-
-
-def test_one_drag_is_one_entry_and_the_next_another(mixed):
+    mixed.history.undo()
     for weight in (1100, 1500, 2000):
         mixed.corpus.set_weights((weight, 1000, 1000), moving=True)
     mixed.corpus.settle_weights()
@@ -143,9 +126,6 @@ def test_one_drag_is_one_entry_and_the_next_another(mixed):
     assert mixed.corpus.weights == (2000, 1000, 1000)
     mixed.history.undo()
     assert mixed.corpus.weights == (1000, 1000, 1000)
-
-
-def test_a_drag_back_to_where_it_began_leaves_no_entry(mixed):
     before = mixed.history.undo_text
     for weight in (1100, 1500, 1000):
         mixed.corpus.set_weights((weight, 1000, 1000), moving=True)
@@ -153,17 +133,7 @@ def test_a_drag_back_to_where_it_began_leaves_no_entry(mixed):
     assert mixed.history.undo_text == before
 
 
-def test_weights_of_all_sources_have_an_entry_of_their_own(mixed):
-    mixed.corpus.set_weights(MIXED)
-    assert mixed.history.undo_text == "Weights"
-
-
 # ---- conditions of a training
-
-
-def test_a_corpus_of_which_nothing_counts_cannot_be_trained(mixed):
-    mixed.corpus.set_weights((0, 0, 0))
-    assert mixed.training.obstacle == "All sources have the weight 0: give one a larger weight."
 
 
 def test_a_training_uses_the_weights(qtbot, mixed):
@@ -419,11 +389,13 @@ def test_without_a_pattern_the_weights_wait_for_the_next_training(qtbot, session
     assert session.live.obstacle.startswith("The weights apply at the next Train.")
 
 
-def test_before_the_first_training_no_run_follows(qtbot, mixed):
+def test_no_run_follows_before_the_first_training_or_where_nothing_counts(qtbot, mixed):
     assert mixed.live.obstacle == "The weights apply at the next Train. After it, the run follows them."
     mixed.corpus.set_weights(MIXED)
     idle(qtbot, mixed)
     assert names(mixed) == []
+    mixed.corpus.set_weights((0, 0, 0))
+    assert mixed.training.obstacle == "All sources have the weight 0: give one a larger weight."
 
 
 @pytest.mark.parametrize("change", [{"pattern": "cl100k"}, {"special_tokens": ("cat",)}, {"held_out": 0.5}])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +23,11 @@ from tokstudio.gui.session.measuring import compared as module
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 
-Make = Callable[..., StudioRun]
-
 ENGLISH, GERMAN = "the cat sat on the mat\n" * 5, "die Katze saß auf der Matte\n" * 5
 
 
 @pytest.fixture
-def two_texts(session: Session) -> Session:
+def two_texts(session) -> Session:
     session.corpus.add_texts([("eng", ENGLISH), ("deu", GERMAN)])
     return session
 
@@ -49,9 +46,7 @@ def wait(qtbot: QtBot, session: Session) -> None:
     qtbot.waitUntil(lambda: complete(session), timeout=PATIENCE)
 
 
-def test_what_was_cancelled_is_measured_later(
-    qtbot: QtBot, two_texts: Session, make_run: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_cancelled_is_measured_later(qtbot, two_texts, make_run, monkeypatch):
     make_run(vocabulary_size=270)
     state, original = two_texts.comparison, module.counts_work
 
@@ -74,9 +69,7 @@ def test_what_was_cancelled_is_measured_later(
     assert nothing_to_measure(two_texts) == "Everything is measured."
 
 
-def test_what_failed_is_tried_again(
-    qtbot: QtBot, two_texts: Session, make_run: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_failed_is_tried_again(qtbot, two_texts, make_run, monkeypatch):
     make_run(vocabulary_size=270)
     state, original = two_texts.comparison, module.counts_work
 
@@ -88,7 +81,7 @@ def test_what_failed_is_tried_again(
     monkeypatch.setattr(module, "counts_work", dies)
     state.set_seen(True)
     wait(qtbot, two_texts)
-    assert state.comparison is not None
+
     assert state.comparison.errors == (("deu", "Run 1", "The library ended."),)
     monkeypatch.setattr(module, "counts_work", original)
     assert nothing_to_measure(two_texts) is None
@@ -97,13 +90,13 @@ def test_what_failed_is_tried_again(
     assert state.comparison.errors == ()
 
 
-def test_premiums_have_a_base_only_where_lines_are_equal(qtbot: QtBot, session: Session, make_run: Make) -> None:
+def test_premiums_have_a_base_only_where_lines_are_equal(qtbot, session, make_run):
     session.corpus.add_texts([("one", "a b\nc d\n"), ("two", "a b\n")])
     make_run(vocabulary_size=257)
     state = session.comparison
     state.set_seen(True)
     wait(qtbot, session)
-    assert state.comparison is not None
+
     assert state.comparison.base is None
     state.choose_figure("premium")
     assert no_figure(session) is not None
@@ -114,7 +107,7 @@ def test_premiums_have_a_base_only_where_lines_are_equal(qtbot: QtBot, session: 
     assert no_figure(session) is None
 
 
-def test_each_source_is_measured_by_each_shown_run(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+def test_each_source_is_measured_by_each_shown_run(qtbot, two_texts, make_run):
     one, two = make_run(vocabulary_size=270), make_run(vocabulary_size=290)
     two_texts.comparison.set_seen(True)
     wait(qtbot, two_texts)
@@ -125,7 +118,7 @@ def test_each_source_is_measured_by_each_shown_run(qtbot: QtBot, two_texts: Sess
     assert np.array_equal(made.tokens, expected.tokens)
 
 
-def test_nothing_is_measured_until_somebody_looks(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+def test_nothing_is_measured_until_somebody_looks(qtbot, two_texts, make_run):
     make_run(vocabulary_size=270)
     qtbot.wait(100)  # many times as long as it waits after the last change, here
     assert two_texts.comparison.comparison is None
@@ -133,9 +126,7 @@ def test_nothing_is_measured_until_somebody_looks(qtbot: QtBot, two_texts: Sessi
     wait(qtbot, two_texts)
 
 
-def test_what_is_known_stays_when_a_tokenizer_is_added(
-    qtbot: QtBot, two_texts: Session, make_run: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_known_stays_when_a_tokenizer_is_added(qtbot, two_texts, make_run, monkeypatch):
     make_run(vocabulary_size=270)
     state = two_texts.comparison
     state.set_seen(True)
@@ -152,11 +143,11 @@ def test_what_is_known_stays_when_a_tokenizer_is_added(
     wait(qtbot, two_texts)
     assert measured == ["Bytes", "Bytes"]
     made = state.comparison
-    assert made is not None
+
     assert made.tokens[:, 1].tolist() == [len(ENGLISH.encode()), len(GERMAN.encode())]
 
 
-def test_the_active_run_is_measured_at_the_playhead(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+def test_the_active_run_is_measured_at_the_playhead(qtbot, two_texts, make_run):
     run = make_run(vocabulary_size=280)
     two_texts.comparison.set_seen(True)
     wait(qtbot, two_texts)
@@ -168,9 +159,7 @@ def test_the_active_run_is_measured_at_the_playhead(qtbot: QtBot, two_texts: Ses
     assert made.tokens[:, 0].tolist() == expected
 
 
-def test_all_positions_of_the_playhead_follow_from_one_encoding(
-    qtbot: QtBot, two_texts: Session, make_run: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_positions_of_the_playhead_follow_from_one_encoding(qtbot, two_texts, make_run, monkeypatch):
     run = make_run(vocabulary_size=290)
     state = two_texts.comparison
     state.set_seen(True)
@@ -192,7 +181,7 @@ def test_all_positions_of_the_playhead_follow_from_one_encoding(
             assert np.allclose(made.known(name), expected.known(name), equal_nan=True)
 
 
-def test_a_hidden_run_is_left_out_unless_it_is_active(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+def test_a_hidden_run_is_left_out_unless_it_is_active(qtbot, two_texts, make_run):
     one, two = make_run(vocabulary_size=270), make_run(vocabulary_size=290)
     state = two_texts.comparison
     told = list[str]()
@@ -203,16 +192,14 @@ def test_a_hidden_run_is_left_out_unless_it_is_active(qtbot: QtBot, two_texts: S
     assert told == ["changed"]
 
 
-def test_any_number_of_tokenizers_is_compared(two_texts: Session, make_run: Make) -> None:
+def test_any_number_of_tokenizers_is_compared(two_texts, make_run):
     for size in range(262, 276):
         make_run(vocabulary_size=size)
     state = two_texts.comparison
     assert [column.name for column in state.columns] == [f"Run {number}" for number in range(1, 15)]
 
 
-def test_texts_that_were_trained_on_are_known_for_every_kind_of_tokenizer(
-    qtbot: QtBot, two_texts: Session, make_run: Make
-) -> None:
+def test_texts_that_were_trained_on_are_known_for_every_kind_of_tokenizer(qtbot, two_texts, make_run):
     state, sources = two_texts.comparison, two_texts.corpus.sources
     whole = make_run(vocabulary_size=280)
     texts = Corpus(sources[:1]).text_hashes
@@ -221,14 +208,12 @@ def test_texts_that_were_trained_on_are_known_for_every_kind_of_tokenizer(
     two_texts.runs.activate(whole)
     state.set_seen(True)
     qtbot.waitUntil(lambda: state.is_measured, timeout=PATIENCE)
-    assert state.comparison is not None
+
     assert state.comparison.tokenizers == ("Run 1", "by a library")
     assert state.comparison.trained_on.tolist() == [[True, True], [True, False]]
 
 
-def test_held_out_text_is_marked_for_all_that_were_trained_on_it(
-    qtbot: QtBot, session: Session, make_run: Make
-) -> None:
+def test_held_out_text_is_marked_for_all_that_were_trained_on_it(qtbot, session, make_run):
     lines = [f"the cat {number} sat on the mat {number % 7}\n" for number in range(60)]
     session.corpus.add_texts([("one", "".join(lines)), ("two", "".join(reversed(lines)))])
     all_of_it, more = make_run(vocabulary_size=270), make_run(vocabulary_size=270, held_out=0.5)
@@ -243,14 +228,12 @@ def test_held_out_text_is_marked_for_all_that_were_trained_on_it(
     state.choose_texts(next(each for each in state.sets if each.key == "held out"))
     state.set_seen(True)
     qtbot.waitUntil(lambda: state.is_measured, timeout=PATIENCE)
-    assert state.comparison is not None
+
     assert state.comparison.tokenizers == (all_of_it.name, more.name, held_out.name, "by a library", "by another")
     assert state.comparison.trained_on.tolist() == [[True, True, False, False, True]] * 2
 
 
-def test_words_are_encoded_only_for_the_figures_that_need_them(
-    qtbot: QtBot, two_texts: Session, make_run: Make
-) -> None:
+def test_words_are_encoded_only_for_figures_that_need_them_and_another_corpus_anew(qtbot, two_texts, make_run):
     make_run(vocabulary_size=280)
     state = two_texts.comparison
     state.set_seen(True)
@@ -258,42 +241,26 @@ def test_words_are_encoded_only_for_the_figures_that_need_them(
 
     def words() -> list[bool]:
         made = state.comparison
-        assert made is not None
+
         cells = [made.result(row, 0) for row in range(2)]
         return [isinstance(cell, Cell) and cell.words is not None for cell in cells]
 
     assert words() == [False, False]
     state.choose_figure("words_split")
     qtbot.waitUntil(lambda: words() == [True, True], timeout=PATIENCE)
-
-
-def test_the_words_of_the_texts_are_a_tokenizer(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
-    make_run(vocabulary_size=270)
-    state = two_texts.comparison
     state.show_simple("Words and marks", True)
     state.set_seen(True)
     wait(qtbot, two_texts)
     made = state.comparison
-    assert made is not None
     assert made.tokenizers == ("Run 1", "Words and marks")
     assert made.tokens[0, 1] == 5 * 11  # six words with five spaces; line feeds are dropped
-
-
-def test_another_corpus_is_measured_anew(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
-    make_run(vocabulary_size=270)
-    state = two_texts.comparison
-    state.set_seen(True)
-    wait(qtbot, two_texts)
     two_texts.corpus.set_sources(two_texts.corpus.sources[:1])
     wait(qtbot, two_texts)
     made = state.comparison
-    assert made is not None
     assert made.texts == ("eng",)
 
 
-def test_what_was_read_of_an_earlier_corpus_is_not_taken_for_this_one(
-    qtbot: QtBot, session: Session, make_run: Make
-) -> None:
+def test_what_was_read_of_an_earlier_corpus_is_not_taken_for_this_one(qtbot, session, make_run):
     session.corpus.add_texts([("eng", ENGLISH)])
     make_run(vocabulary_size=270)
     state, jobs = session.comparison, session.jobs
@@ -310,9 +277,7 @@ def test_what_was_read_of_an_earlier_corpus_is_not_taken_for_this_one(
     wait(qtbot, session)
 
 
-def test_an_error_of_earlier_texts_is_not_shown(
-    qtbot: QtBot, two_texts: Session, make_run: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_earlier_texts_is_not_shown(qtbot, two_texts, make_run, monkeypatch):
     make_run(vocabulary_size=270)
     state, jobs, problems = two_texts.comparison, two_texts.jobs, list[str]()
     original = state._rows_work
@@ -338,23 +303,23 @@ def test_an_error_of_earlier_texts_is_not_shown(
     assert set(problems) == {""}
 
 
-def test_the_text_of_the_text_pane_is_measured(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+def test_the_text_of_the_text_pane_is_measured(qtbot, two_texts, make_run):
     run = make_run(vocabulary_size=270)
     state = two_texts.comparison
     state.set_seen(True)
     state.choose_texts(next(each for each in state.sets if each.key == "text"))
     wait(qtbot, two_texts)
     made = state.comparison
-    assert made is not None
+
     assert made.texts == ()
     two_texts.view.set_text("the cat")
     qtbot.waitUntil(lambda: complete(two_texts) and state.comparison.texts == ("Text",), timeout=PATIENCE)  # pyright: ignore[reportOptionalMemberAccess]
     made = state.comparison
-    assert made is not None
+
     assert made.tokens.tolist() == [[len(run.tokenizer.encode("the cat"))]]
 
 
-def test_held_out_text_is_that_of_the_active_run(qtbot: QtBot, session: Session, make_run: Make) -> None:
+def test_held_out_text_is_that_of_the_active_run(qtbot, session, make_run):
     session.corpus.add_texts([(f"{number}", f"the cat number {number} sat on the mat") for number in range(60)])
     state = session.comparison
     state.set_seen(True)
@@ -363,16 +328,14 @@ def test_held_out_text_is_that_of_the_active_run(qtbot: QtBot, session: Session,
     wait(qtbot, session)
     qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
     made = state.comparison
-    assert made is not None
+
     assert made.bytes.sum() == run.held_out.bytes
     assert made.tokens[:, 0].sum() == run.held_out.tokens[-1]  # pyright: ignore[reportOptionalSubscript]
     make_run(vocabulary_size=270, held_out=0.0)
     qtbot.waitUntil(lambda: state.rows == (), timeout=PATIENCE)
 
 
-def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(
-    qtbot: QtBot, two_texts: Session, make_run: Make
-) -> None:
+def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, two_texts, make_run):
     run = make_run(vocabulary_size=270)
     state = two_texts.comparison
     state.set_seen(True)
@@ -387,14 +350,14 @@ def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(
     assert compared.merges.tolist() == merges.tolist()
     two_texts.runs.activate(other)
     wait(qtbot, two_texts)
-    assert state.comparison is not None
+
     assert state.comparison.figure("tokens")[:, 0].tolist() == [len(ENGLISH.encode()), len(GERMAN.encode())]
     del run
     gc.collect()
     assert released() is None
 
 
-def test_a_column_is_the_same_until_its_run_changes(qtbot: QtBot, two_texts: Session, make_run: Make) -> None:
+def test_a_column_is_the_same_until_its_run_changes(qtbot, two_texts, make_run):
     run, state = make_run(vocabulary_size=270), two_texts.comparison
     two_texts.view.set_playhead(5)
     before = state.columns

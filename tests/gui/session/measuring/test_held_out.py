@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton
 
-from tests.gui.person import PATIENCE
+from tests.gui.person import PATIENCE, PAUSES
 from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.base.resources import sample_text
@@ -53,37 +54,39 @@ def measured(run, corpus, merges):
     return finish(measure_work(run.tokenizer.at(merges), held_out, run.config))
 
 
-def test_its_curve_equals_encoding_it_and_the_readout_has_both(qtbot, session, pane):
+def test_its_curve_and_the_savings_of_merges_equal_encoding_it_and_fit_in_any_pane(qtbot, session, pane):
     run = trained(qtbot, session)
     assert texts(pane.legend) == ["Run 1", "held-out"]
     drawn = pane.plot.content.curves[(run.key, "held-out")]
     assert drawn.role == "active held-out"
-    assert drawn.pen(session_palette(pane)).dashPattern()
+    assert drawn.pen(pane._theme.palette).dashPattern()
     for merges in (0, 1, 100, len(run)):
         anew = measured(run, session.corpus.current, merges)
         assert drawn.y[merges] == pytest.approx(anew.bytes_per_token)
         session.view.set_playhead(merges)
         told = pane.plot.accessibleDescription()
         assert told.endswith(f"{run.bytes_per_token(merges):.2f} bytes per token · held-out {anew.bytes_per_token:.2f}")
-
-
-def session_palette(pane):
-    return pane._theme.palette
-
-
-def test_the_cross_hair_reads_both(qtbot, session, pane):
-    run = trained(qtbot, session)
     session.view.set_playhead(0)
     curve = pane.plot.content.curves[run.key]
     held_out = run.held_out_bytes_per_token(200)
     words = pane.plot.reading(curve, 200.0, float(curve.y[200]))
     assert words == f"200 merges · {curve.y[200]:.2f} bytes per token · held-out {held_out:.2f}"
-
-
-def test_the_saving_of_a_merge_is_the_fall_in_tokens_per_megabyte(qtbot, session, pane):
-    run = trained(qtbot, session)
+    session.view.set_playhead(len(run))
+    assert pane.remark.isHidden()
     choose(pane, "Saved by a merge")
-    assert pane._log.isChecked(), "the last merges save so little that only log scales show them"
+    first, last = measured(run, session.corpus.current, 0), measured(run, session.corpus.current, len(run))
+    share = 1 - last.tokens / first.tokens
+    own = 1 - run.log.tokens_at(len(run)) / run.log.tokens_before
+    told = pane.remark.text().replace("\u00a0", " ")
+    assert told.startswith(f"All {len(run):,} merges saved {100 * share:.1f} % of the held-out tokens, ")
+    assert f" {100 * own:.1f} % of those trained on. " in told
+    session.view.set_playhead(1)
+    assert pane.remark.text().startswith("The first merge saved ")
+    choose(pane, "Bytes per token")
+    assert pane.remark.isHidden()
+    assert not pane.log.isChecked(), "each view has scales of its own"
+    choose(pane, "Saved by a merge")
+    assert pane.log.isChecked(), "the last merges save so little that only log scales show them"
     drawn, held_out = pane.plot.content.curves[run.key], pane.plot.content.curves[(run.key, "held-out")]
     assert drawn.x[0] == 1
     before, after = measured(run, session.corpus.current, 540), measured(run, session.corpus.current, 600)
@@ -97,27 +100,16 @@ def test_the_saving_of_a_merge_is_the_fall_in_tokens_per_megabyte(qtbot, session
     assert told == f"merge 600   {own} bytes per MB · held-out {other}"
     now = f". In 1 MB of text, a merge now saves about {2 * by_hand:,.0f} bytes of ids, at 2 bytes per id."
     assert now in pane.remark.text()
-
-
-def test_the_savings_of_the_last_merges_are_below_the_plot(qtbot, session, pane):
-    run = trained(qtbot, session)
-    assert pane.remark.isHidden()
     choose(pane, "Saved by a merge")
-    first, last = measured(run, session.corpus.current, 0), measured(run, session.corpus.current, len(run))
-    share = 1 - last.tokens / first.tokens
-    own = 1 - run.log.tokens_at(len(run)) / run.log.tokens_before
-    told = pane.remark.text().replace("\u00a0", " ")
-    assert told.startswith(f"All {len(run):,} merges saved {100 * share:.1f} % of the held-out tokens, ")
-    assert f" {100 * own:.1f} % of those trained on. " in told
-    session.view.set_playhead(1)
-    assert pane.remark.text().startswith("The first merge saved ")
-    choose(pane, "Bytes per token")
+    assert pane.remark_line.isHidden()
+    lowest = 320
+    pane.resize(430, lowest - 1)
     assert pane.remark.isHidden()
-    assert not pane._log.isChecked(), "each view has scales of its own"
-
-
-def test_the_savings_are_not_cut_in_a_narrow_pane(qtbot, session, pane):
-    trained(qtbot, session)
+    assert pane.remark_line.text() == pane.remark.text()
+    qtbot.waitUntil(lambda: pane.remark_line.toolTip() == plain(pane.remark.text()))
+    pane.resize(430, lowest)
+    assert pane.remark.isVisible()
+    assert pane.remark_line.isHidden()
     choose(pane, "Saved by a merge")
     pane.window().resize(430, 290)
     pane.resize(430, 290)
@@ -130,20 +122,6 @@ def test_the_savings_are_not_cut_in_a_narrow_pane(qtbot, session, pane):
     qtbot.waitUntil(whole)
     assert pane.remark.text().endswith(" bytes of ids, at 2 bytes per id.")
     assert pane.plot.height() >= pane.plot.minimumHeight()
-
-
-def test_in_a_low_pane_the_savings_are_one_line_with_a_tip(qtbot, session, pane):
-    trained(qtbot, session)
-    choose(pane, "Saved by a merge")
-    assert pane.remark_line.isHidden()
-    lowest = 320
-    pane.resize(430, lowest - 1)
-    assert pane.remark.isHidden()
-    assert pane.remark_line.text() == pane.remark.text()
-    qtbot.waitUntil(lambda: pane.remark_line.toolTip() == plain(pane.remark.text()))
-    pane.resize(430, lowest)
-    assert pane.remark.isVisible()
-    assert pane.remark_line.isHidden()
 
 
 def test_without_a_held_out_share_there_is_a_hint(qtbot, session, pane):
@@ -208,13 +186,13 @@ def test_text_that_cannot_be_encoded_has_a_message(qtbot, session, pane):
     assert pane.remark.text() == f"The held-out text was not measured: {run.held_out.problem}"
 
 
+@pytest.mark.parametrize("pauses", [replace(PAUSES, quiet=0)], indirect=True)
 def test_a_cancelled_measurement_is_not_repeated(qtbot, session, pane, monkeypatch):
     def endless(run, sources):
         while True:
             time.sleep(0.001)
             yield Progress("measuring held-out text", 0, 1)
 
-    monkeypatch.setattr("tokstudio.gui.session.measuring.measurers._QUIET", 0)
     monkeypatch.setattr("tokstudio.gui.session.measuring.measurers.held_out_work", endless)
     session.corpus.add_text(sample_text("article"))
     session.training.set_settings(Settings(vocabulary_size=400, held_out=0.5))

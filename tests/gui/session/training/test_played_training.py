@@ -5,21 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window, quiet
 from tokstudio.gui.session.training import training as module
 from tokstudio.gui.session.training.training import Settings, played_interval
 from tokstudio.gui.token_text.spelling import MergeCaptions, merge_sentence, token_name
 
 pytestmark = pytest.mark.usefixtures("unstyled")
-
-TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
-
-
-@pytest.fixture
-def endless(monkeypatch):
-    """A pace at which a played training never ends by itself."""
-    monkeypatch.setattr(module, "_READING", 0.02)
-    monkeypatch.setattr(module, "_READ", 10**9)
 
 
 def play(session, size=270):
@@ -37,7 +28,7 @@ def test_the_pace_becomes_slowly_faster_and_stays_near_ten_merges_a_second():
 
 
 def test_skipping_makes_the_same_merges_at_full_speed(qtbot, session, monkeypatch):
-    monkeypatch.setattr(module, "_READING", 3600.0)
+    monkeypatch.setattr(module, "played_interval", lambda made: 3600.0)
     play(session)
     run = session.runs.active
     qtbot.waitUntil(lambda: len(run) == 1, timeout=PATIENCE)
@@ -61,7 +52,7 @@ def test_it_waits_after_every_merge_and_shows_each_of_them(qtbot, session, monke
 
 
 def test_pause_step_and_stop_work_while_it_is_played(qtbot, session, monkeypatch):
-    monkeypatch.setattr(module, "_READING", 3600.0)
+    monkeypatch.setattr(module, "played_interval", lambda made: 3600.0)
     play(session)
     run, training = session.runs.active, session.training
     qtbot.waitUntil(lambda: len(run) == 1, timeout=PATIENCE)
@@ -78,7 +69,8 @@ def test_pause_step_and_stop_work_while_it_is_played(qtbot, session, monkeypatch
     assert len(run) in (2, 3)
 
 
-def test_closing_while_it_is_played_leaves_nothing(qtbot, session, endless):
+def test_closing_while_it_is_played_leaves_nothing(qtbot, session, monkeypatch):
+    monkeypatch.setattr(module, "played_interval", lambda made: 0.02)
     play(session)
     qtbot.waitUntil(lambda: len(session.runs.active) > 2, timeout=PATIENCE)
     session.close()
@@ -86,7 +78,7 @@ def test_closing_while_it_is_played_leaves_nothing(qtbot, session, endless):
 
 
 def test_the_first_training_of_a_sample_is_played_and_the_next_is_not(qtbot, monkeypatch):
-    monkeypatch.setattr(module, "_READING", 3600.0)
+    monkeypatch.setattr(module, "played_interval", lambda made: 3600.0)
 
     def act(window, answers):
         session, actions = window.session, window.actions_by_id
@@ -110,40 +102,23 @@ def test_the_first_training_of_a_sample_is_played_and_the_next_is_not(qtbot, mon
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_sample_that_is_refused_is_played_later(qtbot, monkeypatch, tmp_path):
-    book = tmp_path / "book.txt"
-    book.write_text(TEXT)
-
-    def act(window, answers):
-        qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
-        answers.yes = False
-        window.actions_by_id["sample_train_article"].trigger()
-        answers.yes = True
-        window.actions_by_id["sample_train_article"].trigger()
-        assert window.session.training.played
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+@at_window("{book}")
+def test_a_sample_that_is_refused_is_played_later(qtbot, window, answers):
+    qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
+    answers.yes = False
+    window.actions_by_id["sample_train_article"].trigger()
+    answers.yes = True
+    window.actions_by_id["sample_train_article"].trigger()
+    assert window.session.training.played
+    quiet(qtbot, window)
 
 
 def test_a_sentence_names_the_tokens_and_how_often_they_were_there(make_run):
     run = make_run(TEXT, vocabulary_size=262)
     assert merge_sentence(run, 1) == "“a” and “t” stand side by side 240 times, so they become one token."
-
-
-@pytest.mark.parametrize(
-    ("raw", "name"),
-    [
-        (b" ", "space"),
-        (b"\n", "line break"),
-        (b" th", "“·th”"),
-        (b"\xe2", "the byte E2"),
-        (b"\xe2\x80", "the bytes E2 80"),
-        ("日".encode(), "“日”"),
-    ],
-)
-def test_a_token_has_a_name_in_a_sentence(raw, name):
-    assert token_name(raw) == name
+    names = {b" ": "space", b"\n": "line break", b" th": "“·th”", b"\xe2": "the byte E2", "日".encode(): "“日”"}
+    for raw, name in (names | {b"\xe2\x80": "the bytes E2 80"}).items():
+        assert token_name(raw) == name
 
 
 def test_a_sentence_stays_until_it_can_be_read(qtbot, session):

@@ -119,7 +119,6 @@ def _exercise_work(folder: Path, corpus: Callable[[], Work[Corpus]], settings: C
 
 _SIZE = QSize(820, 680)
 _WIDTHS = (180, 80, 130)
-_TICK = 100  # milliseconds between two updates of the results
 _MERGE_FILES = "Merges (*.txt *.csv *.tsv *.json *.jsonl *.bpe *.model *.pkl *.pickle);;All files (*)"
 _EMPTY = (
     "Add the files of students, or drop them here. Read are merges.txt, CSV with a heading, JSON, repr of Python's "
@@ -143,7 +142,7 @@ class CheckTrainingDialog(Dialog):
         self._given: list[Path] = []
         self._checking: Checking | None = None
         self._job = LatestJob(session.jobs, self, self._finish, self._fail, quiet=True)
-        self._timer = QTimer(self, interval=_TICK)
+        self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
         self._timer.timeout.connect(self._show_results)
         self.setAcceptDrops(True)
         self.form = ExerciseForm(theme, session.corpus, preferences, choosers)

@@ -82,7 +82,6 @@ class FolderField(Field):
 
 
 _SIZE = QSize(660, 640)
-_TICK = 100  # milliseconds between two updates of the progress
 
 
 class ExportDialog(Dialog):
@@ -114,13 +113,13 @@ class ExportDialog(Dialog):
         self._parts = LatestJob(session.jobs, self, self._take_part, self._fail, quiet=True)
         self._target_checks = LatestJob(session.jobs, self, self._take_target_check, self._fail, quiet=True)
         self._fits, self._exporting = InTurn(session.jobs, self), Exporting(session.jobs, self)
-        self._timer = QTimer(self, interval=_TICK)
+        self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
         self._build(formats, theme)
         self._connect()
         resize_on_screen(self, theme, _SIZE)
         self._choose_places()
         # After the first paint, as painting and this work would delay each other.
-        QTimer.singleShot(_TICK, self, self._choose_part)
+        QTimer.singleShot(session.jobs.pauses.dialogs, self, self._choose_part)
 
     # ---- construction
 

@@ -22,7 +22,6 @@ from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, resize_on_s
 from tokstudio.gui.widgets.menus import push_button
 from tokstudio.gui.widgets.pane import Dialog
 
-_AFTER_KEYS = 300  # milliseconds between the last change and the preview
 _MAKING = "Working…"
 _PATIENCE = 2000  # milliseconds after which the status bar shows the work
 
@@ -137,7 +136,7 @@ class SurgeryDialog(Dialog):
         self.effect: Effect | None = None
         self.view = EffectView(theme)
         self._job = LatestJob(session.jobs, self, self._take, self._fail, quiet=True, asked=False, patience=_PATIENCE)
-        self._later = QTimer(self, singleShot=True, interval=_AFTER_KEYS)
+        self._later = QTimer(self, singleShot=True, interval=session.jobs.pauses.keys)
         self._later.timeout.connect(self._begin)
         self.finished.connect(self._end)
 

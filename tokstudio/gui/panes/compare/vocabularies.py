@@ -268,7 +268,6 @@ class VocabularyRows(QAbstractTableModel):
 
 
 _EMPTY = "The vocabularies of two tokenizers are compared here. Train or open a second one."
-_TYPED = 200  # milliseconds after the last key
 _SUMMARY, _TOKENS = 310, 110  # pixels
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -304,7 +303,7 @@ class VocabulariesView(QWidget):
             self.parts.addTab("")
         self.parts.currentChanged.connect(self._list)
         self.filter = FilterEdit(theme, "Filter of the compared tokens", FILTER_HINT)
-        self._typed = QTimer(self, singleShot=True, interval=_TYPED)
+        self._typed = QTimer(self, singleShot=True, interval=session.jobs.pauses.filtered)
         self._typed.timeout.connect(self._list)
         self.filter.textChanged.connect(self._typed.start)
         self.kinds = FilterButton(theme, KINDS_SHOWN, (IN_TEXTS, NOT_IN_TEXTS), has_scripts=False)

@@ -251,7 +251,6 @@ LONGEST_WORD = 200  # characters
 
 _EMPTY = "Words are shown here with their pieces in each tokenizer. Type or paste some, or open a text."
 _PLACEHOLDER = "Your own words, separated by spaces, commas or lines"
-_TYPED = 300  # milliseconds after the last key
 _BESIDE = 190  # pixels of the field of words
 _NARROWEST = 70  # pixels of the choice of a text, and of its caption
 _FONT = 13
@@ -341,7 +340,7 @@ class WordsView(QWidget):
         self.own.setAccessibleName("Own words")
         self.own.setPlaceholderText(_PLACEHOLDER)
         self.own.setTabChangesFocus(True)
-        self._typed = QTimer(self, singleShot=True, interval=_TYPED)
+        self._typed = QTimer(self, singleShot=True, interval=session.jobs.pauses.keys)
         self._typed.timeout.connect(self._take_typed)
         self.own.textChanged.connect(self._typed.start)
         self.open = link_button("Open a File…", opening.trigger)

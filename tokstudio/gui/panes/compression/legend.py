@@ -74,15 +74,15 @@ class Legend(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._entries: tuple[LegendEntry, ...] = ()
-        self._buttons: list[QToolButton] = []
+        self.entries: tuple[LegendEntry, ...] = ()
+        self.buttons: list[QToolButton] = []
         self._fitting = self._outdated = False
-        self._menu = Menu(self)
-        self._menu.triggered.connect(self._choose_action)
-        self._more = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._more.setMenu(self._menu)
-        self._more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._row = row(STRETCH, self._more, spacing=0, parent=self)
+        self.menu = Menu(self)
+        self.menu.triggered.connect(self._choose_action)
+        self.more = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.more.setMenu(self.menu)
+        self.more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._row = row(STRETCH, self.more, spacing=0, parent=self)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
         self.setAccessibleName("Curves")
@@ -91,12 +91,12 @@ class Legend(QWidget):
 
     def set_entries(self, entries: Sequence[LegendEntry]) -> None:
         """Shows these names, in this order of priority."""
-        before, self._entries = self._entries, tuple(entries)
+        before, self.entries = self.entries, tuple(entries)
         if [replace(entry, name="") for entry in before] != [replace(entry, name="") for entry in entries]:
             self._rebuild()
-        elif before != self._entries and self._buttons:
+        elif before != self.entries and self.buttons:
             # The values of a moving playhead.
-            for entry, button, action in zip(entries, self._buttons, self._menu.actions(), strict=True):
+            for entry, button, action in zip(entries, self.buttons, self.menu.actions(), strict=True):
                 self._name(button, entry)
                 action.setText(entry.text.replace("&", "&&"))
             self._fit()
@@ -108,28 +108,28 @@ class Legend(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Makes room for the menu."""
-        return QSize(self._more.sizeHint().width() if len(self._entries) > 1 else 0, self._more.sizeHint().height())
+        return QSize(self.more.sizeHint().width() if len(self.entries) > 1 else 0, self.more.sizeHint().height())
 
     def _rebuild(self) -> None:
-        for button in self._buttons:
+        for button in self.buttons:
             self._row.removeWidget(button)
             button.hide()
             button.deleteLater()
-        self._menu.clear()
+        self.menu.clear()
         # A single curve needs no name.
-        shown = self._entries if len(self._entries) > 1 else ()
-        self._buttons = [self._button(entry) for entry in shown]
-        for place, button in enumerate(self._buttons):
+        shown = self.entries if len(self.entries) > 1 else ()
+        self.buttons = [self._button(entry) for entry in shown]
+        for place, button in enumerate(self.buttons):
             self._row.insertWidget(place + 1, button)
         for entry in shown:
-            action = self._menu.addAction(self._swatch(entry), entry.text.replace("&", "&&"))
+            action = self.menu.addAction(self._swatch(entry), entry.text.replace("&", "&&"))
             action.setData(entry.key)
         self.updateGeometry()
         self._fit()
 
     def _apply_style(self) -> None:
-        if self._buttons:  # a single curve has none
-            for entry, button, action in zip(self._entries, self._buttons, self._menu.actions(), strict=True):
+        if self.buttons:  # a single curve has none
+            for entry, button, action in zip(self.entries, self.buttons, self.menu.actions(), strict=True):
                 self._name(button, entry)
                 for shown in (button, action):
                     shown.setIcon(self._swatch(entry))
@@ -164,7 +164,7 @@ class Legend(QWidget):
         for _ in range(_TRIES):
             if self._outdated:
                 self._outdated = False
-                self._show_what_fits(self._buttons)
+                self._show_what_fits(self.buttons)
         self._fitting = False
 
     def _show_what_fits(self, buttons: list[QToolButton]) -> None:
@@ -172,16 +172,16 @@ class Legend(QWidget):
         widths = [button.sizeHint().width() for button in buttons]
         fitting = len(widths)
         if sum(widths) > room:
-            room -= self._more.sizeHint().width()
+            room -= self.more.sizeHint().width()
             fitting = sum(end <= room for end in accumulate(widths))
         hidden = len(widths) - fitting
-        kind = "curves" if any(entry.held_out or entry.of_source for entry in self._entries) else "runs"
-        self._more.setText(f"{hidden} more" if fitting else f"{hidden} {kind}")
-        self._more.setVisible(hidden > 0)
-        for place, (button, action) in enumerate(zip(buttons, self._menu.actions(), strict=True)):
+        kind = "curves" if any(entry.held_out or entry.of_source for entry in self.entries) else "runs"
+        self.more.setText(f"{hidden} more" if fitting else f"{hidden} {kind}")
+        self.more.setVisible(hidden > 0)
+        for place, (button, action) in enumerate(zip(buttons, self.menu.actions(), strict=True)):
             action.setVisible(place >= fitting)
             button.setVisible(place < fitting)
-            if buttons is not self._buttons:
+            if buttons is not self.buttons:
                 return
 
     def _swatch(self, entry: LegendEntry) -> QPixmap:

@@ -49,7 +49,6 @@ from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 from tokstudio.version import __version__
 
 _MANY = 100_000  # merges from which the growing curve is drawn less often
-_SELDOM = 250  # milliseconds
 _LONGEST_NAME = 360  # pixels
 _LOW = 320  # pixels at the normal text size; a lower pane is low
 _GAP, _LOW_GAP = 8, 2  # pixels between plot, remark and playhead bar; in a low pane
@@ -96,7 +95,7 @@ class CompressionPane(Pane):
         self._make_header()
         self._make_speeds()
         self._make_pages(actions)
-        self._later = QTimer(self, singleShot=True, interval=_SELDOM)
+        self._later = QTimer(self, singleShot=True, interval=session.jobs.pauses.updates)
         self._later.timeout.connect(self._draw)
         self.plot.playheadMoved.connect(session.view.set_playhead)
         self.plot.curveDoubleClicked.connect(self._activate)
@@ -164,8 +163,8 @@ class CompressionPane(Pane):
         self._choices = {QAction(one.menu, group, checkable=True, checked=one is self._view): one for one in VIEWS}
         self.menu.addActions(group.actions())
         self.menu.addSeparator()
-        self._log = self.menu.addAction("Log scales")
-        self._log.setCheckable(True)
+        self.log = self.menu.addAction("Log scales")
+        self.log.setCheckable(True)
         self.menu.addAction(self._marks)
         self.by_source = self.menu.addAction("")
         self._lines = SourceLines(self.plot, self._session.by_source, self.by_source)
@@ -442,10 +441,10 @@ class CompressionPane(Pane):
             action.setChecked(action.data() == player.speed.key)
 
     def _choose_view(self, action: QAction) -> None:
-        if action is self._log:
+        if action is self.log:
             self._by_log[self._view] = action.isChecked()
         self._view = self._choices.get(action, self._view)
-        self._log.setChecked(self._by_log[self._view])
+        self.log.setChecked(self._by_log[self._view])
         self._apply_view()
         self.catch_up()
 
@@ -456,7 +455,7 @@ class CompressionPane(Pane):
         self._lines.allow(self._session.runs.active, self._view is RATIO)
 
     def _apply_view(self) -> None:
-        logarithmic = self._log.isChecked()
+        logarithmic = self.log.isChecked()
         self.plot.set_log(logarithmic, logarithmic)
         self.plot.set_labels("merges", self._view.axis, self._view.caption)
         self.view_button.setToolTip(plain(explained("Values and scales of the curve", self._view.word)))

@@ -38,8 +38,6 @@ from tokstudio.gui.widgets.pane import Pane
 
 # --- Forecasts time and memory of the next training in the background, after changes of corpus or settings ------------
 
-_PATIENCE = 400  # milliseconds without a change
-
 
 class Forecaster(QObject):
     """Keeps the session's forecast up to date; it pauses during a training."""
@@ -49,7 +47,7 @@ class Forecaster(QObject):
         self._corpus, self._training = session.corpus, session.training
         self._latest = LatestJob(session.jobs, self, quiet=True)
         self._latest.done.connect(session.training.set_forecast)
-        self._later = QTimer(self, singleShot=True, interval=_PATIENCE)
+        self._later = QTimer(self, singleShot=True, interval=session.jobs.pauses.forecast)
         self._later.timeout.connect(self._ask)
         for signal in (session.corpus.sources_changed, session.training.settings_changed):
             signal.connect(self.renew)

@@ -130,7 +130,6 @@ _WHOLE = "The text is not split: one pre-token per document."
 _OWN_HELP = "Every character must be in a match."
 _BEFORE = "Split by the last expression that worked."
 _COUNTED = "Word counts are already split: the pattern is not applied."
-_PAUSE = 150  # milliseconds without a change
 _ROWS = 3
 _FADED = 0.35
 
@@ -164,7 +163,7 @@ class PatternField(QWidget):
         self._latest.done.connect(self._show_split)
         self._dialect = LatestJob(session.jobs, self, quiet=True)
         self._dialect.done.connect(self._show_dialect)
-        self._later = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._later = QTimer(self, singleShot=True, interval=session.jobs.pauses.changes)
         self._later.timeout.connect(self._split)
         self.choice.changed.connect(self._chosen)
         self.choice.combo.picked.connect(self._picked)

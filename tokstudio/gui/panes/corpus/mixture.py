@@ -224,7 +224,6 @@ class WeightRow(QWidget):
 
 ACTIONS = ("weights_as_they_are", "weights_equal", "weights_by_temperature")
 _MOST = 64  # entries with a row
-_STILL = 600  # milliseconds without a change by keys or in a field, after which the weight stands
 _LIVE = "The run follows the weights."
 _BUSY = "The run follows the weights …"
 
@@ -255,7 +254,7 @@ class Mixture(QWidget):
         self._list = column(spacing=10)
         column(self.note, self._list, STRETCH, spacing=8, parent=self)
         self._building = Slices(self)
-        self._still = QTimer(self, singleShot=True, interval=_STILL)
+        self._still = QTimer(self, singleShot=True, interval=session.jobs.pauses.weights)
         self._still.timeout.connect(self._settle)
         self._looking = LatestJob(session.jobs, self, self._take_scripts, session.jobs.report, quiet=True, asked=False)
         self._corpus.weights_changed.connect(self._show_weights)

@@ -339,7 +339,6 @@ class _Mark(QStyledItemDelegate):
 # --- The Runs pane: all trainings and opened tokenizers, to compare, activate, rename, export or delete ---------------
 # The Compression pane shows their curves.
 
-_LIVE = 200  # milliseconds between two updates of the run in training
 _ELSEWHERE = "* This run was trained on another text than the one that all are measured on."
 _EMPTY = "Every run is kept here. You can compare, rename or delete it."
 _IS_ACTIVE = "It is active already."
@@ -368,7 +367,7 @@ class RunsPane(Pane):
         self.text_button = TextButton(session, actions)
         self.header.addWidget(self.text_button)
         # The training may be of another run than the active one, so its growth signals are not used.
-        self._live = QTimer(self, interval=_LIVE)
+        self._live = QTimer(self, interval=session.jobs.pauses.live)
         self._live.timeout.connect(self._refresh_live)
         self._model.renamed.connect(session.history.rename_run)
         # The selected row is the active run.

@@ -257,7 +257,6 @@ def _characters(text: str, units: int) -> int:
 
 
 _DIRECT = 20_000  # characters that are processed at once
-_PAUSE = 250  # milliseconds between two background runs on the same text
 _PATIENCE = 150  # milliseconds of background work before a message is shown
 _HOVER = 150  # milliseconds that the pointer rests on a piece before its token is shown
 _NO_TOKENIZER = "Train or open a tokenizer to see this text in tokens."
@@ -293,7 +292,7 @@ class TextPage(QWidget):
         self._stale = True
         self._prepared = False
         self.latest = LatestJob(session.jobs, self, self._finished, self._failed, asked=False)
-        self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._pause = QTimer(self, singleShot=True, interval=session.jobs.pauses.updates)
         self._pause.timeout.connect(self.refresh)
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE)
         self._patience.timeout.connect(self._say_busy)

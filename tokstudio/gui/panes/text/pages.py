@@ -95,7 +95,6 @@ _ROOM_FOR_OTHERS = 310
 _ROOM_FOR_IDS = 270  # beside the figures; with less, only the ids below the pieces are shown
 _ROOM_OF_IDS = 55  # the height of the list; for it, the counts of others become one line
 _ROOM_FOR_LINE = 190  # beside the figures; with less, the counts of others are only in a tool tip
-_COMPARED_AFTER = 250  # milliseconds without a change
 _PLACEHOLDER = "Type or paste a text to see it in tokens."
 
 
@@ -103,7 +102,7 @@ class EncodePage(TextPage):
     """Encodes a text. `show_ids` shows the ids below the pieces and, as a list to copy, below the figures."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
-        self._encoded: Encoded | None = None
+        self.encoded: Encoded | None = None
         self._restoring = False
         self._recognised = False
         self._compared: object = None
@@ -148,12 +147,12 @@ class EncodePage(TextPage):
     def display(self, result: object, table: EncodedText) -> None:
         """Shows the tokens; a visible selection stays."""
         assert isinstance(result, Encoded)
-        place, before = self._selected_bytes(), self._encoded
+        place, before = self._selected_bytes(), self.encoded
         if place is not None and before is not None and before.data[: place[1]] != result.data[: place[1]]:
             place = None  # the selected text is gone or has moved
         self.empty.hide()
         self.view.show()
-        self._restoring, self._encoded = True, result
+        self._restoring, self.encoded = True, result
         self.view.show_table(table)
         self._restoring = False
         self.ids.set_ids(result.ids, result.special)
@@ -170,7 +169,7 @@ class EncodePage(TextPage):
 
     def display_nothing(self, text: str) -> None:
         """Shows the length of the text, and no tokens."""
-        self._encoded = None
+        self.encoded = None
         self.session.view.select(None)
         self.empty.setVisible(not text)
         self.view.setVisible(bool(text))
@@ -182,12 +181,12 @@ class EncodePage(TextPage):
 
     def token_at(self, index: int) -> int:
         """Returns the id of the token with this number."""
-        assert self._encoded is not None
-        return int(self._encoded.ids[index])
+        assert self.encoded is not None
+        return int(self.encoded.ids[index])
 
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens, or of all."""
-        if self._encoded is not None:
+        if self.encoded is not None:
             self.view.copy_ids()
 
     def copy(self) -> None:
@@ -223,7 +222,7 @@ class EncodePage(TextPage):
         self.specials.toggled.connect(recognise.setChecked)
         recognise.toggled.connect(self.specials.setChecked)
         self._comparing = LatestJob(self.session.jobs, self, self._show_counts, quiet=True)
-        self._compare_soon = QTimer(self, singleShot=True, interval=_COMPARED_AFTER)
+        self._compare_soon = QTimer(self, singleShot=True, interval=self.session.jobs.pauses.updates)
         self._compare_soon.timeout.connect(self._compare)
         self.column.addWidget(DropoutBar(self.session.view, self._theme, actions))
         self.column.addLayout(row(self.caption, STRETCH, self.specials))
@@ -304,7 +303,7 @@ class EncodePage(TextPage):
         ids, compared, scaled = self._show.isChecked(), bool(self.others.counts()), self._theme.scaled
         self.view.set_show_ids(ids)
         beside = self.height() - self.figures.sizeHint().height()
-        listed = ids and self._encoded is not None and beside >= scaled(_ROOM_FOR_IDS)
+        listed = ids and self.encoded is not None and beside >= scaled(_ROOM_FOR_IDS)
         taken = _ROOM_OF_IDS if listed else 0
         roomy = self.height() >= scaled(_ROOM_FOR_OTHERS + taken)
         self.brief.setVisible(compared and not roomy and beside >= scaled(_ROOM_FOR_LINE + taken))
@@ -329,15 +328,15 @@ class EncodePage(TextPage):
 
     def _selected_bytes(self) -> tuple[int, int] | None:
         selection = self.view.selection()
-        if selection is None or self._encoded is None:
+        if selection is None or self.encoded is None:
             return None
         first, last = selection
-        return int(self._encoded.ends[first - 1]) if first else 0, int(self._encoded.ends[last])
+        return int(self.encoded.ends[first - 1]) if first else 0, int(self.encoded.ends[last])
 
     def _select_again(self, begin: int, end: int) -> None:
-        assert self._encoded is not None
-        ends = self._encoded.ends
-        if end > len(self._encoded.data):
+        assert self.encoded is not None
+        ends = self.encoded.ends
+        if end > len(self.encoded.data):
             return
         first = int(np.searchsorted(ends, begin, side="right"))
         last = int(np.searchsorted(ends, end, side="left"))

@@ -130,7 +130,7 @@ class TextPane(Pane):
         self.tabs.tabBarClicked.connect(self._tab_clicked)
         self.header.insertWidget(1, self.tabs)
         self.state_icon, self.state_label = QLabel(), QLabel()
-        self._toggles = [self._toggle(actions[name]) for name in ("show_white_space", "show_ids")]
+        self.toggles = [self._toggle(actions[name]) for name in ("show_white_space", "show_ids")]
         self.samples = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.samples.setIcon(icon("text", self._theme, "muted"))
         self.samples.setToolTip("Samples: a sentence in another language")
@@ -140,15 +140,15 @@ class TextPane(Pane):
             menu.addAction(name).setData(sentence)
         menu.triggered.connect(self._take_sample)
         self.samples.setMenu(menu)
-        for widget in (self.state_icon, self.state_label, *self._toggles, self.samples):
+        for widget in (self.state_icon, self.state_label, *self.toggles, self.samples):
             self.header.addWidget(widget)
-        for button in (*self._toggles, self.samples):
+        for button in (*self.toggles, self.samples):
             button.setIconSize(QSize(_ICON, _ICON))
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        for widget in (self.state_label, *self._toggles):
+        for widget in (self.state_label, *self.toggles):
             widget.setMinimumWidth(1)  # otherwise the current content would keep the pane from becoming narrower
         self.header.setSpacing(4)
-        order: list[QWidget] = [self.tabs, *self._toggles, self.samples]
+        order: list[QWidget] = [self.tabs, *self.toggles, self.samples]
         order += [self.encode.input, self.encode.view, self.encode.ids]
         order += [self.decode.input, self.decode.output, self.decode.view]
         order += self.steps.order()
@@ -217,7 +217,7 @@ class TextPane(Pane):
 
     def _fit_header(self) -> None:
         """Shows the switches and the text of the mark if there is room; both are available elsewhere."""
-        toggles = sum(button.sizeHint().width() + 4 for button in self._toggles)
+        toggles = sum(button.sizeHint().width() + 4 for button in self.toggles)
         label = self.state_label.sizeHint().width() + 4 if self.state_label.text() else 0
         mark = self._theme.scaled(13) + 4
         # Tabs are never cut; in a narrow pane they are enough without the title.
@@ -232,7 +232,7 @@ class TextPane(Pane):
         shown = toggles + (0 if kind in ("", "good") else label) <= room
         left = room - toggles if shown else room
         self.state_label.setVisible(bool(label) and (label <= left or kind == "busy"))
-        for button in self._toggles:
+        for button in self.toggles:
             button.setVisible(shown)
 
     def _take_file(self, read: tuple[str, bool, str]) -> None:

@@ -54,7 +54,6 @@ _WORDS = StepWords(
     {name: (f"{name.capitalize()} step", STEP_KEYS.get(name, "")) for name in ("first", "previous", "next", "last")},
 )
 _LEAST_ROWS = 2  # of the table
-_PAUSE = 250  # milliseconds between two updates of a growing run
 _SMALLEST = (220, 190)  # pixels, as on the other pages
 
 #: Run, its merges, text, selection, whether special tokens are recognised, and dropout.
@@ -76,18 +75,18 @@ class StepsPage(QWidget):
         self._own = False  # whether this page itself is selecting
         self._selected: tuple[int, int] | None = None  # the encoded bytes; None: all
         self._chosen: tuple[int, int] | None = None  # the bytes selected on this page
-        self._question: tuple[int, int] | None = None
+        self.question: tuple[int, int] | None = None
         self._of_run: StudioRun | None = None  # the run of the question
         self._of_word = False  # whether the question is about a whole pre-token
         self._asked: _Key | None = None
         self._shown: _Key | None = None
-        self._stepping: Stepping | None = None
-        self._rounds: Rounds | None = None
-        self._here: State | None = None
+        self.stepping: Stepping | None = None
+        self.rounds: Rounds | None = None
+        self.here: State | None = None
         self._playhead = -1
         self._keyboard_wanted = False  # whether to move the focus to the slider
         self.latest = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
-        self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._pause = QTimer(self, singleShot=True, interval=session.jobs.pauses.updates)
         self._pause.timeout.connect(self.refresh)
         self._build(theme)
         self.view.set_show_white_space(actions["show_white_space"].isChecked())
@@ -110,12 +109,12 @@ class StepsPage(QWidget):
         """Copies the text of the selected pieces, or all of it."""
         if self.view.selection() is not None:
             self.view.copy()
-        elif self._stepping is not None:
-            QGuiApplication.clipboard().setText(self._stepping.steps.data.decode("utf-8", "replace"))
+        elif self.stepping is not None:
+            QGuiApplication.clipboard().setText(self.stepping.steps.data.decode("utf-8", "replace"))
 
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens, or of all."""
-        if self._here is not None and self.number > 0:
+        if self.here is not None and self.number > 0:
             self.view.copy_ids()
 
     # ---- requests
@@ -127,9 +126,9 @@ class StepsPage(QWidget):
 
     def ask_why_not(self, start: int, stop: int, *, of_word: bool) -> None:
         """Explains why some bytes of the text, or the whole pre-token with the first of them, are not one token."""
-        self._question, self._of_word, self._of_run = (start, stop), of_word, self._runs.active
-        if not self._holds(*self._question):
-            self._selected = self._question
+        self.question, self._of_word, self._of_run = (start, stop), of_word, self._runs.active
+        if not self._holds(*self.question):
+            self._selected = self.question
         self.refresh()
         self._answer()
 
@@ -142,7 +141,7 @@ class StepsPage(QWidget):
         """The widgets that take the focus, in the order of reading."""
         buttons, answer = self.bar.buttons, self.why_not
         bar = [buttons["first"], buttons["previous"], self.bar.slider, buttons["next"], buttons["last"]]
-        return [self._whole, *bar, answer.close_button, *answer.links, self.view, self.table]
+        return [self.whole, *bar, answer.close_button, *answer.links, self.view, self.table]
 
     def refresh(self) -> None:
         """Updates the steps; while hidden, it only releases those of a deleted run."""
@@ -156,7 +155,7 @@ class StepsPage(QWidget):
             self._show_nothing(reason)
             return
         if run is not self._of_run:
-            self._question = None  # it was about another run
+            self.question = None  # it was about another run
         recognised = self._actions["recognise_specials"].isChecked()
         key = (run, len(run), self._view.text, self._selected, recognised, self._view.dropout)
         if key == self._shown:
@@ -187,16 +186,16 @@ class StepsPage(QWidget):
 
     def _take(self, made: Stepping) -> None:
         asked, before = self._asked, self._shown
-        self._shown, self._stepping, self._playhead = asked, made, -1
+        self._shown, self.stepping, self._playhead = asked, made, -1
         anew = before is None or asked is None or before[2:4] != asked[2:4]
-        self._note.setText(made.note)
-        self._whole.setVisible(self._selected is not None)
+        self.note.setText(made.note)
+        self.whole.setVisible(self._selected is not None)
         self._top.setVisible(bool(made.note))
         self.pages.setCurrentWidget(self.page)
-        asked_now = self._question == self._selected
-        if anew and self._question is not None and not (asked_now or self._holds(*self._question)):
-            self._question = None
-        self._follow_playhead(begin=anew and self._question is None, end=anew and self._question is not None)
+        asked_now = self.question == self._selected
+        if anew and self.question is not None and not (asked_now or self._holds(*self.question)):
+            self.question = None
+        self._follow_playhead(begin=anew and self.question is None, end=anew and self.question is not None)
         self._give_keyboard()
         self._pause.start()
 
@@ -215,8 +214,8 @@ class StepsPage(QWidget):
         if not keep:
             self.latest.cancel()
             self._asked = self._shown = None
-        self._stepping = self._rounds = self._here = None
-        self._playhead, self._question = -1, None
+        self.stepping = self.rounds = self.here = None
+        self._playhead, self.question = -1, None
         self.model.set_rounds(None, None)
         self.view.clear()
         self.why_not.hide()
@@ -226,15 +225,15 @@ class StepsPage(QWidget):
 
     def _follow_playhead(self, *, begin: bool = False, end: bool = False) -> None:
         """Shows the steps with the merges at the playhead; at the last step, it stays there."""
-        made, run = self._stepping, self._runs.active
+        made, run = self.stepping, self._runs.active
         if made is None or run is None:
             return
         playhead = min(self._view.playhead, made.steps.merges)
         if playhead == self._playhead:
             return
-        last = end or self._rounds is None or self.number >= len(self._rounds) - 1
+        last = end or self.rounds is None or self.number >= len(self.rounds) - 1
         self._playhead = playhead
-        self._rounds = rounds = Rounds(made.steps.at(playhead))
+        self.rounds = rounds = Rounds(made.steps.at(playhead))
         self.model.set_rounds(run, rounds)
         self.table.refit()
         number = 0 if begin else len(rounds) - 1 if last else min(self.number, len(rounds) - 1)
@@ -245,11 +244,11 @@ class StepsPage(QWidget):
 
     def _show(self, number: int) -> None:
         """Shows a state."""
-        rounds = self._rounds
+        rounds = self.rounds
         if rounds is None:
             return
         state, step, data = rounds.state(number), rounds.round(number), rounds.steps.data
-        self._here = state
+        self.here = state
         specials = np.isin(state.ids, [*rounds.steps.tokenizer.special_tokens.values()])
         # Pieces that are not tokens yet are coloured by position.
         ids = np.where(state.ids < 0, np.arange(len(state)), state.ids).astype(np.uint32)
@@ -272,13 +271,13 @@ class StepsPage(QWidget):
         self._show_again()
 
     def _show_again(self) -> None:
-        if self._rounds is not None:
+        if self.rounds is not None:
             self._show(self.number)
 
     # ---- why not one token
 
     def _answer(self) -> None:
-        made, rounds, asked = self._stepping, self._rounds, self._question
+        made, rounds, asked = self.stepping, self.rounds, self.question
         if asked is not None and asked[1] - asked[0] > LONGEST:
             self.why_not.show_answer(_TOO_LONG, {})
         elif asked is not None and made is not None and made.steps.tokenizer.dropout is not None:
@@ -292,14 +291,14 @@ class StepsPage(QWidget):
 
     def _holds(self, start: int, stop: int) -> bool:
         """Whether these bytes of the text are encoded here."""
-        made = self._stepping
+        made = self.stepping
         if made is None:
             return False
         first, last = made.here(start, stop)
         return first >= 0 and last <= len(made.steps.data)
 
     def _close_answer(self) -> None:
-        self._question = None
+        self.question = None
         self.why_not.hide()
 
     # ---- selecting
@@ -315,7 +314,7 @@ class StepsPage(QWidget):
             self.refresh()
 
     def _tell_selected(self, first: int, last: int) -> None:
-        made, here = self._stepping, self._here
+        made, here = self.stepping, self.here
         if self._own or made is None or here is None:
             return
         self._own, self._chosen = True, None
@@ -340,10 +339,10 @@ class StepsPage(QWidget):
     # ---- construction
 
     def _build(self, theme: Theme) -> None:
-        self._note = paragraph_label("muted")
-        self._whole = link_button("Whole Text", self._show_whole)
+        self.note = paragraph_label("muted")
+        self.whole = link_button("Whole Text", self._show_whole)
         self._top = QWidget()
-        row((self._note, 1), self._whole, parent=self._top)
+        row((self.note, 1), self.whole, parent=self._top)
         self.bar = StepBar(theme, _WORDS, first=1)
         self.bar.moved.connect(self._show)
         self.phase = paragraph_label()

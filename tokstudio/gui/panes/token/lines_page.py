@@ -23,7 +23,6 @@ from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
 
-_REST = 250  # milliseconds without another token before the search
 _FIRST, _MORE = 200, 500
 _MOST = 20_000
 _NO_CORPUS = "Lines with the token come from the corpus: open a text."
@@ -52,7 +51,7 @@ class LinesPage(QWidget):
         self.model = ConcordanceModel(self)
         self.table = ConcordanceTable(self.model, theme)
         self._build()
-        self._rest = QTimer(self, singleShot=True, interval=_REST)
+        self._rest = QTimer(self, singleShot=True, interval=session.jobs.pauses.updates)
         self._rest.timeout.connect(self._begin)
         self._jobs = LatestJob(session.jobs, self, self._take, self._failed, asked=False)
         self.table.moreWanted.connect(self._more)

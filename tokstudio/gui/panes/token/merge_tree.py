@@ -52,7 +52,7 @@ class MergeTree(QAbstractScrollArea):
         super().__init__(parent)
         self._theme = theme
         self._root: TreeNode | None = None
-        self._drawn = DrawnTree(theme)
+        self.drawn = DrawnTree(theme)
         self._zoom: float | None = None
         self._current = self._hovered = -1
         self._grip: QPoint | None = None
@@ -74,7 +74,7 @@ class MergeTree(QAbstractScrollArea):
 
     def to_svg(self, about: str = "") -> bytes:
         """The whole tree on its background as an SVG drawing in its natural size; `about` ends its description."""
-        drawn = self._drawn
+        drawn = self.drawn
         width, height = (max(1, round(side + 2 * _MARGIN)) for side in (drawn.width, drawn.height))
 
         def paint(painter: QPainter) -> None:
@@ -100,28 +100,28 @@ class MergeTree(QAbstractScrollArea):
 
     def box_at(self, place: QPoint) -> TreeBox | None:
         """Returns the box at a point of the viewport."""
-        return self._drawn.boxes[index] if (index := self._index_at(place)) >= 0 else None
+        return self.drawn.boxes[index] if (index := self._index_at(place)) >= 0 else None
 
     def place_of(self, index: int) -> QRectF:
         """Returns the rectangle of a box (in the order of `lay_out`) in the viewport."""
-        box, scale, origin = self._drawn.rect(index), self._scale(), self._origin()
+        box, scale, origin = self.drawn.rect(index), self._scale(), self._origin()
         return QRectF(box.topLeft() * scale + origin, box.size() * scale)
 
     def sizeHint(self) -> QSize:
         """Makes room for the tree, up to a limit."""
-        width, height = (round(side + 2 * _MARGIN) for side in (self._drawn.width, self._drawn.height))
+        width, height = (round(side + 2 * _MARGIN) for side in (self.drawn.width, self.drawn.height))
         return QSize(min(max(width, 160), 480), min(max(height, 80), 260))
 
     # Layout
 
     def _show_root(self) -> None:
-        if self._drawn.boxes:
-            middle = self._drawn.boxes[0].x * self._scale() + _MARGIN
+        if self.drawn.boxes:
+            middle = self.drawn.boxes[0].x * self._scale() + _MARGIN
             self.horizontalScrollBar().setValue(round(middle - self.viewport().width() / 2))
             self.verticalScrollBar().setValue(0)
 
     def _arrange(self) -> None:
-        self._drawn.arrange(self._root, self._room())
+        self.drawn.arrange(self._root, self._room())
         self._fit()
         self.updateGeometry()
 
@@ -131,21 +131,21 @@ class MergeTree(QAbstractScrollArea):
     def _scale(self) -> float:
         if self._zoom is not None:
             return self._zoom
-        if not self._drawn.boxes:
+        if not self.drawn.boxes:
             return 1.0
         # From the room without scroll bars: with the remaining room, they could appear and disappear for ever.
         room = self.maximumViewportSize()
         scale = self._scale_for(room.width())
-        if self._drawn.height * scale + 2 * _MARGIN > room.height():
+        if self.drawn.height * scale + 2 * _MARGIN > room.height():
             scale = self._scale_for(room.width() - self.verticalScrollBar().sizeHint().width())
         return scale
 
     def _scale_for(self, width: int) -> float:
-        return min(1.0, max((width - 2 * _MARGIN) / self._drawn.width, _SMALLEST_FIT))
+        return min(1.0, max((width - 2 * _MARGIN) / self.drawn.width, _SMALLEST_FIT))
 
     def _origin(self) -> QPointF:
         """The position of the tree's corner in the viewport."""
-        spare = self.viewport().width() - 2 * _MARGIN - self._drawn.width * self._scale()
+        spare = self.viewport().width() - 2 * _MARGIN - self.drawn.width * self._scale()
         left = _MARGIN + max(spare / 2, 0.0) - self.horizontalScrollBar().value()
         return QPointF(left, _MARGIN - self.verticalScrollBar().value())
 
@@ -153,7 +153,7 @@ class MergeTree(QAbstractScrollArea):
         """Updates the scroll bars."""
         scale, room = self._scale(), self.viewport().size()
         bars = (self.horizontalScrollBar(), room.width()), (self.verticalScrollBar(), room.height())
-        for (bar, page), side in zip(bars, (self._drawn.width, self._drawn.height), strict=True):
+        for (bar, page), side in zip(bars, (self.drawn.width, self.drawn.height), strict=True):
             # Rounded down, with half a pixel to spare, so that a tree that fits the width needs no scroll bar.
             bar.setRange(0, max(0, int(side * scale + 2 * _MARGIN - 0.5) - page))
             bar.setPageStep(page)
@@ -174,7 +174,7 @@ class MergeTree(QAbstractScrollArea):
         self.verticalScrollBar().setValue(self.verticalScrollBar().value() + y)
 
     def _index_at(self, place: QPoint) -> int:
-        return self._drawn.index_at((QPointF(place) - self._origin()) / self._scale())
+        return self.drawn.index_at((QPointF(place) - self._origin()) / self._scale())
 
     # Drawing
 
@@ -186,14 +186,14 @@ class MergeTree(QAbstractScrollArea):
             painter.translate(origin)
             painter.scale(scale, scale)
             seen = QRectF((QPointF(event.rect().topLeft()) - origin) / scale, event.rect().size() / scale)
-            self._drawn.draw(painter, seen, self._current if self.hasFocus() else -1, self._hovered)
+            self.drawn.draw(painter, seen, self._current if self.hasFocus() else -1, self._hovered)
 
     # User actions
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fits the tree to the new width."""
         super().resizeEvent(event)
-        if self._drawn.would_change(self._room()):
+        if self.drawn.would_change(self._room()):
             self._arrange()
         self._fit()
         if self._zoom is None and event.oldSize().width() != event.size().width():
@@ -239,7 +239,7 @@ class MergeTree(QAbstractScrollArea):
         gripped, self._grip = self._grip is not None, None
         index = self._index_at(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and not gripped and index >= 0 and index == self._current:
-            self.nodeClicked.emit(self._drawn.boxes[index].id)
+            self.nodeClicked.emit(self.drawn.boxes[index].id)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zooms with Ctrl, else scrolls."""
@@ -259,7 +259,7 @@ class MergeTree(QAbstractScrollArea):
             self._make_current(target)
             self._reveal(target)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._current >= 0:
-            self.nodeClicked.emit(self._drawn.boxes[self._current].id)
+            self.nodeClicked.emit(self.drawn.boxes[self._current].id)
         elif event.text() in zooms:
             zooms[event.text()]()
         else:
@@ -279,8 +279,8 @@ class MergeTree(QAbstractScrollArea):
         """The neighbour of the current box in the direction of an arrow."""
         if self._current < 0:
             return None
-        box = self._drawn.boxes[self._current]
-        row = self._drawn.rows[box.row]
+        box = self.drawn.boxes[self._current]
+        row = self.drawn.rows[box.row]
         place = self._current - row[0]
         targets = {
             Qt.Key.Key_Up: box.parent,
@@ -307,8 +307,8 @@ class MergeTree(QAbstractScrollArea):
         if self._current < 0:
             self.setAccessibleDescription("No token")
             return
-        box = self._drawn.boxes[self._current]
-        parts = " and ".join(self._drawn.boxes[child].label for child in box.children)
+        box = self.drawn.boxes[self._current]
+        parts = " and ".join(self.drawn.boxes[child].label for child in box.children)
         made = f", merged from {parts}" if parts else ", a base token" if box.kind == "leaf" else ""
         words = "the parts of this token" if box.kind == "more" else box.label
         self.setAccessibleDescription(f"{words}, id {box.id:,}{made}")

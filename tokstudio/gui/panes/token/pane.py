@@ -49,7 +49,6 @@ _LONGEST_TITLE = 400  # bytes of a token in large type
 _SMALLEST = 120  # pixels of height
 _ROOM_FOR_MEANING = 170
 _MANY = 200_000  # merges from which the rank is updated only after the playhead has stopped
-_SELDOM = 150  # milliseconds
 #: The word of the glossary for the origin of a token.
 _KINDS = {"byte": "byte", "character": "character", "merge": "merge", "special": "special-token"}
 _TABS = {
@@ -68,7 +67,7 @@ class TokenPane(Pane):
         self._shown: tuple[StudioRun, int] | None = None  # run and token of the headline and the tree
         self._stale = True
         self._characters = actions["byte_level_characters"]
-        self._later = QTimer(self, singleShot=True, interval=_SELDOM)
+        self._later = QTimer(self, singleShot=True, interval=session.jobs.pauses.changes)
         self._later.timeout.connect(self._show_uses)
         self._build(session, actions)
         self._characters.toggled.connect(self._show_anew)

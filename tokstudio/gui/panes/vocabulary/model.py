@@ -92,7 +92,6 @@ class OrderedTokens:
 
 _HEX_BYTES = 24
 _COPIED_BYTES = 4096
-_LATER = 250  # milliseconds: updates that cost more than adding rows are made at most this often
 _MOST_AT_ONCE = 200_000  # tokens that are counted at every move of the playhead
 _NO_INDEX = QModelIndex()
 
@@ -134,7 +133,7 @@ class VocabularyModel(TokenTable):
         self._job.done.connect(self._take)
         self._job.failed.connect(self._fail)
         indexing.changed.connect(self._say_uses)  # it knows more about long tokens
-        self._later = QTimer(self, singleShot=True, interval=_LATER)
+        self._later = QTimer(self, singleShot=True, interval=indexing.jobs.pauses.updates)
         self._later.timeout.connect(self._refresh_when_free)
 
     # ---- content

@@ -22,7 +22,6 @@ from tokstudio.gui.token_table.query import FilterQuery, Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
 from tokstudio.gui.widgets.menus import connect_once
 
-_PAINTED = 50  # milliseconds
 _EMPTY = (
     "The tokens of the vocabulary are listed here, with their parts and their uses in the corpus. "
     "Train a tokenizer, or open one."
@@ -58,7 +57,7 @@ class VocabularyPane(TablePane):
         self._completing = LatestJob(session.jobs, self, self.panel.set_scripts, self._completing_failed, asked=False)
         session.indexing.changed.connect(self._complete_index)
         # The rows are painted first.
-        self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
+        self._soon = QTimer(self, singleShot=True, interval=session.jobs.pauses.painted)
         self._soon.timeout.connect(self._begin_index)
         self._indexed: StudioRun | None = None
         self._tokens.failed.connect(self.search_failed)

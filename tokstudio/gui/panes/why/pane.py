@@ -101,7 +101,6 @@ def _no_merge(run: StudioRun, token: int) -> str:
 
 
 _RUNNERS_UP = 20
-_SETTLED = 120  # milliseconds without another merge before its pairs are counted
 _PATIENCE = 150  # milliseconds of work before a message is shown
 _KEPT = 64  # cached answers
 _LABEL = 200  # characters of a token
@@ -141,7 +140,7 @@ class WhyPane(Pane):
         self._known: dict[tuple[StudioRun, int], WhyMerge] = {}
         self._characters = actions["byte_level_characters"]
         self._latest = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
-        self._settled = QTimer(self, singleShot=True, interval=_SETTLED)
+        self._settled = QTimer(self, singleShot=True, interval=session.jobs.pauses.merge)
         self._settled.timeout.connect(self._begin)
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE)
         self._patience.timeout.connect(self._say_busy)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal
@@ -159,6 +160,31 @@ class Job(QObject):
         self.ended.emit()
 
 
+@dataclass(frozen=True)
+class Pauses:
+    """What the window waits for, in milliseconds. Tests hand in shorter ones."""
+
+    training: int = 50  # between two queries of a training
+    resized: int = 50  # after a change of the window's size, before panes share out the room
+    painted: int = 50  # until the rows of the vocabulary are painted
+    compared: int = 60  # in which figures of Compare are shown together
+    dialogs: int = 100  # between two updates of a dialog's progress
+    moves: int = 100  # of the playhead, between two pictures of the distribution
+    merge: int = 120  # without another merge, before its pairs are counted
+    changes: int = 150  # after the last change of what Compare, the pattern and Token show
+    live: int = 200  # between two updates of the run in training
+    filtered: int = 200  # after the last key in the filter of compared vocabularies
+    facts: int = 200  # until what asks for facts about tokens is painted
+    updates: int = 250  # between two updates of what grows, and after the last change of a text
+    keys: int = 300  # after the last key in words and in dialogs of the Tokenizer menu
+    forecast: int = 400  # after the last change of a setting
+    weights: int = 600  # after the last change of a weight
+    quiet: int = 1000  # before a measurement is shown as a job
+    shown_bar: int = 2000  # before a job has a bar
+    copy: int = 3000  # before the work is copied for recovery
+    brief_message: int = 5000  # a message that hides the progress of a job
+
+
 class Jobs(QObject):
     """The jobs of the session, and the messages to the user. Call every method from the GUI thread."""
 
@@ -169,8 +195,9 @@ class Jobs(QObject):
     told = Signal(str)  # something that the user asked for was done: a sentence for the status bar
     noticed = Signal(object)  # something was done without a request, and can be undone: a Notice
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, pauses: Pauses | None = None) -> None:
         super().__init__(parent)
+        self.pauses = pauses or Pauses()
         self.running: list[Job] = []  # those that have not ended
         self._closed = False
 

@@ -46,9 +46,6 @@ SIMPLE = ("Characters", "Bytes", "Words and marks")
 
 _RunState: TypeAlias = tuple[object, str, int, int]  # identity and name of a run, its merges in the table, and all
 
-_LATER = 150  # milliseconds after the last change
-_TOGETHER = 60  # milliseconds in which results are shown together
-
 
 @dataclass(frozen=True, eq=False)
 class _Wanted:
@@ -115,9 +112,9 @@ class ComparisonState(QObject):
         self._seen = False
         self._closed = False
         self._cancelled = False
-        self._later = QTimer(self, singleShot=True, interval=_LATER)
+        self._later = QTimer(self, singleShot=True, interval=jobs.pauses.changes)
         self._later.timeout.connect(self._look)
-        self._tell = QTimer(self, singleShot=True, interval=_TOGETHER)
+        self._tell = QTimer(self, singleShot=True, interval=jobs.pauses.compared)
         self._tell.timeout.connect(self.changed)
         self._texts_read.connect(self._take_texts)
         self._cell_found.connect(self._take_cell)

@@ -125,8 +125,6 @@ def _is_same_source(one: Source, other: Source) -> bool:
 
 # --- The measurers ----------------------------------------------------------------------------------------------------
 
-_QUIET = 1000  # milliseconds before the job is shown
-
 
 class _Measurer(QObject):
     """Measures one run after another, those first that `_waiting` gives first."""
@@ -140,7 +138,7 @@ class _Measurer(QObject):
         self._wanted: dict[str, Sequence[StudioRun]] = {}  # by who asked
         self._measuring: StudioRun | None = None
         self._closed = False
-        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=_QUIET)
+        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=jobs.pauses.quiet)
         self._job.done.connect(self._take)
         self._job.failed.connect(self._fail)
 

@@ -17,8 +17,6 @@ from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
 
-_PAINTED = 200  # milliseconds; the request's cause is painted by then
-
 
 class Reachability(QObject):
     """Computes `RunTokens.reach` of the run that was requested last."""
@@ -31,7 +29,7 @@ class Reachability(QObject):
         self._jobs = jobs
         self._runs = runs
         self._run: StudioRun | None = None
-        self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
+        self._soon = QTimer(self, singleShot=True, interval=jobs.pauses.facts)
         self._soon.timeout.connect(self._begin)
         self._latest = LatestJob(jobs, self, asked=False)
         self._latest.done.connect(self._take)

@@ -32,8 +32,6 @@ from tokstudio.gui.state.training_settings import Documents, Settings
 #: Why a training is not paused.
 BY_LIBRARY = "Another library trains, as a whole: it cannot pause."
 
-_TICK = 50  # milliseconds between two queries of the training
-
 
 class TrainingControl(QObject):
     """Starts, pauses and stops trainings. Call every method from the GUI thread.
@@ -90,7 +88,7 @@ class TrainingControl(QObject):
         self._undone: tuple[StudioRun, StudioRun] | None = None
         self._paused_before = False
         self._plays = False
-        self._timer = QTimer(self, interval=_TICK)
+        self._timer = QTimer(self, interval=jobs.pauses.training)
         self._timer.timeout.connect(self._tick)
         # The new merges are drawn before everything else follows the playhead: together, both would take too long.
         self._followed = QTimer(self, singleShot=True, interval=0)

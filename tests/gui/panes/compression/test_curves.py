@@ -1,14 +1,17 @@
-"""The Compression pane: curves of the sources of the active run."""
+"""The Compression pane: curves of the sources of the active run, and marks at shares of its compression."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 
 from tests.gui.languages import NAMES, PARALLEL
 from tests.gui.languages import TEXTS as BY_LANGUAGE
 from tests.gui.person import PATIENCE
 from tokstudio import Tokenizer
+from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.panes.compression.curves import RATIO, TOKENS
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.session.measuring import measurers
@@ -18,6 +21,7 @@ TEXTS = {"english": "the cat and the hat and the dog " * 30, "german": "die Katz
 
 @pytest.fixture
 def pane(session, theme, actions, show):
+    actions["compression_marks"] = QAction("Marks", checkable=True, checked=True)
     made = CompressionPane(session, theme, actions)
     show(made, 900, 420)
     return made
@@ -38,7 +42,7 @@ def choose(pane, view):
     pane._choose_view(next(action for action, one in pane._choices.items() if one is view))
 
 
-def test_each_source_has_a_thin_curve_and_its_figure_at_the_playhead(qtbot, session, pane, run):
+def test_each_source_has_a_curve_of_each_run_while_it_is_wanted(qtbot, session, pane, run, make_run):
     assert not drawn(pane)
     pane.by_source.trigger()
     qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
@@ -49,27 +53,19 @@ def test_each_source_has_a_thin_curve_and_its_figure_at_the_playhead(qtbot, sess
         for name, text in TEXTS.items():
             ratios[name] = len(text) / len(tokenizer.at(merges).encode(text))
             assert drawn(pane)[name].point_at(merges) == (merges, pytest.approx(ratios[name]))
-        names = [entry.name for entry in pane.legend._entries]
+        names = [entry.name for entry in pane.legend.entries]
         assert names == [run.name, *(f"{name} {ratios[name]:.2f}" for name in TEXTS)]
     assert len({curve.hue for curve in (*drawn(pane).values(), pane.plot.content.active())}) == 3
     assert {curve.pen(pane._theme.palette).widthF() for curve in drawn(pane).values()} == {1.0}
-    shown = [button.text() for button in pane.legend._buttons]
+    shown = [button.text() for button in pane.legend.buttons]
     assert shown[1:] == [f"{name} {ratios[name]:.2f}" for name in TEXTS]
-
-
-def test_they_are_drawn_only_as_bytes_per_token_and_while_wanted(qtbot, session, pane, run):
-    pane.by_source.trigger()
-    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
     choose(pane, TOKENS)
     assert not drawn(pane)
     choose(pane, RATIO)
     assert list(drawn(pane)) == list(TEXTS)
     pane.by_source.trigger()
     assert not drawn(pane)
-    assert len(pane.legend._entries) == 1
-
-
-def test_another_run_has_curves_of_its_own(qtbot, session, pane, run, make_run):
+    assert len(pane.legend.entries) == 1
     pane.by_source.trigger()
     qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
     longer = make_run(vocabulary_size=295, pattern="gpt2")
@@ -138,3 +134,48 @@ def test_without_parallel_texts_the_languages_of_the_corpus_are_drawn(qtbot, ses
 def refused_work(run, corpus):
     raise measurers.TokStudioError("There are too many.")
     yield
+
+
+def marks(pane):
+    return {mark.text: mark for mark in pane.plot._marks}
+
+
+def test_marks_are_where_the_share_is_reached_are_clicked_and_switched_off(pane, trained, qtbot):
+    run = trained.runs.active.run
+    found = marks(pane)
+    assert list(found) == ["90\u00a0%", "95\u00a0%", "99\u00a0%"]
+    for percent, mark in zip((90, 95, 99), found.values(), strict=True):
+        merges = int(mark.x)
+        assert run.bytes_per_token(merges) >= percent / 100 * run.bytes_per_token() > run.bytes_per_token(merges - 1)
+        assert mark.y == run.bytes_per_token(merges)
+        assert f"vocabulary {256 + merges}" in mark.tip
+    mark = marks(pane)["95\u00a0%"]
+    place = pane.plot.chart.place(mark.x, mark.y).toPoint()
+    qtbot.mouseClick(pane.plot, Qt.MouseButton.LeftButton, pos=place + type(place)(2, 2))
+    assert trained.view.playhead == mark.x
+    qtbot.mouseDClick(pane.plot, Qt.MouseButton.LeftButton, pos=place)
+    assert trained.view.playhead == mark.x
+    marked = pane.plot.to_image(600, 300)
+    pane._marks.trigger()
+    assert pane.plot.to_image(600, 300) != marked
+    pane._marks.trigger()
+    pane._marks.trigger()
+    assert not marks(pane)
+    pane._marks.trigger()
+    assert marks(pane)
+    pane._choose_view(next(action for action, view in pane._choices.items() if view is TOKENS))
+    assert not marks(pane)
+
+
+def test_they_are_on_the_held_out_curve_where_there_is_one(qtbot, session, pane, make_run):
+    run = make_run(sample_text("article"), vocabulary_size=600, held_out=0.2)
+    qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: all("held-out" in mark.tip for mark in marks(pane).values()))
+    for mark in marks(pane).values():
+        assert mark.y == run.held_out_bytes_per_token(int(mark.x))
+
+
+def test_a_run_of_one_merge_has_one_mark_for_each_place(pane, make_run):
+    make_run(vocabulary_size=257)
+    places = [mark.x for mark in pane.plot._marks]
+    assert len(places) == len(set(places)) > 0

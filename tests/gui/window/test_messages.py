@@ -1,0 +1,192 @@
+"""Error messages, one at a time, and notices about actions without a request, with a button that undoes them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from tests.gui.person import PATIENCE, TEXT, at_window, quiet, trained
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.gui.state.problems import Problem
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.window.message_bar import MessageBar
+
+pytestmark = pytest.mark.usefixtures("unstyled")
+
+TRAINING = Problem("The corpus is too large for the memory.", of_training=True)
+FILE = Problem("merges.json: the file cannot be written.", CorpusError("merges.json"))
+
+
+@pytest.fixture
+def bar(qtbot, theme, show):
+    host = QWidget()
+    show(host, 900, 400)
+    return MessageBar(theme, host)
+
+
+def test_a_newer_message_replaces_the_older_and_other_settings_hide_only_that_of_a_training(bar):
+    bar.show_problem(FILE)
+    bar.show_problem(TRAINING)
+    bar.show_problem(TRAINING)
+    assert bar.text.text() == TRAINING.text
+    bar.details_button.click()
+    assert bar.details.toPlainText() == f"Earlier: {FILE.text}"
+    bar.close_button.click()
+    assert not bar.isVisible()
+    bar.show_problem(TRAINING)
+    assert not bar.details_button.isVisible(), "what was closed is not told again"
+    bar.show_problem(FILE)
+    bar.clear_of_training()
+    assert bar.isVisible()
+    bar.show_problem(TRAINING)
+    bar.clear_of_training()
+    assert not bar.isVisible()
+
+
+@at_window()
+def test_a_message_stays_while_loops_are_loaded_and_is_hidden_by_escape_and_without_its_cause(qtbot, window):
+    with qtbot.waitSignal(window.session.jobs.busy_changed, timeout=PATIENCE):
+        window.session.jobs.failed.emit(FILE)
+    assert window.messages.isVisible()
+    session, messages = window.session, window.messages
+    session.jobs.failed.emit(FILE)
+    qtbot.keyClick(window.configure.size_field.number, Qt.Key.Key_Escape)
+    assert not messages.isVisible()
+    session.jobs.failed.emit(TRAINING)
+    session.training.set_settings(Settings(270, None))
+    assert not messages.isVisible()
+    session.jobs.failed.emit(FILE)
+    session.corpus.add_text("the cat sat on the mat " * 50)
+    assert messages.isVisible(), "another corpus makes no file writable"
+    session.training.start()
+    assert not messages.isVisible()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+
+
+def names(window) -> list[str]:
+    return [source.name for source in window.session.corpus.sources]
+
+
+@at_window()
+def test_a_text_of_one_s_own_replaces_a_sample_which_can_be_kept(qtbot, book, window, answers):
+    card, sample = window.notices, "A Python program"
+    window.actions_by_id["sample_python"].trigger()
+    assert not card.isVisible()
+    answers.files = [book]
+    window.actions_by_id["open_corpus"].trigger()
+    quiet(qtbot, window)
+    assert names(window) == ["book.txt"]
+    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    assert card.text.text() == "book.txt replaced the sample A Python program."
+    assert card.act_button.text() == "Keep Both"
+    assert window.actions_by_id["undo"].text() == "&Undo Replace A Python program"
+    qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+    assert names(window) == [sample, "book.txt"]
+    assert not card.isVisible()
+    for after in (["book.txt"], [sample]):
+        window.actions_by_id["undo"].trigger()
+        assert names(window) == after
+    # A pasted text is one's own too; the notice goes with what it is about.
+    QGuiApplication.clipboard().setText(TEXT)
+    window.actions_by_id["paste_corpus"].trigger()
+    assert names(window) == ["Pasted text"]
+    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    window.session.corpus.set_sources(())
+    assert card.text.text() == "Removed Pasted text."
+    window.actions_by_id["undo"].trigger()
+    # Another sample is added without a word.
+    card.clear()
+    window.actions_by_id["sample_python"].trigger()
+    assert names(window) == ["Pasted text", sample]
+    quiet(qtbot, window)
+    assert not card.text.text()
+
+
+@at_window("{book}")
+def test_a_text_that_is_added_beside_others_can_replace_them(qtbot, tmp_path, book, window, answers):
+    other = tmp_path / "other.txt"
+    other.write_text(TEXT + "more")
+    card = window.notices
+    qtbot.waitUntil(lambda: names(window) == ["book.txt"], timeout=PATIENCE)
+    for files, told in (
+        ([other], "other.txt was added beside book.txt."),
+        ([book, other], "2 texts were added beside 2 sources."),
+    ):
+        before = names(window)
+        answers.files = files
+        window.actions_by_id["open_corpus"].trigger()
+        quiet(qtbot, window)
+        assert names(window) == [*before, *(file.name for file in files)]
+        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+        assert card.text.text() == told
+    assert card.act_button.text() == "Replace"
+    qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+    assert names(window) == ["book.txt", "other.txt"]
+    assert card.text.text() == "Removed 2 sources."
+    # Escape closes it; Edit still undoes the removal.
+    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not card.isVisible()
+    window.actions_by_id["undo"].trigger()
+    assert names(window) == ["book.txt", "other.txt", "book.txt", "other.txt"]
+    quiet(qtbot, window)
+
+
+@at_window("{book}")
+def test_a_step_after_a_finished_run_has_a_notice_and_can_be_undone(qtbot, window):
+    session, card = window.session, window.notices
+    finished = trained(qtbot, window)
+    merges = len(finished)
+    session.view.set_playhead(7)
+    window.actions_by_id["step"].trigger()
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    assert card.text.text() == "Step started Run 2. Run 1 is still in Runs, unchanged."
+    qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+    quiet(qtbot, window)
+    assert session.runs.all == [finished]
+    assert session.runs.active is finished
+    assert len(finished) == merges
+    assert not card.isVisible()
+
+
+@at_window("{book}")
+def test_a_first_step_has_no_notice_and_a_stop_hides_it(qtbot, window):
+    session, card = window.session, window.notices
+    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    window.actions_by_id["step"].trigger()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    assert not card.isVisible()
+    window.actions_by_id["stop"].trigger()
+    quiet(qtbot, window)
+    window.actions_by_id["step"].trigger()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    window.actions_by_id["stop"].trigger()
+    quiet(qtbot, window)
+    assert not card.isVisible()
+    assert len(session.runs.all) == 2
+
+
+@at_window()
+def test_a_sample_trains_with_settings_of_its_own_and_tells_of_others(qtbot, window):
+    session, card = window.session, window.notices
+    window.actions_by_id["sample_train_article"].trigger()
+    quiet(qtbot, window)
+    qtbot.wait(120)
+    assert not card.isVisible()
+    for settings in (Settings(100_000, held_out=0.1), Settings(5_000, pattern="("), Settings(None)):
+        session.training.set_settings(settings)
+        window.actions_by_id["sample_train_article"].trigger()
+        quiet(qtbot, window)
+        assert session.runs.active.config == Settings().config(), settings
+        assert len(session.runs.active) == 1_000 - 256
+        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+        assert card.text.text() == "The sample trains with the default settings."
+        assert card.act_button.text() == "Restore Settings"
+        qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+        assert session.training.settings == settings
+        assert not card.isVisible()
