@@ -1,26 +1,97 @@
-"""Common fixtures of the command line tests, and the import path of `fifty`."""
+"""Common fixtures of the command line tests."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import io
+import json
 import sys
-from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from tokstudio import Corpus, Trainer, TrainingConfig, save, train
+from tests.cli.fifty import FIFTY
+from tokstudio import Corpus, Trainer, TrainingConfig, cli, save, train
 
-sys.path.insert(0, str(Path(__file__).parent))
 
-from fifty import FIFTY
+class Printed(NamedTuple):
+    """What a command printed."""
+
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
 
 
 @pytest.fixture
-def text(tmp_path):
-    path = tmp_path / "fifty.txt"
-    path.write_bytes(FIFTY.encode())
-    return str(path)
+def run(tmp_path, monkeypatch, capsys):
+    """Runs a command in the test's folder, which must end with a code, and gives what it printed.
+
+    A text is divided into words, a list is not. What the command `says` must be among its messages.
+    """
+    monkeypatch.chdir(tmp_path)
+
+    def command(code, *given, says=""):
+        words = [words.split() if isinstance(words, str) else words for words in given]
+        words = [word for some in words for word in (some if isinstance(some, list) else [some])]
+        assert cli.main([str(word) for word in words]) == code
+        printed = Printed(*capsys.readouterr())
+        assert says in printed.err
+        return printed
+
+    return command
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a file in the test's folder, and gives its path."""
+
+    def make(name, content):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return make
+
+
+@pytest.fixture
+def text(write):
+    return str(write("fifty.txt", FIFTY))
+
+
+@pytest.fixture
+def learn(text, run):
+    """Trains to the fifty merges of `FIFTY`, and gives what was printed."""
+    return lambda code, *words, says="": run(code, f"train {text} --vocab-size 306", *words, says=says)
+
+
+@pytest.fixture(scope="session")
+def whole_run():
+    """The fifty merges."""
+    return train(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=306)).merges.tolist()
+
+
+@pytest.fixture
+def saving(monkeypatch):
+    """Lets something happen while a module, `exporting` or `training`, saves: before its first piece, or after it."""
+
+    def arrange(module, happens, pieces=0):
+        name = "save_proved_work" if hasattr(module, "save_proved_work") else "save_work"
+        save = getattr(module, name)
+
+        def work(*arguments, **options):
+            work = save(*arguments, **options)
+            for _ in range(pieces):
+                yield next(work)
+            happens(*arguments)
+            return (yield from work)
+
+        monkeypatch.setattr(module, name, work)
+
+    return arrange
 
 
 @pytest.fixture(scope="session")
@@ -32,10 +103,8 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture
-def tokenizer(trained, tmp_path):
-    path = tmp_path / "tokenizer.json"
-    path.write_bytes(trained)
-    return str(path)
+def tokenizer(trained, write):
+    return str(write("tokenizer.json", trained))
 
 
 @pytest.fixture

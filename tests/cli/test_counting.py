@@ -15,162 +15,131 @@ from types import SimpleNamespace
 import distributed
 import pytest
 
-from tokstudio import Corpus, TrainingConfig, cli, train
+from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.cli import counting
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.pretokenization.count_words import WordCounter
 
 WORDS = ["the cat ", "a hat\n", "isn't 12 ", "dogs <e> and\n", "日本 "]
+FILES = "a.txt folder d.txt.gz e.jsonl"
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(write):
     """Five files: texts, a folder with two of them, a compressed one and a data set."""
-    folder = tmp_path / "folder"
-    folder.mkdir()
     texts = ["".join(WORDS[number:] * 40) for number in range(5)]
-    (tmp_path / "a.txt").write_text(texts[0])
-    (folder / "b.txt").write_text(texts[1])
-    (folder / "c.txt").write_text(texts[2])
-    (tmp_path / "d.txt.gz").write_bytes(gzip.compress(texts[3].encode()))
+    write("a.txt", texts[0])
+    write("folder/b.txt", texts[1])
+    write("folder/c.txt", texts[2])
+    write("d.txt.gz", gzip.compress(texts[3].encode()))
     rows = [{"text": texts[4], "lang": lang} for lang in ("en", "ja", "en")]
-    (tmp_path / "e.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return [str(tmp_path / name) for name in ("a.txt", "folder", "d.txt.gz", "e.jsonl")]
+    write("e.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
 
 
-def counted(files, out, *more):
-    assert cli.main(["count", *files, "--pattern", "gpt2", "--special=<e>", "--out", str(out), *more]) == 0
-    return out.read_bytes()
+@pytest.fixture
+def counted(tmp_path, run):
+    """Counts files, and gives the bytes of the table."""
+
+    def count(files, name="counts", *more):
+        run(0, f"count {files} --pattern gpt2 --special=<e> --out {name}.parquet", *more)
+        return (tmp_path / f"{name}.parquet").read_bytes()
+
+    return count
 
 
-def test_counts_train_as_the_texts_with_their_settings(files, tmp_path):
-    counted(files, tmp_path / "counts.parquet")
-    by_counts, by_texts = tmp_path / "counts.csv", tmp_path / "texts.csv"
-    where = ["--counts", str(tmp_path / "counts.parquet")]
-    assert cli.main(["train", *where, "--vocab-size", "300", "--export", f"merges-csv={by_counts}"]) == 0
-    settings = ["--pattern", "gpt2", "--special=<e>", "--vocab-size", "300"]
-    assert cli.main(["train", *files, *settings, "--export", f"merges-csv={by_texts}"]) == 0
-    assert by_counts.read_bytes() == by_texts.read_bytes()
+def merges_of(folder, *names):
+    config = TrainingConfig(vocabulary_size=275, pattern="gpt2", special_tokens=["<e>"])
+    return [train(Corpus.from_counts(folder / f"{name}.parquet"), config).merges.tolist() for name in names]
 
 
-def test_other_settings_than_those_of_the_counts_are_refused(files, tmp_path, capsys):
-    counted(files, tmp_path / "counts.parquet")
-    where = ["train", "--counts", str(tmp_path / "counts.parquet"), "--vocab-size", "300"]
-    capsys.readouterr()
-    assert cli.main([*where, "--pattern", "cl100k"]) == 1
-    assert 'was counted with the pattern "gpt2"' in capsys.readouterr().err
-    assert cli.main([*where, "--special=<x>"]) == 1
-    assert 'was counted with "<e>"' in capsys.readouterr().err
+def test_counts_train_as_the_texts_with_their_settings(files, counted, tmp_path, run):
+    counted(FILES)
+    run(0, "train --counts counts.parquet --vocab-size 300 --export merges-csv=counts.csv")
+    run(0, f"train {FILES} --pattern gpt2 --special=<e> --vocab-size 300 --export merges-csv=texts.csv")
+    assert (tmp_path / "counts.csv").read_bytes() == (tmp_path / "texts.csv").read_bytes()
+    where = "train --counts counts.parquet --vocab-size 300"
+    run(1, where, "--pattern cl100k", says='was counted with the pattern "gpt2"')
+    run(1, where, "--special=<x>", says='was counted with "<e>"')
 
 
-def test_what_a_document_is_is_taken_from_the_counts_and_refused_otherwise(tmp_path, capsys):
-    text = tmp_path / "a.txt"
-    text.write_text("x\n\n\n\n" * 50)
+def test_what_a_document_is_is_taken_from_the_counts_and_refused_otherwise(write, run):
+    write("a.txt", "x\n\n\n\n" * 50)
     merges = {}
     for documents in ("file", "line"):
-        table = tmp_path / f"{documents}.parquet"
-        assert cli.main(["count", str(text), "--pattern=gpt2", f"--out={table}", f"--documents={documents}"]) == 0
-        capsys.readouterr()
-        assert cli.main(["train", str(text), f"--counts={table}", "--vocab-size=300", "--json"]) == 0
-        merges[documents] = json.loads(capsys.readouterr().out)["merges"]
+        run(0, f"count a.txt --pattern=gpt2 --out={documents}.parquet --documents={documents}")
+        merges[documents] = run(0, f"train a.txt --counts={documents}.parquet --vocab-size=300 --json").json["merges"]
     assert merges["line"] == 0 < merges["file"]
     refused = "line.parquet was counted with --documents line: choose it, or count the texts again.\n"
-    for others in (["--documents=file"], [f"--counts={tmp_path / 'file.parquet'}"]):
-        assert cli.main(["train", *others, f"--counts={tmp_path / 'line.parquet'}", "--vocab-size=300"]) == 1
-        assert capsys.readouterr().err.endswith(refused)
+    for others in ("--documents=file", "--counts=file.parquet"):
+        run(1, f"train {others} --counts=line.parquet --vocab-size=300", says=refused)
 
 
-def test_the_summary_and_json_tell_sources_and_words(files, tmp_path, capsys):
-    counted(files, tmp_path / "counts.parquet")
-    said = capsys.readouterr().err
+def test_the_summary_and_json_tell_sources_and_words(files, run):
+    words = f"count {FILES} --pattern gpt2 --special=<e> --out counts.parquet"
+    said = run(0, words).err
     assert "of 5 sources: " in said
     assert "e.jsonl: column text." in said
-    counted(files, tmp_path / "counts.parquet", "--json", "--split-by", "lang")
-    told = json.loads(capsys.readouterr().out)
+    told = run(0, words, "--json --split-by lang").json
     names = [source["name"] for source in told["sources"]]
     assert names == ["a.txt", "b.txt", "c.txt", "d.txt.gz", "e.jsonl: en", "e.jsonl: ja"]
-    assert told["file"] == str(tmp_path / "counts.parquet")
+    assert told["file"] == "counts.parquet"
     text = "".join("".join(WORDS[number:] * 40) * (3 if number == 4 else 1) for number in range(5))
     assert told["special_tokens"] == {"<e>": text.count("<e>")}
 
 
-def test_a_division_does_not_change_the_words_or_their_order(files, tmp_path, capsys):
-    counted(files, tmp_path / "whole.parquet")
-    counted(files, tmp_path / "divided.parquet", "--split-by", "lang")
-    assert "e.jsonl: column text; 2 values of lang (en, ja)." in capsys.readouterr().err
-    config = TrainingConfig(vocabulary_size=300, pattern="gpt2", special_tokens=["<e>"])
-    runs = [train(Corpus.from_counts(tmp_path / f"{name}.parquet"), config).run for name in ("whole", "divided")]
-    assert runs[0].merges.tolist() == runs[1].merges.tolist()
+def test_a_division_does_not_change_the_words_or_their_order(files, counted, tmp_path, run):
+    counted(FILES, "whole")
+    told = "e.jsonl: column text; 2 values of lang (en, ja)."
+    run(0, f"count {FILES} --pattern gpt2 --special=<e> --out divided.parquet --split-by lang", says=told)
+    whole, divided = merges_of(tmp_path, "whole", "divided")
+    assert whole == divided
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("words", "said"),
     [
-        (["--pattern", "none"], "choose a pattern, such as gpt2"),
-        (["--pattern", "("], "pattern"),
-        (["--pattern", "gpt2", "--field", "nothing"], "nothing"),
+        (f"{FILES} --pattern none", "choose a pattern, such as gpt2"),
+        (f"{FILES} --pattern (", "pattern"),
+        (f"{FILES} --pattern gpt2 --field nothing", "nothing"),
+        ("x.txt --pattern gpt2", "x.txt: no such file or folder"),
+        ("- --pattern gpt2", "Standard input cannot be counted: give files."),
+        ("empty.txt --pattern gpt2 --special=<e>", "There are no words in these texts: nothing was written."),
     ],
 )
-def test_what_cannot_be_counted_is_said_and_nothing_is_written(files, tmp_path, capsys, wrong, said):
-    out = tmp_path / "counts.parquet"
-    assert cli.main(["count", *files, "--out", str(out), *wrong]) == 1
-    assert said in capsys.readouterr().err
-    assert not out.exists()
-
-
-def test_a_missing_file_is_said(tmp_path, capsys):
-    assert cli.main(["count", str(tmp_path / "x.txt"), "--pattern", "gpt2", "--out", str(tmp_path / "c.parquet")]) == 1
-    assert "x.txt: no such file or folder" in capsys.readouterr().err
-
-
-def test_a_place_that_cannot_be_written_is_said_before_counting(files, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(WordCounter, "add_work", lambda *_: pytest.fail("counted"))
-    out = tmp_path / "missing" / "counts.parquet"
-    assert cli.main(["count", *files, "--pattern", "gpt2", "--out", str(out)]) == 1
-    assert "missing does not exist" in capsys.readouterr().err
-
-
-def test_what_has_no_words_is_not_written(tmp_path, capsys):
-    (tmp_path / "a.txt").write_text("<e>")
-    where = ["--special=<e>", "--out", str(tmp_path / "counts.parquet")]
-    assert cli.main(["count", str(tmp_path / "a.txt"), "--pattern", "gpt2", *where]) == 1
-    assert "There are no words in these texts: nothing was written." in capsys.readouterr().err
+def test_what_cannot_be_counted_is_said_and_nothing_is_written(files, write, tmp_path, run, words, said):
+    write("empty.txt", "<e>")
+    run(1, f"count {words} --out counts.parquet", says=said)
     assert not (tmp_path / "counts.parquet").exists()
 
 
-def test_standard_input_is_refused_with_a_way_out(tmp_path, capsys):
-    assert cli.main(["count", "-", "--pattern", "gpt2", "--out", str(tmp_path / "counts.parquet")]) == 1
-    assert "Standard input cannot be counted: give files." in capsys.readouterr().err
+def test_a_place_that_cannot_be_written_is_said_before_counting(files, monkeypatch, run):
+    monkeypatch.setattr(WordCounter, "add_work", lambda *_: pytest.fail("counted"))
+    run(1, f"count {FILES} --pattern gpt2 --out missing/counts.parquet", says="missing does not exist")
 
 
-def test_a_file_that_is_given_twice_counts_twice_for_train_and_count_and_that_is_said(files, tmp_path, capsys):
+def test_a_file_that_is_given_twice_counts_twice_for_train_and_count_and_that_is_said(files, run):
     note = {"name": "a.txt", "note": "given twice: it counts each time"}
-    counted([files[0], files[0]], tmp_path / "counts.parquet", "--json")
-    told = json.loads(capsys.readouterr().out)
+    told = run(0, "count a.txt a.txt --pattern gpt2 --special=<e> --out counts.parquet --json").json
     assert [source["name"] for source in told["sources"]] == ["a.txt", "a.txt"]
     assert told["source_notes"] == [note]
-    words = ["--vocab-size", "265", "--pattern", "gpt2", "--special=<e>", "--json"]
-    assert cli.main(["train", files[0], files[0], *words]) == 0
-    assert cli.main(["train", files[0], "--weight", "a.txt=2", *words]) == 0
-    assert cli.main(["train", "--counts", str(tmp_path / "counts.parquet"), "--vocab-size", "265", "--json"]) == 0
-    twice, weighted, of_counts = map(json.loads, capsys.readouterr().out.splitlines())
+    words = "--vocab-size 265 --pattern gpt2 --special=<e>"
+    twice = run(0, f"train a.txt a.txt {words} --json").json
+    weighted = run(0, f"train a.txt --weight a.txt=2 {words} --json").json
+    of_counts = run(0, "train --counts counts.parquet --vocab-size 265 --json").json
     assert twice["tokens"] == weighted["tokens"] == of_counts["tokens"]
     assert twice["source_notes"] == [note]
-    assert cli.main(["train", files[0], str(tmp_path / "folder" / ".." / "a.txt"), *words[:-1]]) == 0
-    assert "a.txt: given twice: it counts each time.\n" in capsys.readouterr().err
+    run(0, f"train a.txt folder/../a.txt {words}", says="a.txt: given twice: it counts each time.\n")
 
 
-# ---- on a cluster
+# --- On a cluster -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("sizes", "lengths"),
     [([101, 99, 102, 98, 100, 97, 103, 100], [2, 2, 2, 2]), ([5], [1]), ([900, 1, 1], [1, 2]), ([1, 1, 900], [2, 1])],
 )
-def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(tmp_path, sizes, lengths):
-    entries = [Entry(tmp_path / str(number)) for number in range(len(sizes))]
-    for entry, size in zip(entries, sizes, strict=True):
-        entry.path.write_bytes(b"a" * size)
+def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(write, sizes, lengths):
+    entries = [Entry(write(str(number), b"a" * size)) for number, size in enumerate(sizes)]
     shards = list(counting._shards(entries, 4))
     assert [entry for shard in shards for entry in shard] == entries
     assert [len(shard) for shard in shards] == lengths
@@ -182,61 +151,44 @@ def two_processes():
 
 
 @pytest.fixture(scope="module")
-def workers():
-    """A cluster of two processes."""
-    with two_processes() as made, pytest.MonkeyPatch.context() as patch:
+def dask():
+    """The option for a cluster of two processes."""
+    with two_processes() as workers, pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_PATIENCE", 0.01)
-        yield made
+        yield f"--dask {workers.scheduler_address}"
 
 
-def test_a_cluster_writes_the_same_bytes(files, tmp_path, workers):
-    alone = counted(files, tmp_path / "alone.parquet")
-    assert counted(files, tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
-
-
-def test_a_cluster_counts_divided_data_sets_in_the_order_of_their_rows(tmp_path, workers):
+def test_a_cluster_counts_divided_data_sets_in_the_order_of_their_rows(counted, write, tmp_path, dask):
     rows = [(language, text) for text in WORDS for language in ("de", "en")]
     for number in range(4):
         lines = (json.dumps({"lang": language, "text": f"{text}{number}"}) + "\n" for language, text in rows[number:])
-        (tmp_path / f"{number}.jsonl").write_text("".join(lines))
-    files = [str(tmp_path / f"{number}.jsonl") for number in range(4)]
-    whole = counted(files, tmp_path / "whole.parquet")
-    alone = counted(files, tmp_path / "alone.parquet", "--split-by", "lang")
-    there = ["--split-by", "lang", "--dask", workers.scheduler_address]
-    assert counted(files, tmp_path / "cluster.parquet", *there) == alone != whole
-    config = TrainingConfig(vocabulary_size=275, pattern="gpt2", special_tokens=["<e>"])
-    runs = [train(Corpus.from_counts(tmp_path / f"{name}.parquet"), config).run for name in ("whole", "cluster")]
-    assert runs[0].merges.tolist() == runs[1].merges.tolist()
+        write(f"{number}.jsonl", "".join(lines))
+    files = "0.jsonl 1.jsonl 2.jsonl 3.jsonl"
+    alone = counted(files, "alone", "--split-by lang")
+    assert counted(files, "cluster", "--split-by lang", dask) == alone != counted(files, "whole")
+    whole, cluster = merges_of(tmp_path, "whole", "cluster")
+    assert whole == cluster
 
 
-def test_what_was_dropped_is_said_of_a_cluster_too(tmp_path, workers, capsys):
-    (tmp_path / "a.jsonl").write_text('{"text": "a b"}\n{"text": \n{"text": "c"}\n')
-    counted([str(tmp_path / "a.jsonl")], tmp_path / "counts.parquet", "--dask", workers.scheduler_address)
-    assert "a.jsonl: column text; 1 broken row dropped (line 2)." in capsys.readouterr().err
-
-
-def test_a_cluster_without_workers_is_one_sentence(files, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(counting, "time", SimpleNamespace(sleep=lambda seconds: None))
-    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as empty:
-        where = ["--dask", empty.scheduler_address, "--out", str(tmp_path / "counts.parquet")]
-        assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
-    assert "the scheduler has no workers; start some." in capsys.readouterr().err
-
-
-def test_the_files_of_a_large_folder_stay_one_source_on_a_cluster(tmp_path, workers):
-    folder = tmp_path / "many"
-    folder.mkdir()
+def test_the_files_of_a_large_folder_stay_one_source_on_a_cluster(counted, write, tmp_path, dask):
     for number in range(70):
-        (folder / f"{number:02}.txt").write_text(WORDS[number % 5] * (number + 1))
-    alone = counted([str(folder)], tmp_path / "alone.parquet")
+        write(f"many/{number:02}.txt", WORDS[number % 5] * (number + 1))
+    alone = counted("many", "alone")
     assert len(Corpus.from_counts(tmp_path / "alone.parquet").sources) == 1
-    assert counted([str(folder)], tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
+    assert counted("many", "cluster", dask) == alone
+
+
+def test_what_was_dropped_and_an_error_of_a_worker_are_said(write, dask, run):
+    write("a.jsonl", '{"text": "a b"}\n{"text": \n{"text": "c"}\n')
+    write("b.txt", os.urandom(1 << 16))
+    words = f"--pattern gpt2 --out counts.parquet {dask}"
+    run(0, f"count a.jsonl {words}", says="a.jsonl: column text; 1 broken row dropped (line 2).")
+    run(1, f"count b.txt {words}", says="b.txt")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
-def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, monkeypatch):
-    alone = counted(files, tmp_path / "alone.parquet")
-    result = counting._result_work
+def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypatch):
+    alone, result = counted(FILES, "alone"), counting._result_work
     monkeypatch.setattr(counting, "_PATIENCE", 0.01)
     with two_processes() as workers:
         worker = next(iter(workers.workers.values()))
@@ -248,24 +200,22 @@ def test_the_files_of_a_killed_worker_are_counted_again(files, tmp_path, monkeyp
             return (yield from result(last, futures))
 
         monkeypatch.setattr(counting, "_result_work", killing)
-        assert counted(files, tmp_path / "cluster.parquet", "--dask", workers.scheduler_address) == alone
+        assert counted(FILES, "cluster", "--dask", workers.scheduler_address) == alone
     with pytest.raises(ProcessLookupError):
         os.kill(victim, 0)
 
 
-def test_an_error_of_a_worker_is_said(files, tmp_path, workers, capsys):
-    (tmp_path / "a.txt").write_bytes(os.urandom(1 << 16))
-    where = ["--dask", workers.scheduler_address, "--out", str(tmp_path / "counts.parquet")]
-    assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
-    assert "a.txt" in capsys.readouterr().err
+def test_a_cluster_without_workers_is_one_sentence(files, monkeypatch, run):
+    monkeypatch.setattr(counting, "time", SimpleNamespace(sleep=lambda seconds: None))
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as empty:
+        words = f"--pattern gpt2 --dask {empty.scheduler_address} --out counts.parquet"
+        run(1, f"count {FILES} {words}", says="the scheduler has no workers; start some.")
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "127.0.0.1:notaport"])
-def test_an_address_that_does_not_answer_is_one_sentence(files, tmp_path, monkeypatch, capsys, address):
+def test_an_address_that_does_not_answer_is_one_sentence(files, monkeypatch, run, address):
     monkeypatch.setattr(counting, "_SECONDS", 0.1)
-    where = ["--dask", address, "--out", str(tmp_path / "counts.parquet")]
-    assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
-    said = capsys.readouterr().err.strip().splitlines()
+    said = run(1, f"count {FILES} --pattern gpt2 --dask {address} --out counts.parquet").err.strip().splitlines()
     assert said[-1] == f"tokstudio: --dask {address}: no scheduler answered there within 0.1 s."
 
 
@@ -275,15 +225,13 @@ def test_a_server_that_accepts_and_says_nothing_is_one_sentence(files, tmp_path)
         # In a process of its own: `distributed` keeps a thread that waits for the answer.
         code = "import sys; from tokstudio import cli; from tokstudio.cli import counting; counting._SECONDS = 1\n"
         code += "sys.exit(cli.main(sys.argv[1:]))"
-        where = ["--pattern", "gpt2", "--dask", address, "--out", str(tmp_path / "counts.parquet")]
-        command = [sys.executable, "-c", code, "count", *files, *where]
+        words = f"count {tmp_path}/a.txt --pattern gpt2 --dask {address} --out {tmp_path}/counts.parquet"
+        command = [sys.executable, "-c", code, *words.split()]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == f"tokstudio: --dask {address}: no scheduler answered there within 1 s."
 
 
-def test_without_dask_it_is_said_what_to_install(files, tmp_path, monkeypatch, capsys):
+def test_without_dask_it_is_said_what_to_install(files, monkeypatch, run):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    where = ["--dask", "local", "--out", str(tmp_path / "counts.parquet")]
-    assert cli.main(["count", *files, "--pattern", "gpt2", *where]) == 1
-    assert "install tokstudio[dask]" in capsys.readouterr().err
+    run(1, f"count {FILES} --pattern gpt2 --dask local --out counts.parquet", says="install tokstudio[dask]")

@@ -9,10 +9,15 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tokstudio import __version__, cli
+from tests.cli.fifty import FIFTY
+from tokstudio import Corpus, TrainingConfig, __version__, cli, train
+from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import printable
+from tokstudio.core.project import Project, ProjectRun, save_work
 
 
 def run_program(*arguments, **options):
@@ -110,3 +115,73 @@ def test_partial_writes_are_continued(tokenizer, monkeypatch, capsys, room):
     code = cli.main(["decode", "--tokenizer", tokenizer, "--text", "104 " * 1000])
     assert (code, len(raw.taken)) == ((0, 1000) if room > 1000 else (1, 20))
     assert ("cannot be written" in capsys.readouterr().err) == (code == 1)
+
+
+NAME = "\x1b]0;x\x07a\nb<b>.txt"
+SHOWN = r"\x1b]0;x\x07a\nb<b>.txt"
+posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        (NAME, SHOWN),
+        ("café 走る 😀 👩\u200d👩 a\u202fb\\n.txt", "café 走る 😀 👩\u200d👩 a\u202fb\\n.txt"),
+        ("a\u202etxt.exe\x9b\x7f\u2028\udcff", r"a\u202etxt.exe\x9b\x7f\u2028" + "\ufffd"),
+    ],
+)
+def test_only_control_characters_are_escaped(text, safe):
+    assert printable(text) == safe
+
+
+def clean(printed: str) -> bool:
+    return "\x1b" not in printed and "\x07" not in printed and "\x9b" not in printed and "\nb<b>" not in printed
+
+
+@posix
+def test_commands_escape_hostile_names(tokenizer, write, tmp_path, run):
+    odd, folder = write(NAME, FIFTY), tmp_path / "\x1b[2J\nfolder"
+    copy, broken = write(f"{NAME}.json", Path(tokenizer).read_bytes()), write(f"{NAME}.npy", "x")
+    wrong, gone = write(f"{NAME}.base", "a\n\n"), tmp_path / f"{NAME}gone"
+    train = ["train", odd, "--vocab-size", 306]
+    commands = [
+        (0, [*train, "--encoding", "windows-1252", "--export", f"classic={folder}"]),
+        (1, [*train, "--export", f"huggingface={odd}/mine"]),
+        (1, [*train, "--base", "characters", "--base-vocabulary", wrong]),
+        (1, ["train", gone, "--vocab-size", 306]),
+        (2, [*train, f"--{NAME}"]),
+        (2, [*train, "--export", NAME]),
+        (0, ["encode", odd, "--tokenizer", tokenizer]),
+        (1, ["encode", gone, "--tokenizer", tokenizer]),
+        (1, ["encode", "--text", "a", "--tokenizer", gone]),
+        (1, ["decode", broken, "--tokenizer", tokenizer]),
+        (0, ["inspect", copy]),
+        (1, ["inspect", odd]),
+        (0, ["convert", copy, folder / NAME, "--format", "classic"]),
+    ]
+    for code, words in commands:
+        printed = run(code, words)
+        assert clean(printed.out + printed.err), words
+        assert code != 1 or printed.err.count("\n") == 1
+    assert SHOWN in printed.err
+
+
+@posix
+def test_inspect_escapes_control_characters_in_tokens_and_pattern(write, run):
+    write("text", b"\x1b]0;x\x07\n" * 50)
+    odd = ["--special", "\x1b[2J<s>", "--pattern", "[^\x07]+|\x07"]
+    run(0, "train text --vocab-size 300", odd, "--export huggingface=made.json -q")
+    printed = run(0, "inspect made.json").out
+    assert clean(printed)
+    assert r"\x1b[2J<s>" in printed
+    assert r"[^\x07]+" in printed
+
+
+@posix
+def test_control_characters_in_a_project_are_escaped(tmp_path, run):
+    made = train(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=260)).run
+    project = Project(runs=(ProjectRun(NAME, made), ProjectRun("other", made)))
+    finish(save_work(project, tmp_path / "project.tokstudio"))
+    shown, said = run(0, "inspect project.tokstudio").out, run(1, "convert project.tokstudio out --format classic").err
+    assert clean(shown + said)
+    assert (SHOWN in shown, SHOWN in said) == (True, True)

@@ -1,4 +1,4 @@
-"""A training whose export fails: refused before it begins, or kept as a project."""
+"""A run as a project, which other commands open: with --project, and where its export fails."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -9,14 +9,23 @@ import signal
 import stat
 
 import pytest
-from fifty import FIFTY
 
-from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
+from tests.cli.fifty import FIFTY
+from tests.core.texts import config_by_name
+from tokstudio import Corpus, Trainer, train
 from tokstudio.cli import exporting, training
 from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work
+
+ALGORITHMS = {
+    "bpe": {},
+    "whole-characters": {},
+    "superbpe": {"transition": 270, "pattern": "gpt2"},
+    "boundless": {"pattern": "gpt2"},
+    "picky": {"threshold": 0.3},
+}
 
 
 @pytest.fixture
@@ -39,89 +48,104 @@ def failing_export(monkeypatch):
     return arrange
 
 
-def merges_in(project):
+@pytest.fixture
+def untrained(monkeypatch):
+    """Nothing may be trained."""
+    monkeypatch.setattr(Trainer, "advance", lambda *_: pytest.fail("trained"))
+
+
+def run_in(project):
     (entry,) = finish(open_work(project)).runs
-    return entry.run.merges.tolist()
+    return entry.run
 
 
-def whole_run():
-    return train(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=306)).merges.tolist()
+def merges_in(project):
+    return run_in(project).merges.tolist()
+
+
+def names_in(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_can_be_kept_and_encodes_again(text, tmp_path, run, algorithm):
+    own = ALGORITHMS[algorithm]
+    options = " ".join(f"--{name} {value}" for name, value in own.items())
+    words = f"--algorithm {algorithm} --vocab-size 300 {options} --project mine.tokstudio"
+    assert run(0, f"train {text} {words} --json --quiet").json["project"] == "mine.tokstudio"
+    made = train(Corpus.from_text(FIFTY), config_by_name(algorithm, vocabulary_size=300, **own))
+    kept = run_in(tmp_path / "mine.tokstudio")
+    assert kept.config == made.run.config
+    assert kept.merges.tolist() == made.merges.tolist()
+    run(0, f"encode --tokenizer mine.tokstudio {text} --out ids.json --quiet")
+    assert json.loads((tmp_path / "ids.json").read_text()) == made.encode(FIFTY)
+    assert run(0, "decode --tokenizer mine.tokstudio ids.json --quiet").out == FIFTY
+    assert run(0, "inspect mine.tokstudio --json").json["runs"][0]["algorithm"] == algorithm
 
 
 @pytest.mark.parametrize(
-    ("format", "place", "words"),
+    ("words", "said"),
     [
-        ("huggingface", "afile/mine", "afile is a file: choose another name."),
-        ("huggingface", "afile/deep/mine", "afile is a file: choose another name."),
-        ("huggingface", "afile/mine.json", "afile does not exist: create it, or choose another."),
-        ("classic", "afile", "has several files: name a folder to save them in."),
-        ("merges-csv", "nowhere/merges.csv", "nowhere does not exist: create it, or choose another."),
-        ("huggingface", "taken.json", "a folder with that name already exists: choose another name."),
-        ("huggingface", "x" * 300, ": the file cannot be written: File name too long."),
-        ("merges-csv", "x" * 300, "the file cannot be written: File name too long."),
+        ("--export huggingface=afile/mine", "afile is a file: choose another name."),
+        ("--export huggingface=afile/deep/mine", "afile is a file: choose another name."),
+        ("--export huggingface=afile/mine.json", "afile does not exist: create it, or choose another."),
+        ("--export classic=afile", "has several files: name a folder to save them in."),
+        ("--export merges-csv=nowhere/merges.csv", "nowhere does not exist: create it, or choose another."),
+        ("--export huggingface=taken.json", "a folder with that name already exists: choose another name."),
+        (f"--export huggingface={'x' * 300}", ": the file cannot be written: File name too long."),
+        (f"--export merges-csv={'x' * 300}", "the file cannot be written: File name too long."),
+        ("--export huggingface=a --export huggingface=here/a", "would write this file: give each its own path."),
+        ("--project old.tokstudio", "this file exists already: give the project another name."),
+        ("--project nowhere/new.tokstudio", "nowhere does not exist: create it, or choose another."),
+        ("--export merges-csv=a.tokstudio --project a.tokstudio", "written to this file: give each its own path."),
     ],
 )
-def test_an_unwritable_target_is_refused_before_training(text, tmp_path, monkeypatch, capsys, format, place, words):
-    (tmp_path / "afile").write_text("old")
+def test_an_unwritable_target_is_refused_before_training(write, tmp_path, untrained, learn, words, said):
+    write("afile", "old")
+    write("old.tokstudio", "old")
     (tmp_path / "taken.json" / "tokenizer.json").mkdir(parents=True)
-    monkeypatch.setattr(Trainer, "advance", lambda *_: pytest.fail("trained"))
-    before = sorted(tmp_path.rglob("*"))
-    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"{format}={tmp_path / place}"]) == 1
-    said = capsys.readouterr().err
-    assert said.endswith(f"{words}\n")
-    assert said.count("\n") == 1
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_two_exports_to_one_file_are_refused_before_training(text, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(Trainer, "advance", lambda *_: pytest.fail("trained"))
     (tmp_path / "here").symlink_to(tmp_path)
-    exports = ["--export", f"huggingface={tmp_path / 'a'}", "--export", f"huggingface={tmp_path / 'here' / 'a'}"]
-    assert cli.main(["train", text, "--vocab-size", "306", *exports]) == 1
-    assert "two exports would write this file" in capsys.readouterr().err
+    before = sorted(tmp_path.rglob("*"))
+    told = learn(1, words).err
+    assert told.endswith(f"{said}\n")
+    assert told.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "old.tokstudio").read_text() == "old"
 
 
-def test_the_check_before_training_leaves_no_files(text, tmp_path, slow_trainer):
+def test_the_check_before_training_leaves_no_files(tmp_path, slow_trainer, learn):
     seen = []
-    slow_trainer(lambda: seen.append({path.name for path in tmp_path.iterdir()}))
-    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={tmp_path / 'new' / 'out'}"]) == 0
+    slow_trainer(lambda: seen.append(names_in(tmp_path)))
+    learn(0, "--export classic=new/out")
     assert seen[0] == {"fifty.txt"}
-    assert {path.name for path in (tmp_path / "new" / "out").iterdir()} == {"merges.json", "vocabulary.json"}
+    assert names_in(tmp_path / "new" / "out") == {"merges.json", "vocabulary.json"}
 
 
-def test_a_run_whose_export_fails_is_kept_beside_it(text, tmp_path, failing_export, capsys):
+def test_a_run_whose_export_fails_is_kept_beside_it_and_can_be_converted(
+    tmp_path, monkeypatch, failing_export, learn, run, whole_run
+):
+    project = tmp_path / "made.json.tokstudio"
     failing_export()
-    target, project = tmp_path / "made.json", tmp_path / "made.json.tokstudio"
-    assert cli.main(["train", text, "--vocab-size", "306", "--json", "-q", "--export", f"huggingface={target}"]) == 1
-    printed = capsys.readouterr()
+    printed = learn(1, "--json -q --export huggingface=made.json", says=f"The run is kept in {project}: ")
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
     assert [line.partition(":")[0] for line in printed.err.splitlines()] == ["tokstudio", "tokstudio"]
-    assert f"The run is kept in {project}: " in printed.err
-    assert json.loads(printed.out)["project"] == str(project)
-    assert merges_in(project) == whole_run()
-
-
-def test_a_kept_run_can_be_converted(text, tmp_path, slow_trainer, capsys):
-    target = tmp_path / "out"
-    slow_trainer(lambda: target.exists() or target.write_text("a file where a folder should be"))
-    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={target}"]) == 1
-    assert target.read_text() == "a file where a folder should be"
-    assert cli.main(["convert", str(tmp_path / "out.tokstudio"), str(tmp_path / "new"), "--format", "classic"]) == 0
+    assert printed.json["project"] == str(project)
+    run(0, "convert made.json.tokstudio new --format classic")
     merges = json.loads((tmp_path / "new" / "merges.json").read_text())["merges"]
-    assert [pair for pair, _ in merges] == whole_run()
+    assert [pair for pair, _ in merges] == merges_in(project) == whole_run
 
 
-def test_a_kept_run_replaces_no_file(text, tmp_path, failing_export):
+def test_a_kept_run_replaces_no_file(write, tmp_path, failing_export, learn, whole_run):
     failing_export()
-    old = [tmp_path / "made.tokstudio", tmp_path / "made-2.tokstudio"]
-    for path in old:
-        path.write_text("old")
-    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={tmp_path / 'made'}"]) == 1
+    old = [write("made.tokstudio", "old"), write("made-2.tokstudio", "old")]
+    learn(1, "--export classic=made")
     assert [path.read_text() for path in old] == ["old", "old"]
-    assert merges_in(tmp_path / "made-3.tokstudio") == whole_run()
+    assert merges_in(tmp_path / "made-3.tokstudio") == whole_run
 
 
 def test_the_run_is_kept_in_the_state_folder_if_the_target_folder_is_unwritable(
-    text, tmp_path, own_home, failing_export, monkeypatch, capsys
+    tmp_path, own_home, failing_export, monkeypatch, learn, whole_run
 ):
     failing_export()
     reserved = training._reserved
@@ -132,40 +156,51 @@ def test_the_run_is_kept_in_the_state_folder_if_the_target_folder_is_unwritable(
         return reserved(folder, name)
 
     monkeypatch.setattr(training, "_reserved", full)
-    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={tmp_path / 'made.json'}"]) == 1
+    said = learn(1, "--export huggingface=made.json").err
     (project,) = own_home.rglob("*.tokstudio")
-    assert f"The run is kept in {project}: " in capsys.readouterr().err
-    assert merges_in(project) == whole_run()
+    assert f"The run is kept in {project}: " in said
+    assert merges_in(project) == whole_run
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are others there")
+def test_a_run_in_the_state_folder_is_private(tmp_path, monkeypatch, failing_export, learn):
+    failing_export()
+    monkeypatch.setattr(training, "_nearest_folder", lambda target: tmp_path / "gone" / "\0")
+    learn(1, "--export classic=mine")
+    folder = training._state_folder()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "mine.tokstudio").stat().st_mode) == 0o600
 
 
 def test_a_disk_that_fills_up_while_the_run_is_kept_leaves_no_empty_file(
-    text, tmp_path, own_home, failing_export, monkeypatch, capsys
+    tmp_path, own_home, failing_export, saving, learn
 ):
-    failing_export()
-
     def full(*_):
         raise FormatError("no space")
-        yield
 
-    monkeypatch.setattr(training, "save_work", full)
-    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={tmp_path / 'made.json'}"]) == 1
-    assert {path.name for path in tmp_path.iterdir()} == {"fifty.txt"}
+    failing_export()
+    saving(training, full)
+    learn(1, "--export huggingface=made.json", says="The run is lost: ")
+    assert names_in(tmp_path) == {"fifty.txt"}
     assert not list(own_home.rglob("*.tokstudio"))
-    assert "The run is lost: " in capsys.readouterr().err
 
 
-def test_a_request_to_terminate_during_the_export_keeps_the_run(text, tmp_path, failing_export, capsys):
-    def terminate(_self):
-        signal.raise_signal(signal.SIGTERM)
+def test_a_run_that_cannot_be_saved_is_kept_in_another_place(tmp_path, own_home, saving, learn):
+    def full(_made, place):
+        if place.absolute().parent == tmp_path:
+            raise FormatError(f"{place.name}: there is no space left on the disk.")
 
-    failing_export(terminate)
-    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={tmp_path / 'out'}"]) == 143
-    assert merges_in(tmp_path / "out.tokstudio") == whole_run()
-    assert capsys.readouterr().err.endswith("tokstudio: Interrupted.\n")
+    saving(training, full)
+    printed = learn(1, "--json --project mine.tokstudio", says="mine.tokstudio: there is no space left")
+    (kept,) = own_home.rglob("*.tokstudio")
+    assert kept.name == "mine.tokstudio"
+    assert f"The run is kept in {kept}: " in printed.err
+    assert printed.json["project"] == str(kept)
+    assert len(merges_in(kept)) == 50
 
 
-def test_an_error_during_training_exports_the_merges_so_far(text, tmp_path, monkeypatch, capsys):
-    advance, expected = Trainer._advance, whole_run()[:5]
+def test_an_error_during_training_exports_the_merges_so_far(tmp_path, monkeypatch, learn, whole_run):
+    advance = Trainer._advance
 
     def out_of_memory(self, merges):
         if self.merges_made >= 5:
@@ -173,30 +208,33 @@ def test_an_error_during_training_exports_the_merges_so_far(text, tmp_path, monk
         return advance(self, 5)
 
     monkeypatch.setattr(Trainer, "_advance", out_of_memory)
-    out = tmp_path / "out"
-    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={out}"]) == 1
-    assert "not have enough free memory" in capsys.readouterr().err
-    merges = json.loads((out / "merges.json").read_text())["merges"]
-    assert [pair for pair, _ in merges] == expected
+    learn(1, "--export classic=out", says="not have enough free memory")
+    merges = json.loads((tmp_path / "out" / "merges.json").read_text())["merges"]
+    assert [pair for pair, _ in merges] == whole_run[:5]
 
 
-def test_a_file_size_limit_is_reported_and_leaves_no_files(text, tmp_path, own_home, capsys):
+def test_a_file_size_limit_is_reported_and_leaves_no_files(tmp_path, own_home, learn):
     resource = pytest.importorskip("resource")
-    out = tmp_path / "out.json"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
-        code = cli.main(["train", text, "--vocab-size", "306", "-q", "--export", f"huggingface={out}"])
+        learn(1, "-q --export huggingface=out.json", says="cannot be written")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert code == 1
-    assert "cannot be written" in capsys.readouterr().err
-    assert {path.name for path in tmp_path.iterdir()} == {"fifty.txt"}
+    assert names_in(tmp_path) == {"fifty.txt"}
     assert not list(own_home.rglob("*.tokstudio"))
 
 
+def test_a_request_to_terminate_during_the_export_keeps_the_run(tmp_path, failing_export, learn, whole_run):
+    failing_export(lambda _self: signal.raise_signal(signal.SIGTERM))
+    assert learn(143, "--export classic=out").err.endswith("tokstudio: Interrupted.\n")
+    assert merges_in(tmp_path / "out.tokstudio") == whole_run
+
+
 @pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
-def test_a_signal_between_the_last_merge_and_the_export_keeps_the_run(tmp_path, monkeypatch, number, code):
+def test_a_signal_between_the_last_merge_and_the_export_keeps_the_run(
+    tmp_path, monkeypatch, learn, whole_run, number, code
+):
     if not hasattr(signal, number):
         pytest.skip("the system has no such signal")
     summary = training._summary
@@ -206,36 +244,28 @@ def test_a_signal_between_the_last_merge_and_the_export_keeps_the_run(tmp_path, 
         return summary(run)
 
     monkeypatch.setattr(training, "_summary", interrupted)
-    file = tmp_path / "fifty.txt"
-    file.write_text(FIFTY)
-    ended = cli.main(["train", str(file), "--vocab-size", "306", "--export", f"huggingface={tmp_path / 'mine'}"])
-    assert ended == code
-    assert merges_in(tmp_path / "mine.tokstudio") == whole_run()
+    learn(code, "--export huggingface=mine")
+    assert merges_in(tmp_path / "mine.tokstudio") == whole_run
 
 
-def test_a_second_signal_does_not_end_the_rescue(tmp_path, monkeypatch, failing_export):
+def test_a_second_signal_does_not_end_the_rescue(tmp_path, saving, failing_export, learn, whole_run):
     failing_export()
-    save_work = training.save_work
-
-    def interrupted(*arguments):
-        signal.raise_signal(signal.SIGTERM)
-        signal.raise_signal(signal.SIGTERM)
-        return (yield from save_work(*arguments))
-
-    monkeypatch.setattr(training, "save_work", interrupted)
-    file = tmp_path / "fifty.txt"
-    file.write_text(FIFTY)
-    assert cli.main(["train", str(file), "--vocab-size", "306", "--export", f"classic={tmp_path / 'mine'}"]) == 143
-    assert merges_in(tmp_path / "mine.tokstudio") == whole_run()
+    saving(training, lambda *_: [signal.raise_signal(signal.SIGTERM) for _ in range(2)])
+    learn(143, "--export classic=mine")
+    assert merges_in(tmp_path / "mine.tokstudio") == whole_run
 
 
-@pytest.mark.skipif(os.name != "posix", reason="permissions are others there")
-def test_a_run_in_the_state_folder_is_private(tmp_path, monkeypatch, failing_export):
-    failing_export()
-    monkeypatch.setattr(training, "_nearest_folder", lambda target: tmp_path / "gone" / "\0")
-    file = tmp_path / "fifty.txt"
-    file.write_text(FIFTY)
-    assert cli.main(["train", str(file), "--vocab-size", "306", "--export", f"classic={tmp_path / 'mine'}"]) == 1
-    folder = training._state_folder()
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE((folder / "mine.tokstudio").stat().st_mode) == 0o600
+def test_an_interrupted_training_saves_the_merges_so_far(tmp_path, monkeypatch, learn, whole_run):
+    advance = Trainer._advance
+
+    def interrupted(self, merges):
+        if self.merges_made >= 5:
+            signal.raise_signal(signal.SIGINT)
+        return advance(self, 5)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Trainer, "_advance", interrupted)
+        learn(130, "--project mine.tokstudio")
+    kept = merges_in(tmp_path / "mine.tokstudio")
+    assert 5 <= len(kept) < len(whole_run)
+    assert kept == whole_run[: len(kept)]

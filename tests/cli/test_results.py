@@ -18,15 +18,14 @@ EXISTS = "this file exists already: give the export another path, or add --force
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
-    """A folder with a text and a tokenizer, in which commands run."""
-    (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
-    (tmp_path / "en.txt").write_text(TEXT, encoding="utf-8")
+def place(tmp_path, write):
+    """A folder with a text and a tokenizer."""
+    write("a.txt", TEXT)
+    write("en.txt", TEXT)
     (tmp_path / "mine").mkdir()
     tokenizer = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300, pattern="gpt2"))
     save(tokenizer, tmp_path / "mine", "classic", accept_loss=True)
     save(tokenizer, tmp_path / "mine.json")
-    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -54,13 +53,12 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_result_replaces_a_text_that_is_read_by_any_name(place, command, capsys):
+def test_no_result_replaces_a_text_that_is_read_by_any_name(place, command, run):
     (place / "hard.txt").hardlink_to(place / "a.txt")
     (place / "soft.txt").symlink_to(place / "a.txt")
     before = contents(place)
     for name in ("a.txt", "./a.txt", "mine/../a.txt", str(place / "a.txt"), "hard.txt", "soft.txt"):
-        assert cli.main(command.format(name).split()) == 1, name
-        assert capsys.readouterr().err == f"tokstudio: {Path(name).name}: {READ}", name
+        assert run(1, command.format(name)).err == f"tokstudio: {Path(name).name}: {READ}", name
         assert contents(place) == before, name
 
 
@@ -78,33 +76,27 @@ def test_no_result_replaces_a_text_that_is_read_by_any_name(place, command, caps
         "renumber mine.json --by mine --pattern gpt2 --report mine/merges.json",
     ],
 )
-def test_no_result_replaces_a_file_of_a_tokenizer_that_is_read(place, command, capsys):
+def test_no_result_replaces_a_file_of_a_tokenizer_that_is_read(place, command, run):
     before = contents(place)
-    assert cli.main(command.split()) == 1
-    assert capsys.readouterr().err.endswith(READ)
+    assert run(1, command).err.endswith(READ)
     assert contents(place) == before
 
 
-def test_what_stands_beside_a_tokenizer_is_read_with_it(place, capsys):
+def test_what_stands_beside_a_tokenizer_is_read_with_it(place, run):
     (place / "tokenizer_config.json").write_text("{}", encoding="utf-8")
-    assert cli.main(["encode", "--tokenizer", "mine.json", "a.txt", "--out", "tokenizer_config.json"]) == 1
-    assert capsys.readouterr().err.endswith(READ)
+    assert run(1, "encode --tokenizer mine.json a.txt --out tokenizer_config.json").err.endswith(READ)
 
 
-def test_in_a_folder_of_texts_only_what_is_read_is_kept(place, capsys):
+def test_in_a_folder_of_texts_only_what_is_read_is_kept(place, write, run):
     """A new file there, and one that is skipped, are no texts that the command reads."""
-    folder = place / "texts"
-    folder.mkdir()
-    (place / "a.txt").rename(folder / "a.txt")
-    (folder / "old.npz").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
-    words = ["prune", "mine.json", "--vocab-size", "280", "--corpus", "texts", "-q"]
-    assert cli.main([*words, "--map", "texts/old.npz", "--report", "texts/new.txt"]) == 0
-    assert (folder / "old.npz").read_bytes()[:2] == b"PK"
-    capsys.readouterr()
-    for text in ("texts/a.txt", "texts/new.txt"):
-        assert cli.main([*words, "--report", text]) == 1
-        assert capsys.readouterr().err.endswith(READ)
-    assert (folder / "a.txt").read_text(encoding="utf-8") == TEXT
+    text = write("texts/a.txt", TEXT)
+    old = write("texts/old.npz", b"\x89PNG\r\n\x1a\n" + bytes(99))
+    words = "prune mine.json --vocab-size 280 --corpus texts -q"
+    run(0, words, "--map texts/old.npz --report texts/new.txt")
+    assert old.read_bytes()[:2] == b"PK"
+    for name in ("texts/a.txt", "texts/new.txt"):
+        assert run(1, words, f"--report {name}").err.endswith(READ)
+    assert text.read_text(encoding="utf-8") == TEXT
 
 
 @pytest.mark.parametrize(
@@ -118,30 +110,27 @@ def test_in_a_folder_of_texts_only_what_is_read_is_kept(place, capsys):
         "convert mine.json other.txt --format vocabulary-csv",
     ],
 )
-def test_an_export_over_a_file_that_exists_asks_for_force(place, command, capsys):
+def test_an_export_over_a_file_that_exists_asks_for_force(place, command, run):
     for name in ("other.txt", "other.json"):
         (place / name).write_text("mine", encoding="utf-8")
     before = contents(place)
-    assert cli.main(command.split()) == 1
-    assert capsys.readouterr().err.endswith(EXISTS)
+    assert run(1, command).err.endswith(EXISTS)
     assert contents(place) == before
-    assert cli.main([*command.split(), "--force", "--accept-loss", "-q"]) == 0
+    run(0, [*command.split()], "--force --accept-loss -q")
     assert contents(place) != before
 
 
-def test_two_results_need_files_of_their_own(place, capsys):
+def test_two_results_need_files_of_their_own(place, run):
     (place / "here").symlink_to(place)
     for command in (
         "convert mine.json new.csv --format merges-csv --report here/new.csv",
         "prune mine.json --vocab-size 280 --map new.json --export huggingface=here/new.json",
     ):
-        assert cli.main(command.split()) == 1
-        assert "two results would be written to this file" in capsys.readouterr().err
+        run(1, command.split(), says="two results would be written to this file")
 
 
-def test_a_log_is_not_added_to_a_text_that_the_window_opens(place, capsys):
-    assert cli.main(["a.txt", "--log-file", "./a.txt"]) == 1
-    assert capsys.readouterr().err.endswith(READ)
+def test_a_log_is_not_added_to_a_text_that_the_window_opens(place, run):
+    assert run(1, "a.txt --log-file ./a.txt").err.endswith(READ)
     assert (place / "a.txt").read_text(encoding="utf-8") == TEXT
 
 

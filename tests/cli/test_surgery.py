@@ -8,25 +8,17 @@ import json
 import numpy as np
 import pytest
 
-from tokstudio import Corpus, TrainingConfig, cli, extend, load, prune, save, train, verify
+from tokstudio import Corpus, TrainingConfig, extend, load, prune, save, train, verify
 from tokstudio.cli import exporting, training
-from tokstudio.cli.arguments import surgery as arguments
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.surgery import proof as verifying
 from tokstudio.core.tokenizer.origin import Point, Proof
 
 ENGLISH = "A merchant of Venice sold merchandise wherever he went, whatever happened. " * 3
 ENGLISH += "the cat sat on the mat; the bat ate the hat that the rat had. Кот и кит: 1234 says so.\n" * 3
 GERMAN = "Der Hut der Katze hat der Katze gehört, und die Matte auch: der Kater saß auf der Matte.\n" * 3
-
-
-@pytest.fixture
-def texts(tmp_path):
-    paths = tmp_path / "en.txt", tmp_path / "de.txt"
-    for path, text in zip(paths, (ENGLISH, GERMAN), strict=True):
-        path.write_text(text, encoding="utf-8", newline="\n")
-    return [str(path) for path in paths]
+EXPORT = "--export huggingface=new.json"
+COMMANDS = {"prune": "prune old.json --vocab-size 300", "extend": "extend old.json de.txt --vocab-size 330"}
 
 
 @pytest.fixture(scope="module")
@@ -37,38 +29,27 @@ def trained(tmp_path_factory):
     return path.read_bytes()
 
 
-@pytest.fixture
-def old(trained, tmp_path):
-    (tmp_path / "old.json").write_bytes(trained)
-    return str(tmp_path / "old.json")
+@pytest.fixture(autouse=True)
+def old(trained, write):
+    """The tokenizer to change, beside a text in each language."""
+    write("en.txt", ENGLISH)
+    write("de.txt", GERMAN)
+    return load(write("old.json", trained))
 
 
 @pytest.fixture
-def out(tmp_path):
-    return tmp_path / "new.json"
+def new(tmp_path):
+    """What was exported, as it is now."""
+    return lambda name="new.json": load(tmp_path / name)
 
 
-def test_the_roles_are_those_of_the_core():
-    assert [f"{role}_token" for role in arguments.ROLES] == [*ROLES]
-
-
-def run(*words):
-    return cli.main([str(word) for word in words])
-
-
-def export(out):
-    return "--export", f"huggingface={out}"
-
-
-def test_extending_is_what_the_library_does_and_is_proved(old, texts, out, tmp_path, capsys):
-    words = ["--tie-break", "lowest-id", "--max-token-bytes", "5", "--reference", texts[0]]
-    assert run("extend", old, "--vocab-size", "330", texts[1], *words, "--map", tmp_path / "m.json", *export(out)) == 0
+def test_extending_is_what_the_library_does_and_is_proved(old, new, tmp_path, run):
+    words = "--tie-break lowest-id --max-token-bytes 5 --reference en.txt --map m.json"
+    told = run(0, f"extend old.json de.txt --vocab-size 330 {words} {EXPORT}").err.splitlines()
     config = TrainingConfig(vocabulary_size=330, pattern="gpt2", tie_break="lowest-id", max_token_bytes=5)
-    expected = extend(load(old), Corpus.from_text(GERMAN), config)
-    assert load(out).tokens == expected.tokens
-    told = capsys.readouterr().err.splitlines()
-    for line in verify(expected, reference=ENGLISH).lines()[:4]:
-        assert line in told
+    expected = extend(old, Corpus.from_text(GERMAN), config)
+    assert new().tokens == expected.tokens
+    assert set(verify(expected, reference=ENGLISH).lines()[:4]) < set(told)
     assert sum(line[:2] in [f"{number}." for number in range(1, 10)] for line in told) == 9
     assert not any("FAILS" in line for line in told)
     changed = json.loads((tmp_path / "m.json").read_text())
@@ -76,10 +57,9 @@ def test_extending_is_what_the_library_does_and_is_proved(old, texts, out, tmp_p
     assert list(changed["parts"]) == [str(token) for token in range(310, 330)]
 
 
-def test_lines_of_a_reference_that_change_are_counted_and_the_first_is_shown(old, texts, tmp_path, capsys):
-    (tmp_path / "ref.txt").write_text("the cat\nder Kater\nder Hut\n", encoding="utf-8")
-    assert run("extend", old, texts[1], "--vocab-size", "330", "--reference", tmp_path / "ref.txt", "--json") == 0
-    made = json.loads(capsys.readouterr().out)
+def test_lines_of_a_reference_that_change_are_counted_and_the_first_is_shown(write, run):
+    write("ref.txt", "the cat\nder Kater\nder Hut\n")
+    made = run(0, "extend old.json de.txt --vocab-size 330 --reference ref.txt --json").json
     point = made["points"][5]
     assert point["sentence"] == "2 of 3 lines."
     assert point["details"][0].startswith("line 2, token 3, before: ")
@@ -88,180 +68,163 @@ def test_lines_of_a_reference_that_change_are_counted_and_the_first_is_shown(old
     assert (made["tokens_before"], made["vocabulary_size"], made["merges"]) == (310, 330, 20)
 
 
-def test_extending_from_some_merges_with_forbidden_tokens_prints_its_own_merges(old, texts, out, capsys):
-    words = ["--merges", "30", "--forbid", "token:er", "--forbid", "[zZ]", "--vocab-size", "300", "--print-merges"]
-    assert run("extend", old, texts[1], *words, *export(out)) == 0
-    start = load(old).at(30)
+def test_extending_from_some_merges_with_forbidden_tokens_prints_its_own_merges(old, new, run):
+    words = "--merges 30 --forbid token:er --forbid [zZ] --vocab-size 300 --print-merges"
+    printed = run(0, f"extend old.json de.txt {words} {EXPORT}").out.splitlines()
     config = TrainingConfig(vocabulary_size=300, pattern="gpt2", forbidden=("token:er", "[zZ]"))
-    expected = extend(start, Corpus.from_text(GERMAN), config)
-    made = load(out)
-    assert made.tokens == expected.tokens
-    new = [made.tokens[token] for token in made.merge_results[30:].tolist()]
-    assert len(new) == 300 - 288
-    assert b"er" not in new
-    assert not any(b"z" in token.lower() for token in new)
-    printed = capsys.readouterr().out.splitlines()
+    made = new()
+    assert made.tokens == extend(old.at(30), Corpus.from_text(GERMAN), config).tokens
+    tokens = [made.tokens[token] for token in made.merge_results[30:].tolist()]
+    assert len(tokens) == 300 - 288
+    assert b"er" not in tokens
+    assert not any(b"z" in token.lower() for token in tokens)
     rows = zip(made.merges[30:].tolist(), made.merge_results[30:].tolist(), strict=True)
     assert printed == [f"Merge ({left}, {right}) into a new token {token}" for (left, right), token in rows]
 
 
-def test_reserved_ids_are_filled_within_the_same_size(old, texts, out):
-    assert run("extend", old, texts[1], "--vocab-size", "310", "--fill", "<|r1|>", *export(out), "-q") == 0
-    made = load(out)
-    assert len(made) == 310
-    assert made.special_tokens == {"<|r0|>": 308}
-    assert made.merge_results[-1] == 309
+def test_reserved_ids_are_filled_within_the_same_size(new, run):
+    run(0, f"extend old.json de.txt --vocab-size 310 --fill <|r1|> {EXPORT} -q")
+    assert (len(new()), new().special_tokens, new().merge_results[-1]) == (310, {"<|r0|>": 308}, 309)
 
 
-def test_training_with_forbidden_tokens(texts, out):
-    words = ["--vocab-size", "300", "--pattern", "gpt2", "--forbid", "token:at", "--forbid", "mixed-scripts"]
-    assert run("train", texts[0], *words, *export(out), "-q") == 0
-    tokens = [*load(out).tokens]
-    assert b"at" not in tokens
-    assert b"he" in tokens
+def test_training_with_forbidden_tokens(new, run):
+    words = "--vocab-size 300 --pattern gpt2 --forbid token:at --forbid mixed-scripts"
+    run(0, f"train en.txt {words} {EXPORT} -q")
+    assert (b"at" in [*new().tokens], b"he" in [*new().tokens]) == (False, True)
 
 
-def test_pruning_by_use_in_texts(old, texts, out, tmp_path, capsys):
-    words = ["--corpus", texts[1], "--map", tmp_path / "m.npz"]
-    assert run("prune", old, "--vocab-size", "290", *words, *export(out), "--json") == 0
-    tokenizer = load(old)
-    uses = np.bincount(tokenizer.encode(GERMAN), minlength=310)
-    expected = prune(tokenizer, 290, uses)
-    assert load(out).tokens == expected.tokenizer.tokens
-    made = json.loads(capsys.readouterr().out)
+def test_pruning_by_use_in_texts(old, new, tmp_path, run):
+    made = run(0, f"prune old.json --vocab-size 290 --corpus de.txt --map m.npz {EXPORT} --json").json
+    uses = np.bincount(old.encode(GERMAN), minlength=310)
+    expected = prune(old, 290, uses)
+    assert new().tokens == expected.tokenizer.tokens
     assert (made["tokens_before"], made["vocabulary_size"], made["removed"]) == (310, 290, 20)
-    assert made["map"] == str(tmp_path / "m.npz")
+    assert made["map"] == "m.npz"
     table = np.load(tmp_path / "m.npz")
     assert expected.new_ids[table["old_ids"]].tolist() == table["new_ids"].tolist()
-    assert (
-        run("prune", old, "--least-uses", "2", "--corpus", texts[1], "--keep-ids", *export(out), "--force", "-q") == 0
-    )
-    left = load(out)
-    pruned = prune(tokenizer, least_uses=2, counts=uses, renumber=False).tokenizer
-    assert left.merge_results.tolist() == pruned.merge_results.tolist()
+    run(0, f"prune old.json --least-uses 2 --corpus de.txt --keep-ids {EXPORT} --force -q")
+    pruned = prune(old, least_uses=2, counts=uses, renumber=False).tokenizer
+    assert new().merge_results.tolist() == pruned.merge_results.tolist()
 
 
-def test_pruning_scripts_and_ids(old, out, capsys):
-    assert run("prune", old, "--script", "Cyrillic", "Greek", *export(out)) == 0
-    assert not any(ord(char) > 0x3FF for token in load(out).tokens for char in (token or b"").decode("utf-8", "ignore"))
-    tokenizer = load(old)
-    part = int(tokenizer.merges.max())
-    assert run("prune", old, "--tokens", part, 307, *export(out), "--force") == 0
-    assert f"1 token stays as a part of others: {part}." in capsys.readouterr().err
-    assert len(load(out)) == 309
-    assert run("prune", old, "--tokens", 307, "--vocab-size", 300) == 0
-    assert "No other tokens can be removed: more than 300 are left." in capsys.readouterr().err
+def test_pruning_scripts_and_ids(old, new, run):
+    run(0, f"prune old.json --script Cyrillic Greek {EXPORT}")
+    text = "".join((token or b"").decode("utf-8", "ignore") for token in new().tokens)
+    assert max(text) <= "\u03ff"
+    part = int(old.merges.max())
+    told = f"1 token stays as a part of others: {part}."
+    run(0, f"prune old.json --tokens {part} 307 {EXPORT} --force", says=told)
+    assert len(new()) == 309
+    told = "No other tokens can be removed: more than 300 are left."
+    run(0, "prune old.json --tokens 307 --vocab-size 300", says=told)
 
 
-def test_extending_from_some_merges_says_which_ids_stay_unused(old, texts, out, tmp_path, capsys):
-    words = ["extend", old, texts[1], "--vocab-size", "300", *export(out)]
-    assert run(*words, "--merges", "30") == 0
-    made = load(out)
-    unused = set(range(max(made.tokens.ids()) + 1)) - set(made.tokens.ids().tolist())
+def test_extending_from_some_merges_says_which_ids_stay_unused(new, run):
+    told = "22 ids of dropped merges stay unused: renumber --by rank closes the gaps."
+    run(0, f"extend old.json de.txt --vocab-size 300 {EXPORT} --merges 30", says=told)
+    ids = new().tokens.ids().tolist()
+    unused = set(range(max(ids) + 1)) - set(ids)
     assert unused == set(range(286, 308)), "those of the merges after 30, below the special tokens"
-    assert "22 ids of dropped merges stay unused: renumber --by rank closes the gaps." in capsys.readouterr().err
-    closed = tmp_path / "closed.json"
-    assert run("renumber", out, "--by", "rank", *export(closed), "-q") == 0
-    assert len(load(closed)) == len(made) == int(load(closed).tokens.ids().max()) + 1
-    capsys.readouterr()
-    assert run("extend", old, texts[1], "--vocab-size", "330", *export(out), "--force") == 0
-    assert "unused" not in capsys.readouterr().err
+    run(0, "renumber new.json --by rank --export huggingface=closed.json -q")
+    assert len(new("closed.json")) == len(ids) == int(new("closed.json").tokens.ids().max()) + 1
+    assert "unused" not in run(0, f"extend old.json de.txt --vocab-size 330 {EXPORT} --force").err
 
 
-def test_joining_and_renumbering(old, texts, out, tmp_path, capsys):
-    german, back = tmp_path / "german.json", tmp_path / "back.json"
-    assert run("train", texts[1], "--vocab-size", "290", "--pattern", "gpt2", *export(german), "-q") == 0
-    assert run("join", old, german, *export(out)) == 0
-    joined, said = load(out), capsys.readouterr().err
-    assert set(load(german).tokens) > {token for token in joined.tokens if token not in load(old).tokens} > set()
-    assert len(set(load(german).tokens) - set(joined.tokens)) == 1
-    assert "1 token of the other tokenizer is left out, which no text would become." in said
-    assert run("join", old, german, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["left_out"] == 1
-    assert run("renumber", out, "--by", "use", "--corpus", texts[1], *export(back), "--json") == 0
-    assert json.loads(capsys.readouterr().out)["renumbered"] > 100
-    uses = np.bincount(load(back).encode(GERMAN), minlength=len(joined))
+def test_joining_and_renumbering(old, new, run):
+    run(0, "train de.txt --vocab-size 290 --pattern gpt2 --export huggingface=german.json -q")
+    told = "1 token of the other tokenizer is left out, which no text would become."
+    run(0, f"join old.json german.json {EXPORT}", says=told)
+    joined, german = new(), set(new("german.json").tokens)
+    assert german > {token for token in joined.tokens if token not in old.tokens} > set()
+    assert len(german - set(joined.tokens)) == 1
+    assert run(0, "join old.json german.json --json").json["left_out"] == 1
+    used = run(0, "renumber new.json --by use --corpus de.txt --export huggingface=back.json --json").json
+    assert used["renumbered"] > 100
+    uses = np.bincount(new("back.json").encode(GERMAN), minlength=len(joined))
     assert (np.diff(uses) <= 0).all()
-    again, sorted_ = tmp_path / "again.json", tmp_path / "sorted.json"
-    assert run("renumber", back, "--by", out, *export(again), "-q") == 0
-    assert load(again).tokens == joined.tokens
-    assert run("renumber", again, "--by", "rank", *export(sorted_), "-q") == 0
-    assert load(sorted_).merge_results.tolist() == list(range(256, 256 + len(joined.merges)))
+    run(0, "renumber back.json --by new.json --export huggingface=again.json -q")
+    assert new("again.json").tokens == joined.tokens
+    run(0, "renumber again.json --by rank --export huggingface=sorted.json -q")
+    assert new("sorted.json").merge_results.tolist() == list(range(256, 256 + len(joined.merges)))
 
 
-def test_special_tokens_are_renamed_and_added_in_one_change(old, out, tmp_path, capsys):
-    assert run("specials", old, "--rename", "<|r0|>=<|a=b|>", "--add", "<|x|>", "<|y|>", *export(out)) == 0
-    assert load(out).special_tokens == {"<|a=b|>": 308, "<|r1|>": 309, "<|x|>": 310, "<|y|>": 311}
-    assert "1 renamed, 2 added" in capsys.readouterr().err
-    words = ["--rename", "<|a=b|>=<|c|>", "--role", "pad=<|y|>", "eos=<|c|>"]
-    assert run("specials", out, *words, *export(tmp_path / "with"), "-q") == 0
-    assert load(tmp_path / "with").special_tokens["<|c|>"] == 308
+def test_special_tokens_are_renamed_and_added_in_one_change(new, tmp_path, run):
+    words = "--rename <|r0|>=<|a=b|> --add <|x|> <|y|>"
+    run(0, f"specials old.json {words} {EXPORT}", says="1 renamed, 2 added")
+    assert new().special_tokens == {"<|a=b|>": 308, "<|r1|>": 309, "<|x|>": 310, "<|y|>": 311}
+    words = "--rename <|a=b|>=<|c|> --role pad=<|y|> eos=<|c|>"
+    run(0, f"specials new.json {words} --export huggingface=with -q")
+    assert new("with").special_tokens["<|c|>"] == 308
     config = json.loads((tmp_path / "with" / "tokenizer_config.json").read_text())
     assert (config["pad_token"], config["eos_token"]) == ("<|y|>", "<|c|>")
 
 
-def test_a_run_of_a_project_is_changed_with_its_own_uses(old, texts, tmp_path, out, monkeypatch):
-    kept = tmp_path / "kept.tokstudio"
-    words = ["--vocab-size", "300", "--pattern", "gpt2", "-q"]
-    monkeypatch.setattr(training, "export", lambda *_, **__: [])
-    assert run("train", texts[0], *words, "--export", f"merges-csv={tmp_path / 'kept'}") == 1
-    monkeypatch.undo()
-    assert run("prune", kept, "--least-uses", "4", *export(out), "-q") == 0
+def test_a_run_of_a_project_is_changed_with_its_own_uses(new, monkeypatch, run):
+    with monkeypatch.context() as patched:
+        patched.setattr(training, "export", lambda *_, **__: [])
+        run(1, "train en.txt --vocab-size 300 --pattern gpt2 -q --export merges-csv=kept")
+    run(0, f"prune kept.tokstudio --least-uses 4 {EXPORT} -q")
     trained = train(Corpus.from_text(ENGLISH), TrainingConfig(vocabulary_size=300, pattern="gpt2"))
     expected = prune(trained, least_uses=4).tokenizer
     assert 256 < len(expected) < 300
-    assert load(out).tokens == expected.tokens
-    assert run("prune", kept, "--run", "Run 7", "--vocab-size", "290") == 1
-    assert run("prune", old, "--run", "Run 1", "--vocab-size", "290") == 1
+    assert new().tokens == expected.tokens
+    run(1, "prune kept.tokstudio --run Run-7 --vocab-size 290")
+    run(1, "prune old.json --run", ["Run 1"], "--vocab-size 290")
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "said"),
     [
-        (["extend", "OLD", "DE"], 1, "Set a vocabulary size"),
-        (["extend", "OLD", "--vocab-size", "330"], 2, "required: FILE"),
-        (["extend", "OLD", "DE", "--vocab-size", "310"], 1, "greater than 310: the tokenizer has that many tokens"),
-        (["extend", "OLD", "DE", "--vocab-size", "309", "--fill", "<|r0|>"], 1, "greater than 309"),
-        (["extend", "OLD", "DE", "--vocab-size", "330", "--fill", "<|z|>"], 1, 'no special token "<|z|>"'),
-        (["extend", "OLD", "DE", "--vocab-size", "330", "--merges", "999"], 1, "There is no merge 999"),
-        (["extend", "OLD", "DE", "--vocab-size", "330", "--forbid", "("], 1, "does not compile"),
-        (["extend", "OLD", "DE", "--vocab-size", "330", "--forbid", "."], 1, "Nothing new can be learnt"),
-        (["extend", "OLD", "DE", "--min-frequency", "999"], 1, "Nothing new can be learnt"),
-        (["prune", "OLD"], 2, "say what to remove"),
-        (["prune", "OLD", "--vocab-size", "100"], 1, "too small"),
-        (["prune", "OLD", "--vocab-size", "400"], 1, "the tokenizer has 310"),
-        (["prune", "OLD", "--tokens", "65"], 1, "is a byte"),
-        (["prune", "OLD", "--tokens", "999"], 1, "999"),
-        (["prune", "OLD", "--script", "Elvish"], 1, 'no script "Elvish"'),
-        (["prune", "OLD", "--script", "Greek"], 1, "Nothing can be removed"),
-        (["prune", "OLD", "--least-uses", "3"], 1, "add --corpus"),
-        (["join", "OLD"], 2, "required: OTHER"),
-        (["join", "OLD", "OLD"], 1, "no token to add"),
-        (["renumber", "OLD"], 2, "required: --by"),
-        (["renumber", "OLD", "--by", "use"], 1, "add --corpus"),
-        (["specials", "OLD"], 2, "--rename, --add or --role"),
-        (["specials", "OLD", "--role", "king=<|r0|>"], 2, "is not ROLE=TOKEN"),
-        (["specials", "OLD", "--role", "pad=<|z|>"], 1, 'no special token "<|z|>"'),
-        (["specials", "OLD", "--rename", "<|z|>=<|y|>"], 1, 'no special token "<|z|>"'),
-        (["specials", "OLD", "--rename", "<|r0|>"], 2, "is not TOKEN=NAME"),
-        (["specials", "OLD", "--add", "<|r0|>"], 1, "already there"),
-        (["prune", "OLD", "--vocab-size", "300", "--map", "m.txt"], 2, "must end in .json or .npz"),
-        (["prune", "OLD", "--vocab-size", "300", "--map", "OUT"], 1, "give each its own path"),
-        (["prune", "OLD", "--vocab-size", "300", "--reference", "missing.txt"], 1, "missing.txt"),
+        ("extend old.json de.txt", "Set a vocabulary size"),
+        ("extend old.json de.txt --vocab-size 310", "greater than 310: the tokenizer has that many tokens"),
+        ("extend old.json de.txt --vocab-size 309 --fill <|r0|>", "greater than 309"),
+        ("extend old.json de.txt --vocab-size 330 --fill <|z|>", 'no special token "<|z|>"'),
+        ("extend old.json de.txt --vocab-size 330 --merges 999", "There is no merge 999"),
+        ("extend old.json de.txt --vocab-size 330 --forbid (", "does not compile"),
+        ("extend old.json de.txt --vocab-size 330 --forbid .", "Nothing new can be learnt"),
+        ("extend old.json de.txt --min-frequency 999", "Nothing new can be learnt"),
+        ("prune old.json --vocab-size 100", "too small"),
+        ("prune old.json --vocab-size 400", "the tokenizer has 310"),
+        ("prune old.json --tokens 65", "is a byte"),
+        ("prune old.json --tokens 999", "999"),
+        ("prune old.json --script Elvish", 'no script "Elvish"'),
+        ("prune old.json --script Greek", "Nothing can be removed"),
+        ("prune old.json --least-uses 3", "add --corpus"),
+        ("prune old.json --vocab-size 300 --map new.json", "give each its own path"),
+        ("prune old.json --vocab-size 300 --map a.json --report a.json", "two results would be written to this file"),
+        ("prune old.json --vocab-size 300 --reference missing.txt", "missing.txt"),
+        ("prune old.json --vocab-size 300 --reference empty.txt", "empty.txt: the reference text is empty."),
+        ("join old.json old.json", "no token to add"),
+        ("renumber old.json --by use", "add --corpus"),
+        ("specials old.json --role pad=<|z|>", 'no special token "<|z|>"'),
+        ("specials old.json --rename <|z|>=<|y|>", 'no special token "<|z|>"'),
+        ("specials old.json --add <|r0|>", "already there"),
+        ("specials old.json --add hello", "is plain text"),
+        ("specials old.json --add [hello] --reference hello.txt", "1 of 2 lines"),
     ],
 )
-def test_bad_input_is_an_error_that_writes_nothing(words, code, said, old, texts, out, tmp_path, capsys):
-    before = sorted(tmp_path.iterdir())
-    places = {"OLD": old, "DE": texts[1], "OUT": str(out)}
-    assert run(*(places.get(word, word) for word in words), *export(out)) == code
-    assert said in capsys.readouterr().err
-    assert sorted(tmp_path.iterdir()) == before
+def test_bad_input_is_an_error_that_writes_nothing(words, said, write, tmp_path, run):
+    write("empty.txt", "")
+    write("hello.txt", "say [hello]\nnothing\n")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    run(1, words, EXPORT, says=said)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("command", ["prune", "extend"])
-def test_a_point_that_fails_is_an_error_and_nothing_is_exported(
-    command, old, texts, out, tmp_path, capsys, monkeypatch
-):
+@pytest.mark.parametrize(
+    "result", ["--map ref.json", "--map old.json", "--report de.txt", "--export huggingface=old.json"]
+)
+def test_a_file_that_is_read_is_not_replaced(write, tmp_path, run, result):
+    """Neither the tokenizer, nor a text, nor the reference."""
+    write("ref.json", "the cat")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    told = "the command reads this file: give the result another path"
+    run(1, COMMANDS["extend"], f"--reference ref.json --force {result}", says=told)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_point_that_fails_is_an_error_and_nothing_is_exported(command, new, tmp_path, run, monkeypatch):
     work = verifying.verify_work
 
     def failing(*arguments, **options):
@@ -269,101 +232,64 @@ def test_a_point_that_fails_is_an_error_and_nothing_is_exported(
         wrong = Point(4, "Every token is produced by encoding its own bytes", False, '"der" 312 becomes "d".')
         return Proof((*points[:3], wrong, *points[4:]))
 
-    monkeypatch.setattr(verifying, "verify_work", failing)
-    words = ["prune", old, "--vocab-size", "300"] if command == "prune" else ["extend", old, texts[1]]
-    words += [] if command == "prune" else ["--vocab-size", "330"]
-    assert run(*words, *export(out), "--map", tmp_path / "m.json") == 1
-    told = capsys.readouterr().err
+    with monkeypatch.context() as patched:
+        patched.setattr(verifying, "verify_work", failing)
+        told = run(1, COMMANDS[command], f"{EXPORT} --map m.json").err
     assert '4. Every token is produced by encoding its own bytes: FAILS: "der" 312' in told
     assert "The changed tokenizer is not what it should be." in told
-    assert not out.exists()
+    assert not (tmp_path / "new.json").exists()
     assert not (tmp_path / "m.json").exists()
     # What was trained is kept.
     assert (tmp_path / "new.json.tokstudio").exists() == (command == "extend")
     if command == "extend":
-        monkeypatch.undo()
-        words = "--format", "huggingface", "--report", tmp_path / "report.txt"
-        assert run("convert", tmp_path / "new.json.tokstudio", out, *words) == 0
-        assert len(load(out)) == 330
+        run(0, "convert new.json.tokstudio new.json --format huggingface --report report.txt")
+        assert len(new()) == 330
         assert "9. The owner's library reads the result the same" in (tmp_path / "report.txt").read_text("utf-8")
 
 
 @pytest.mark.shared_data
-def test_german_for_gpt2_meets_its_bars(shared, tmp_path, capsys):
-    german, english = tmp_path / "de.txt", tmp_path / "en.txt"
-    german.write_bytes((shared / "corpora" / "help" / "de.txt").read_bytes()[:150_000])
-    english.write_bytes((shared / "corpora" / "shakespeare.txt").read_bytes()[:250_000])
-    words = ["extend", shared / "tokenizers" / "gpt2", german, "--vocab-size", "51257", "--json"]
-    assert run(*words, "--reference", english) == 0
-    points = json.loads(capsys.readouterr().out)["points"]
+def test_german_for_gpt2_meets_its_bars(shared, write, run):
+    write("german.txt", (shared / "corpora" / "help" / "de.txt").read_bytes()[:150_000])
+    write("english.txt", (shared / "corpora" / "shakespeare.txt").read_bytes()[:250_000])
+    words = "german.txt --vocab-size 51257 --json --reference english.txt"
+    points = run(0, "extend", [shared / "tokenizers" / "gpt2"], words).json["points"]
     assert points[3]["sentence"].endswith("0 never produced.")
     changed, _, lines, _ = points[5]["sentence"].split()
     assert int(changed.replace(",", "")) <= 0.01 * int(lines.replace(",", ""))
 
 
-@pytest.mark.parametrize("command", ["prune", "extend"])
-def test_no_map_is_written_beside_an_export_that_failed(command, old, texts, out, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_map_is_written_beside_an_export_that_failed(command, tmp_path, monkeypatch, run):
     def full(*arguments, **options):
         raise FormatError("new.json: there is no space left on the disk; nothing was changed.")
 
     monkeypatch.setattr(exporting, "save_proved_work", full)
-    words = ["prune", old, "--vocab-size", "300"] if command == "prune" else ["extend", old, texts[1]]
-    words += [] if command == "prune" else ["--vocab-size", "330"]
-    assert run(*words, *export(out), "--map", tmp_path / "m.json") == 1
-    assert "no space left" in capsys.readouterr().err
+    run(1, COMMANDS[command], f"{EXPORT} --map m.json", says="no space left")
     assert not (tmp_path / "m.json").exists()
 
 
-def test_a_report_holds_the_proof_with_the_reference(old, texts, out, tmp_path):
-    report = tmp_path / "report.txt"
-    words = "--vocab-size", "300", "--reference", texts[0], "--report", report
-    assert run("prune", old, *words, *export(out)) == 0
-    text = report.read_text(encoding="utf-8")
-    assert f"of {len(ENGLISH.splitlines())} lines" in text
-    assert "new.json: " in text
-    assert run("prune", old, *words) == 0
-    assert "Not exported." in report.read_text(encoding="utf-8")
-    assert "9. " in report.read_text(encoding="utf-8")
+def test_a_report_holds_the_proof_with_the_reference(tmp_path, run):
+    words = "prune old.json --vocab-size 300 --reference en.txt --report report.txt"
+    for export, told in ((EXPORT, "new.json: "), ("", "Not exported.")):
+        run(0, words, export)
+        report = (tmp_path / "report.txt").read_text(encoding="utf-8")
+        assert told in report
+        assert f"of {len(ENGLISH.splitlines())} lines" in report
+        assert "9. " in report
 
 
-def test_report_and_map_need_files_of_their_own(old, out, tmp_path, capsys):
-    both = tmp_path / "both.json"
-    assert run("prune", old, "--vocab-size", "300", "--map", both, "--report", both) == 1
-    assert "two results would be written to this file" in capsys.readouterr().err
+def test_a_tokenizer_is_proved_once_however_often_it_is_exported(monkeypatch, run):
+    work, proved = verifying.verify_work, []
+
+    def counted(tokenizer, *texts):
+        proved.append(tokenizer)
+        return (yield from work(tokenizer, *texts))
+
+    monkeypatch.setattr(verifying, "verify_work", counted)
+    run(0, COMMANDS["prune"], f"{EXPORT} --export gpt2=new --accept-loss")
+    assert len(proved) == 1
 
 
-def test_a_pattern_that_is_not_used_is_said(old, tmp_path, capsys):
-    assert run("prune", old, "--vocab-size", "300", "--pattern", "cl100k") == 0
-    assert "--pattern was not used" in capsys.readouterr().err
-    assert run("prune", old, "--vocab-size", "300", "--pattern", "gpt2") == 0
-    assert "--pattern was not used" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("result", ["--map", "--report", "--export"])
-def test_a_file_that_is_read_is_not_replaced(old, texts, tmp_path, capsys, result):
-    """Neither the tokenizer, nor a text, nor the reference."""
-    reference = tmp_path / "reference.json"
-    reference.write_text("the cat", encoding="utf-8")
-    for path in (old, texts[1], reference) if result == "--report" else (old, reference):
-        target = f"huggingface={path}" if result == "--export" else path
-        before = tmp_path.joinpath(path).read_bytes()
-        words = "extend", old, texts[1], "--vocab-size", "320", "--reference", reference, result, target
-        assert run(*words) == 1
-        assert "the command reads this file: give the result another path" in capsys.readouterr().err
-        assert tmp_path.joinpath(path).read_bytes() == before
-
-
-def test_an_empty_reference_is_refused(old, tmp_path, capsys):
-    (tmp_path / "empty.txt").write_bytes(b"")
-    assert run("prune", old, "--vocab-size", "300", "--reference", tmp_path / "empty.txt") == 1
-    assert "empty.txt: the reference text is empty." in capsys.readouterr().err
-
-
-def test_a_special_token_that_texts_have_is_an_error(old, tmp_path, out, capsys):
-    reference = tmp_path / "reference.txt"
-    reference.write_text("say [hello]\nnothing\n", encoding="utf-8")
-    assert run("specials", old, "--add", "hello") == 1
-    assert "is plain text" in capsys.readouterr().err
-    assert run("specials", old, "--add", "[hello]", "--reference", reference, *export(out)) == 1
-    assert "1 of 2 lines" in capsys.readouterr().err
-    assert not out.exists()
+def test_a_pattern_that_is_not_used_is_said(run):
+    run(0, COMMANDS["prune"], "--pattern cl100k", says="--pattern was not used")
+    assert "--pattern was not used" not in run(0, COMMANDS["prune"], "--pattern gpt2").err

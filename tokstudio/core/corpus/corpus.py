@@ -99,18 +99,8 @@ class Corpus:
             CorpusError: A file or a folder cannot be read, holds no text, or has no such column. A binary file is
                 refused if it is named, and skipped in a folder.
         """
-        reading = Reading(
-            field,
-            split_by,
-            delimiter,
-            least_characters,
-            most_characters,
-            most_bytes,
-            deduplicate,
-            as_text,
-            keep_truncated,
-            join_values,
-        )
+        most = (least_characters, most_characters, most_bytes)
+        reading = Reading(field, split_by, delimiter, *most, deduplicate, as_text, keep_truncated, join_values)
         return finish(cls.from_files_work(paths, documents, encoding, reading))
 
     @classmethod

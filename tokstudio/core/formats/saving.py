@@ -73,17 +73,12 @@ def save_work(
     if fitting.losses and not accept_loss:
         raise FormatError(f"{name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(fitting.losses)}")
     size = _checked_size(writer, chosen, tokenizer, name)
-    files: list[WrittenFile] = []
     with StagedFiles() as staged:
-        if Path(path) in (target.parent for target in targets.values()):
-            staged.make_folder(Path(path))
-        for usual, pieces in writer.contents(tokenizer).items():
-            if usual in targets:
-                target, digest = targets[usual], hashlib.sha256()
-                if usual in further:
-                    staged.make_folder(target.parent)
-                yield from staged.write(target, _passed_to(digest.update, pieces), size)
-                files.append(WrittenFile(target, staged[target].stat().st_size, digest.hexdigest()))
+        for folder in {Path(path)} & {target.parent for target in targets.values()}:
+            staged.make_folder(folder)
+        for target in further.values():
+            staged.make_folder(target.parent)
+        files = yield from _write_work(staged, writer.contents(tokenizer), targets, size)
         written = {usual: staged[target] for usual, target in targets.items()}
         identical = yield from writer.prove(tokenizer, written, name, text)
         moved = renumbered(original or tokenizer, tokenizer, writer)
@@ -95,10 +90,23 @@ def save_work(
             chosen.snippet(tokenizer, targets),
             chosen.title,
             described(tokenizer),
-            tuple(files),
+            files,
             moved,
             () if proof is None else proof.read_back(f"{chosen.title}: {identical or 'a table'}.").lines(),
         )
+
+
+def _write_work(
+    staged: StagedFiles, contents: Mapping[str, Iterable[bytes]], targets: Mapping[str, Path], size: int
+) -> Work[tuple[WrittenFile, ...]]:
+    """Writes the content of each file that has a target."""
+    files: list[WrittenFile] = []
+    for usual, pieces in contents.items():
+        if usual in targets:
+            target, digest = targets[usual], hashlib.sha256()
+            yield from staged.write(target, _passed_to(digest.update, pieces), size)
+            files.append(WrittenFile(target, staged[target].stat().st_size, digest.hexdigest()))
+    return tuple(files)
 
 
 def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:

@@ -7,7 +7,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -120,14 +120,9 @@ def read_table_work(
         CorpusError: The table is broken.
     """
     pyarrow = untyped("pyarrow")
-    arrow_csv = untyped("pyarrow.csv")
-
-    block = _BLOCKS[int(is_long)]
-    stream = _Counting(rows, dialect.quote)
+    block, stream = _BLOCKS[int(is_long)], _Counting(rows, dialect.quote)
     names = [column.name for column in (*plan.texts, *([] if plan.split is None else [plan.split]))]
-
-    skipped: list[int] = []
-    row = 1 + dialect.has_names
+    row, skipped = 1 + dialect.has_names, list[int]()
 
     def skip(row: Any) -> str:  # noqa: ANN401
         collect.dropped.add_broken(row.number, "row")
@@ -135,30 +130,7 @@ def read_table_work(
         return "skip"
 
     try:
-        reader = arrow_csv.open_csv(
-            pyarrow.PythonFile(stream, "r"),
-            arrow_csv.ReadOptions(
-                use_threads=False,
-                block_size=block,
-                column_names=list(dialect.names),
-                skip_rows_after_names=int(dialect.has_names),
-            ),
-            arrow_csv.ParseOptions(
-                delimiter=dialect.delimiter,
-                quote_char=dialect.quote or False,
-                double_quote=bool(dialect.quote) and not dialect.escape,
-                escape_char=dialect.escape or False,
-                newlines_in_values=bool(dialect.quote),
-                invalid_row_handler=skip,
-            ),
-            arrow_csv.ConvertOptions(
-                include_columns=names,
-                column_types=dict.fromkeys(names, pyarrow.string()),
-                strings_can_be_null=False,
-                check_utf8=False,
-            ),
-        )
-        for batch in reader:
+        for batch in _batches(stream, block, dialect, names, skip):
             texts, keys = batch.columns[: len(plan.texts)], batch.columns[len(plan.texts) :]
             row, numbers = _numbered(row, len(batch), skipped)
             collect.add_columns(texts, keys[0] if keys else None, numbers)
@@ -170,6 +142,36 @@ def read_table_work(
             raise RowTooLongError(f"{text.name}: a row is longer than {block:,} bytes.") from error
         raise CorpusError(f"{text.name}: the table is broken ({error}); try another delimiter.") from error
     return stream.quotes % 2 == 1
+
+
+def _batches(
+    stream: io.RawIOBase, block: int, dialect: Dialect, names: list[str], skip: Callable[[Any], str]
+) -> Iterable[Any]:
+    """The columns of these names, in blocks of rows; what `skip` says is done with a row that is broken."""
+    pyarrow, arrow_csv = untyped("pyarrow"), untyped("pyarrow.csv")
+    return arrow_csv.open_csv(
+        pyarrow.PythonFile(stream, "r"),
+        arrow_csv.ReadOptions(
+            use_threads=False,
+            block_size=block,
+            column_names=list(dialect.names),
+            skip_rows_after_names=int(dialect.has_names),
+        ),
+        arrow_csv.ParseOptions(
+            delimiter=dialect.delimiter,
+            quote_char=dialect.quote or False,
+            double_quote=bool(dialect.quote) and not dialect.escape,
+            escape_char=dialect.escape or False,
+            newlines_in_values=bool(dialect.quote),
+            invalid_row_handler=skip,
+        ),
+        arrow_csv.ConvertOptions(
+            include_columns=names,
+            column_types=dict.fromkeys(names, pyarrow.string()),
+            strings_can_be_null=False,
+            check_utf8=False,
+        ),
+    )
 
 
 def _numbered(first: int, count: int, skipped: list[int]) -> tuple[int, NDArray[np.int64]]:

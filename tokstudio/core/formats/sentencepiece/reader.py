@@ -22,7 +22,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.added_tokens import AddedToken
-from tokstudio.core.formats.common.beside import beside_work
+from tokstudio.core.formats.common.beside import Beside, beside_work
 from tokstudio.core.formats.common.recover_merges import recover_work
 from tokstudio.core.formats.common.text_readers import read_whole
 from tokstudio.core.formats.common.vocabulary import sensible_ids, shown_alphabet
@@ -30,6 +30,7 @@ from tokstudio.core.model.alphabet import CODE_POINTS
 from tokstudio.core.model.file_settings import PLAIN_CLASSES
 
 if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.library_tokenizer import Vocabulary
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _LARGEST = 1 << 26
@@ -65,7 +66,7 @@ def read_work(files: Sequence[Path], names: Sequence[str]) -> Work[Tokenizer]:
     Raises:
         FormatError: It is damaged; the message begins with `name`.
     """
-    from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
+    from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer
 
     name = names[0]
     content = read_whole(files[0], name, _LARGEST)
@@ -80,26 +81,8 @@ def read_work(files: Sequence[Path], names: Sequence[str]) -> Work[Tokenizer]:
     rows, unreachable = np.empty((0, 3), np.int32), frozenset[int]()
     if kind == "BPE":
         rows, unreachable = yield from _merges_work(pieces)
-    tokens = {
-        number: token for number, token in enumerate(pieces.bytes) if pieces.kinds[number] not in (_UNKNOWN, _CONTROL)
-    }
-    unknown = next((number for number, kind in enumerate(pieces.kinds) if kind == _UNKNOWN), None)
-    alphabet = replace(shown_alphabet({number: tokens[number] for number in pieces.single}, False), unknown=unknown)
-    inner = frozenset([*alphabet.ids.tolist(), *rows[:, 2].tolist()])
-    specials = {pieces.texts[i]: i for i, kind in enumerate(pieces.kinds) if kind in (_UNKNOWN, _CONTROL)}
-    extra = {number: token for number, token in tokens.items() if number not in inner}
     beside = yield from beside_work(files[1:], names[1:])
-    added: list[dict[str, object]] = []
-    own_texts = frozenset(pieces.texts)
-    own = [AddedToken(text, number, False, True) for text, number in specials.items()] if beside.files else []
-    completed = beside.completed(own, {text: i for i, text in enumerate(pieces.texts)}, False)
-    if beside.files:
-        added = [{"content": token.content, "id": token.id, **token.flags} for token in completed.tokens]
-        specials = {token.content: token.id for token in completed.tokens if token.special}
-        others = {token.id: token.content.encode() for token in completed.tokens if not token.special}
-        extra = {number: token for number, token in extra.items() if number not in specials.values()} | others
-    note = beside.class_note(False, None, False)
-    settings = replace(completed.settings, notes=(*completed.settings.notes, *note))
+    vocabulary, added = _with_added(_vocabulary(pieces, rows, unreachable, kind), pieces, beside)
     # These classes put a space before the beginning of a text alone, others also after each added token.
     class_name = beside.class_name or "Llama"
     first = class_name in PLAIN_CLASSES or class_name.startswith(("Llama", "CodeLlama", "Phi3"))
@@ -111,21 +94,54 @@ def read_work(files: Sequence[Path], names: Sequence[str]) -> Work[Tokenizer]:
                 {"tokenizer.model": content, **beside.files},
                 {"added_tokens": added, "prefix_first": first} if added else {},
             ),
-            Vocabulary(
-                alphabet,
-                rows,
-                specials,
-                extra,
-                byte_tokens=frozenset(number for number, kind in enumerate(pieces.kinds) if kind == _BYTE),
-                unreachable=unreachable,
-                model=kind,
-                settings=settings,
-                tokens_beside=tuple(token.content for token in completed.tokens if token.content not in own_texts),
-            ),
+            vocabulary,
             "SentencePiece has its own rules" if kind == "BPE" else f"its model is {kind}",
         )
     yield from tokenizer.open_work()
     return tokenizer
+
+
+def _vocabulary(pieces: _Pieces, rows: NDArray[np.int32], unreachable: frozenset[int], model: str) -> Vocabulary:
+    """What the model itself holds; `rows` are its derived merges."""
+    from tokstudio.core.tokenizer.library_tokenizer import Vocabulary
+
+    not_text = (_UNKNOWN, _CONTROL)
+    tokens = {number: token for number, token in enumerate(pieces.bytes) if pieces.kinds[number] not in not_text}
+    unknown = next((number for number, kind in enumerate(pieces.kinds) if kind == _UNKNOWN), None)
+    alphabet = replace(shown_alphabet({number: tokens[number] for number in pieces.single}, False), unknown=unknown)
+    inner = frozenset([*alphabet.ids.tolist(), *rows[:, 2].tolist()])
+    return Vocabulary(
+        alphabet,
+        rows,
+        {pieces.texts[number]: number for number, kind in enumerate(pieces.kinds) if kind in not_text},
+        {number: token for number, token in tokens.items() if number not in inner},
+        byte_tokens=frozenset(number for number, kind in enumerate(pieces.kinds) if kind == _BYTE),
+        unreachable=unreachable,
+        model=model,
+    )
+
+
+def _with_added(vocabulary: Vocabulary, pieces: _Pieces, beside: Beside) -> tuple[Vocabulary, list[dict[str, object]]]:
+    """The vocabulary with what the files beside the model say, and the tokens that they add, for the library."""
+    specials, extra = dict(vocabulary.special_tokens), dict(vocabulary.extra_tokens)
+    own = [AddedToken(text, number, False, True) for text, number in specials.items()] if beside.files else []
+    completed = beside.completed(own, {text: i for i, text in enumerate(pieces.texts)}, False)
+    added: list[dict[str, object]] = []
+    if beside.files:
+        added = [{"content": token.content, "id": token.id, **token.flags} for token in completed.tokens]
+        specials = {token.content: token.id for token in completed.tokens if token.special}
+        others = {token.id: token.content.encode() for token in completed.tokens if not token.special}
+        extra = {number: token for number, token in extra.items() if number not in specials.values()} | others
+    notes = (*completed.settings.notes, *beside.class_note(False, None, False))
+    own_texts = frozenset(pieces.texts)
+    whole = replace(
+        vocabulary,
+        special_tokens=specials,
+        extra_tokens=extra,
+        settings=replace(completed.settings, notes=notes),
+        tokens_beside=tuple(token.content for token in completed.tokens if token.content not in own_texts),
+    )
+    return whole, added
 
 
 def _count_work(content: bytes, name: str) -> Work[None]:
