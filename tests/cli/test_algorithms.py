@@ -9,10 +9,8 @@ import signal
 import pytest
 
 from tests.cli.fifty import FIFTY
-from tests.core.project import test_picky as picky
-from tests.core.training import test_boundless as boundless
+from tests.core import algorithms
 from tests.core.training import test_parity as parity
-from tests.core.training import test_superbpe as superbpe
 from tests.processes import started_processes
 from tokstudio import Corpus, LibraryConfig, Tokenizer, Trainer, TrainingConfig, load, train, train_by_library
 from tokstudio.core.base import subprocesses
@@ -23,7 +21,7 @@ OPTIONS = {
     "picky": "--vocab-size 290 --threshold 0.4",
     "parity": "--vocab-size 300",
 }
-TEXTS = {"superbpe": superbpe.TEXT, "boundless": boundless.TEXT, "picky": picky.TEXT}
+TEXTS = {"superbpe": algorithms.SUPERBPE_TEXT, "boundless": algorithms.BOUNDLESS_TEXT, "picky": algorithms.PICKY_TEXT}
 
 
 @pytest.fixture
@@ -53,13 +51,13 @@ def test_the_settings_of_superbpe_reach_the_core(learn, tmp_path):
     target = tmp_path / "tokenizer.json"
     more = ["--max-words", "2", "--second-pattern", r"\d+", "--special", "<s>", "--json"]
     printed = learn(0, "superbpe", more, f"--export huggingface={target}")
-    config = superbpe.superbpe(max_words=2, second_pattern=r"\d+", special_tokens=["<s>"])
-    expected = train(Corpus.from_text(superbpe.TEXT), config)
+    config = algorithms.superbpe(max_words=2, second_pattern=r"\d+", special_tokens=["<s>"])
+    expected = train(Corpus.from_text(algorithms.SUPERBPE_TEXT), config)
     outcome = printed.json
     assert (outcome["merges"], outcome["second_stage_merges"]) == (len(expected.merges), len(expected.merges) - 33)
     assert outcome["bytes_per_token"] == expected.run.bytes_per_token()
     assert printed.err == ""
-    assert load(target).encode(superbpe.TEXT) == expected.encode(superbpe.TEXT)
+    assert load(target).encode(algorithms.SUPERBPE_TEXT) == expected.encode(algorithms.SUPERBPE_TEXT)
 
 
 def test_an_end_in_stage_1_is_told(learn):
@@ -71,11 +69,11 @@ def test_an_end_in_stage_1_is_told(learn):
 
 
 def test_a_run_prints_its_merges_and_says_how_many_are_of_which_kind(learn):
-    made = train(Corpus.from_text(boundless.TEXT), boundless.boundless(320)).run
+    made = train(Corpus.from_text(algorithms.BOUNDLESS_TEXT), algorithms.boundless(320)).run
     supermerges = int(made.supermerges.sum())
     outcome = learn(0, "boundless", "--json").json
     assert (outcome["merges"], outcome["supermerges"]) == (len(made), supermerges)
-    staged = train(Corpus.from_text(superbpe.TEXT), superbpe.superbpe())
+    staged = train(Corpus.from_text(algorithms.SUPERBPE_TEXT), algorithms.superbpe())
     for algorithm, merges, told in (
         ("boundless", made.merges, f"{supermerges} are supermerges, which join words"),
         ("superbpe", staged.merges, "stage 1 made 34 and stage 2 40"),
@@ -124,7 +122,7 @@ def test_an_interruption_of_phase_1_is_told_as_that(learn, tmp_path, monkeypatch
 
 def test_the_settings_of_picky_reach_the_core(learn):
     outcome = learn(0, "picky", "--json").json
-    expected = train(Corpus.from_text(picky.TEXT), picky.config_of()).run
+    expected = train(Corpus.from_text(algorithms.PICKY_TEXT), algorithms.picky()).run
     assert (outcome["merges"], outcome["vocabulary_size"]) == (len(expected), expected.vocabulary_size)
     removed = (expected.removals[:, 2:] >= 0).sum()
     assert outcome["removals"] == removed > 0
@@ -134,7 +132,7 @@ def test_the_settings_of_picky_reach_the_core(learn):
 
 def test_held_out_text_is_measured(tmp_path, run):
     path = tmp_path / "lines.txt"
-    path.write_text(f"{picky.TEXT}\n" * 30, encoding="utf-8", newline="\n")
+    path.write_text(f"{algorithms.PICKY_TEXT}\n" * 30, encoding="utf-8", newline="\n")
     more = "--documents line --held-out 0.2 --json"
     outcome = run(0, f"train {path} --algorithm picky {OPTIONS['picky']} {more}").json
     assert outcome["held_out_bytes_per_token"] > 1
@@ -143,7 +141,7 @@ def test_held_out_text_is_measured(tmp_path, run):
 def test_the_merge_log_has_the_removals_and_the_vocabulary_has_what_is_left(learn, tmp_path):
     files = {name: tmp_path / name for name in ("merges-csv", "merges-jsonl", "vocabulary-csv")}
     learn(0, "picky", [f"--export={name}={file}" for name, file in files.items()])
-    made = train(Corpus.from_text(picky.TEXT), picky.config_of())
+    made = train(Corpus.from_text(algorithms.PICKY_TEXT), algorithms.picky())
     vocabulary, table = (files[name].read_text("utf-8").splitlines() for name in ("vocabulary-csv", "merges-csv"))
     assert len(vocabulary) == 1 + len(made.tokens.ids())
     rows = [json.loads(line) for line in files["merges-jsonl"].read_text("utf-8").splitlines()]
@@ -159,7 +157,7 @@ def test_printed_merges_say_what_was_made_and_removed(tmp_path, run):
     text = "aabbaaabaababba"
     (path := tmp_path / "text.txt").write_text(text, encoding="utf-8")
     printed = run(0, f"train {path} --algorithm picky {OPTIONS['picky']} --print-merges --quiet").out
-    made = train(Corpus.from_text(text), picky.config_of()).run
+    made = train(Corpus.from_text(text), algorithms.picky()).run
     expected = list[str]()
     for own, ((left, right), row) in enumerate(zip(made.merges.tolist(), made.removals.tolist(), strict=True), 256):
         result = f"a new token {own}" if row[0] == own else f"the token {row[0]}"

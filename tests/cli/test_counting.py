@@ -87,14 +87,6 @@ def test_the_summary_and_json_tell_sources_and_words(files, run):
     assert told["special_tokens"] == {"<e>": text.count("<e>")}
 
 
-def test_a_division_does_not_change_the_words_or_their_order(files, counted, tmp_path, run):
-    counted(FILES, "whole")
-    told = "e.jsonl: column text; 2 values of lang (en, ja)."
-    run(0, f"count {FILES} --pattern gpt2 --special=<e> --out divided.parquet --split-by lang", says=told)
-    whole, divided = merges_of(tmp_path, "whole", "divided")
-    assert whole == divided
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -9,7 +9,6 @@ import pytest
 
 from tests.core.corpus.readers.written import COMPRESSIONS, DOCUMENTS, FORMATS, json_lines
 from tokstudio import Corpus, TrainingConfig, save, train
-from tokstudio.core.base.errors import CorpusError
 
 
 @pytest.fixture
@@ -156,14 +155,6 @@ def test_an_address_in_place_of_a_tokenizer_is_said_to_be_one(run, command, addr
     what = "A tokenizer is a file, a folder, or a name such as hf:Qwen/Qwen3-8B"
     told = f"tokstudio: {address}: this is an address. {what}: {advice}.\n"
     assert run(1, command.format(address)).err.endswith(told)
-
-
-def test_a_file_whose_name_looks_like_an_address_is_read(write, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write("hf:datasets/a.txt", "text")
-    assert Corpus.from_files("hf:datasets/a.txt").bytes == 4
-    with pytest.raises(CorpusError, match=r"^a\.txt: no such file or folder\.$"):
-        Corpus.from_files("c:/a.txt")
 
 
 def test_a_folder_with_one_language_is_no_parallel_set(write, run):

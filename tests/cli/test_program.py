@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import re
 import subprocess
@@ -49,16 +50,19 @@ def test_a_closed_pipe_is_not_an_error(text, tmp_path):
         *((words, unbuffered) for words in (["--help"], ["--version"]) for unbuffered in ("", "1")),
         # One command stands for all: they print in the same way.
         (["train", "--vocab-size", "306", "--json"], ""),
+        (["train", "--vocab-size", "306", "--print-merges", "-q"], ""),
     ],
 )
-def test_a_full_disk_is_reported_once(text, arguments, unbuffered):
-    files = [text] if arguments[0] == "train" else []
+def test_a_full_disk_is_reported_once_and_no_training_is_lost(text, tmp_path, arguments, unbuffered):
+    out = tmp_path / "made.json"
+    files = [text, "--export", f"huggingface={out}"] if "-q" in arguments else [text] if "train" in arguments else []
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "tokstudio", *arguments, *files]
         environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120, env=environment)
     assert done.returncode == 1
     assert re.fullmatch(rb"tokstudio: standard output: it cannot be written \(.*\)\.\n", done.stderr)
+    assert "-q" not in arguments or len(json.loads(out.read_bytes())["model"]["merges"]) == 50
 
 
 def test_output_is_utf8_in_any_locale(tmp_path):

@@ -14,8 +14,8 @@ import pytest
 
 from tests.cli.fifty import FIFTY
 from tokstudio import Corpus, Tokenizer, TrainingConfig, load, train
+from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.progress import finish
-from tokstudio.core.comparison.identity import hash_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import (

@@ -22,6 +22,7 @@ def place(tmp_path, write):
     """A folder with a text and a tokenizer."""
     write("a.txt", TEXT)
     write("en.txt", TEXT)
+    write("tokenizer_config.json", "{}")
     (tmp_path / "mine").mkdir()
     tokenizer = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300, pattern="gpt2"))
     save(tokenizer, tmp_path / "mine", "classic", accept_loss=True)
@@ -74,17 +75,14 @@ def test_no_result_replaces_a_text_that_is_read_by_any_name(place, command, run)
         "join mine.json mine --export huggingface=mine.json --force",
         "convert mine mine --format classic --pattern gpt2 --force",
         "renumber mine.json --by mine --pattern gpt2 --report mine/merges.json",
+        # What stands beside a tokenizer is read with it.
+        "encode --tokenizer mine.json a.txt --out tokenizer_config.json",
     ],
 )
 def test_no_result_replaces_a_file_of_a_tokenizer_that_is_read(place, command, run):
     before = contents(place)
     assert run(1, command).err.endswith(READ)
     assert contents(place) == before
-
-
-def test_what_stands_beside_a_tokenizer_is_read_with_it(place, run):
-    (place / "tokenizer_config.json").write_text("{}", encoding="utf-8")
-    assert run(1, "encode --tokenizer mine.json a.txt --out tokenizer_config.json").err.endswith(READ)
 
 
 def test_in_a_folder_of_texts_only_what_is_read_is_kept(place, write, run):
@@ -118,15 +116,6 @@ def test_an_export_over_a_file_that_exists_asks_for_force(place, command, run):
     assert contents(place) == before
     run(0, [*command.split()], "--force --accept-loss -q")
     assert contents(place) != before
-
-
-def test_two_results_need_files_of_their_own(place, run):
-    (place / "here").symlink_to(place)
-    for command in (
-        "convert mine.json new.csv --format merges-csv --report here/new.csv",
-        "prune mine.json --vocab-size 280 --map new.json --export huggingface=here/new.json",
-    ):
-        run(1, command.split(), says="two results would be written to this file")
 
 
 def test_a_log_is_not_added_to_a_text_that_the_window_opens(place, run):

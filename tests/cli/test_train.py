@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,9 +58,6 @@ def merges_by_core(corpus, **settings):
     tokenizer = train(corpus, TrainingConfig(**settings))
     merges, results = tokenizer.merges.tolist(), tokenizer.merge_results.tolist()
     return [[*pair, made] for pair, made in zip(merges, results, strict=True)]
-
-
-# --- What is printed --------------------------------------------------------------------------------------------------
 
 
 def test_the_fifty_merges_are_printed_in_the_words_of_the_source(text, run):
@@ -286,12 +284,6 @@ def test_a_tokenizer_that_is_trained_on_by_mistake_is_told(write, run):
 # --- Refused before training ------------------------------------------------------------------------------------------
 
 
-def test_a_folder_to_export_to_that_is_missing_is_said_before_training(text, tmp_path, monkeypatch, run):
-    monkeypatch.setattr(Trainer, "advance", lambda *_: pytest.fail("trained"))
-    told = f"tokstudio: t.json: the folder {tmp_path}/nowhere does not exist"
-    run(1, f"train {text} --vocab-size 300 --export huggingface={tmp_path}/nowhere/t.json", says=told)
-
-
 def test_losses_are_refused_before_the_first_merge_and_accepted_ones_reported(text, tmp_path, monkeypatch, run):
     words, out = f"train {text} --vocab-size 300 --special <|end|> --export classic=out", tmp_path / "out"
     with monkeypatch.context() as patched:
@@ -352,24 +344,16 @@ def test_a_failed_export_does_not_prevent_others(text, tmp_path, slow_trainer, r
     assert taken.read_text() == "a file where a folder should be"
 
 
-# --- A terminal -------------------------------------------------------------------------------------------------------
-
-
-class Terminal(io.StringIO):
-    """A standard error that someone looks at."""
-
-    def isatty(self):
-        return True
-
-
 @pytest.fixture
 def look(monkeypatch):
     """Gives commands a terminal from now on, whose line of progress is always refreshed."""
 
     def begin():
+        stream = io.StringIO()
+        stream.isatty = lambda: True
         monkeypatch.setattr(terminal, "_REFRESH", -1)
-        monkeypatch.setattr(sys, "stderr", Terminal())
-        return sys.stderr
+        monkeypatch.setattr(sys, "stderr", stream)
+        return stream
 
     return begin
 
@@ -393,17 +377,11 @@ def test_printed_merges_and_progress_do_not_share_a_screen(text, slow_trainer, l
     assert "Merging" not in screen.getvalue()
 
 
-class Clock:
-    now = 1000.0
-
-    def monotonic(self):
-        return self.now
-
-
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that a test sets."""
-    clock = Clock()
+    clock = SimpleNamespace(now=1000.0)
+    clock.monotonic = lambda: clock.now
     monkeypatch.setattr(terminal, "time", clock)
     return clock
 
@@ -434,8 +412,6 @@ def test_the_time_left_restarts_with_each_file(clock, look):
             console.show(Progress("reading", 9, 10))
     assert "left" not in screen.getvalue()
 
-
-# --- A held-out share -------------------------------------------------------------------------------------------------
 
 LINES = [
     f"line {number} of the text, where {'abc' * (number % 5)} stands{'<|end|>' * (number % 2)}\n"

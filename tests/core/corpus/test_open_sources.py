@@ -681,3 +681,12 @@ def test_a_mark_makes_no_text_of_binary_data(read, encoding):
     if encoding != "utf-32-be":
         with pytest.raises(CorpusError, match="not text"):
             read(MARKED[encoding] + random.Random(1).randbytes(5_000))
+
+
+def test_a_file_whose_name_looks_like_an_address_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hf:datasets").mkdir()
+    (tmp_path / "hf:datasets" / "a.txt").write_text("text")
+    assert Corpus.from_files("hf:datasets/a.txt").bytes == 4
+    with pytest.raises(CorpusError, match=r"^a\.txt: no such file or folder\.$"):
+        Corpus.from_files("c:/a.txt")
