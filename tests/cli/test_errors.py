@@ -67,7 +67,7 @@ STAGES = "--vocab-size 330 --algorithm superbpe --pattern gpt2 --transition 290"
         (f"train --counts words.tsv -q {STAGES}", "has word counts, but SuperBPE splits text in two ways"),
         ("train TEXT --vocab-size 300 --transition 280", '"transition" can only be set for SuperBPE'),
         ("train TEXT --vocab-size 320 --algorithm boundless", "BoundlessBPE needs a pattern"),
-        ("train --counts words.tsv -q --vocab-size 99 --algorithm boundless --pattern gpt2", "BoundlessBPE joins ad"),
+        ("train --counts words.tsv -q --vocab-size 330 --algorithm boundless --pattern gpt2", "BoundlessBPE joins a"),
         ("train TEXT --vocab-size 290 --algorithm picky --threshold 2", "from 0 to 1"),
         ("train TEXT --vocab-size 290 --algorithm picky --tie-break first", "own tie rule"),
         ("train TEXT --vocab-size 300 --algorithm parity", "at least two languages"),

@@ -55,7 +55,7 @@ _CHECK_CODES = "exit codes: 0 all are identical, 1 one differs or cannot be read
 
 def compare(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `compare`."""
-    parser = new_parser("tokstudio compare", _COMPARE_TEXT)
+    parser = new_parser("tokstudio compare", _COMPARE_TEXT, EXIT_CODES)
     _add_compared(parser)
     add = parser.add_argument_group("output").add_argument
     add(
@@ -76,7 +76,7 @@ def compare(words: Sequence[str]) -> argparse.Namespace:
 
 def report(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `report`."""
-    parser = new_parser("tokstudio report", _REPORT_TEXT)
+    parser = new_parser("tokstudio report", _REPORT_TEXT, EXIT_CODES)
     _add_compared(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the page to write, such as a.html")
     add_quiet(parser)
@@ -85,8 +85,7 @@ def report(words: Sequence[str]) -> argparse.Namespace:
 
 def check(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `check`."""
-    parser = new_parser("tokstudio check", _CHECK_TEXT)
-    parser.epilog = _CHECK_CODES
+    parser = new_parser("tokstudio check", _CHECK_TEXT, _CHECK_CODES)
     add = parser.add_argument
     add("theirs", nargs="+", type=Path, metavar="THEIRS", help="a file of merges, or a folder with one or with many")
     add("--corpus", nargs="+", required=True, metavar="FILE", help="the text that they were trained on")
@@ -117,7 +116,6 @@ def check(words: Sequence[str]) -> argparse.Namespace:
 
 def _add_compared(parser: argparse.ArgumentParser) -> None:
     """Adds tokenizers and texts."""
-    parser.epilog = EXIT_CODES
     add = parser.add_argument
     add(
         "tokenizers",

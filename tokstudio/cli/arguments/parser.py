@@ -75,9 +75,10 @@ class Parser(argparse.ArgumentParser):
         super().error(printable(message))
 
 
-def new_parser(program: str, text: str) -> argparse.ArgumentParser:
-    """A parser for a program or a command, with its description."""
-    return Parser(program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+def new_parser(program: str, text: str, epilog: str | None = None) -> argparse.ArgumentParser:
+    """A parser for a program or a command, with its description, and what stands below its options."""
+    plain = argparse.RawDescriptionHelpFormatter
+    return Parser(program, description=text, epilog=epilog, formatter_class=plain, allow_abbrev=False)
 
 
 def add_pattern(parser: argparse.ArgumentParser) -> None:

@@ -135,9 +135,7 @@ def specials(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _new_parser(command: str, text: str) -> argparse.ArgumentParser:
-    parser = new_parser(f"tokstudio {command}", f"{text.rstrip()}\n{_PROVED}")
-    parser.epilog = EXIT_CODES
-    return parser
+    return new_parser(f"tokstudio {command}", f"{text.rstrip()}\n{_PROVED}", EXIT_CODES)
 
 
 def _add_texts(parser: argparse.ArgumentParser, default: str) -> None:

@@ -129,8 +129,7 @@ the same bytes, however they were counted.
 
 def train(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `train`."""
-    parser = new_parser("tokstudio train", _TRAIN_TEXT)
-    parser.epilog = EXIT_CODES
+    parser = new_parser("tokstudio train", _TRAIN_TEXT, EXIT_CODES)
     _add_corpus(parser)
     _add_limits(parser)(
         "--pattern",
@@ -155,8 +154,7 @@ def train(words: Sequence[str]) -> argparse.Namespace:
 
 def extend(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `extend`."""
-    parser = new_parser("tokstudio extend", _EXTEND_TEXT)
-    parser.epilog = EXIT_CODES
+    parser = new_parser("tokstudio extend", _EXTEND_TEXT, EXIT_CODES)
     add = add_old(parser)
     add("--merges", type=whole, metavar="K", help="start from its first K merges only")
     add(
@@ -364,8 +362,7 @@ def _add_results(parser: argparse.ArgumentParser) -> Callable[..., object]:
 
 def count(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `count`."""
-    parser = new_parser("tokstudio count", _COUNT_TEXT)
-    parser.epilog = EXIT_CODES
+    parser = new_parser("tokstudio count", _COUNT_TEXT, EXIT_CODES)
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="a text, a data set, or a folder of them")
     add("--out", type=Path, required=True, metavar="FILE", help="the table to write, a Parquet file")

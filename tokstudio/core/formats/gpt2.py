@@ -29,6 +29,7 @@ from tokstudio.core.formats.common.vocabulary import (
     MergeList,
     byte_level_ids,
     empty_remarks,
+    merge_lines,
     missing_part,
     read_vocabulary_work,
     spelled,
@@ -248,16 +249,7 @@ def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, in
         raise FormatError(f"{names[0]}: the byte {missing} has no token in the vocabulary; TokStudio needs all 256.")
     rows = array("i")
     with LineReader(path, names[1], GIGABYTE) as lines:
-        for line in lines:
-            if line.startswith(b"#version") or not line:
-                continue
-            try:
-                left, right = line.decode().split(" ")
-            except UnicodeDecodeError as error:
-                raise lines.fault("this is not UTF-8") from error
-            except ValueError as error:
-                text = shown(line.decode())
-                raise lines.fault(f"the merge {text} must be two tokens with a space between them") from error
+        for left, right in merge_lines(lines):
             if problem := missing_part(vocabulary, len(rows) // 3 + 1, left, right, left + right):
                 raise lines.fault(problem)
             rows.extend((vocabulary[left], vocabulary[right], vocabulary[left + right]))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
@@ -16,7 +16,7 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.recover_merges import one_of_each_work
-from tokstudio.core.formats.common.text_readers import JsonReader
+from tokstudio.core.formats.common.text_readers import JsonReader, LineReader
 from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.pretokenization.preparation import Preparation
@@ -224,6 +224,21 @@ def spelled(token: str) -> bytes:
 def utf8(token: str) -> bytes:
     """The UTF-8 of a token; empty where it is not valid text."""
     return b"" if has_surrogates(token) else token.encode()
+
+
+def merge_lines(lines: LineReader) -> Iterator[tuple[str, str]]:
+    """Yields the two tokens of each line of a `merges.txt`, without lines that are empty or begin with #version."""
+    for line in lines:
+        if line.startswith(b"#version") or not line:
+            continue
+        try:
+            left, right = line.decode().split(" ")
+        except UnicodeDecodeError as error:
+            raise lines.fault("this is not UTF-8") from error
+        except ValueError as error:
+            text = shown(line.decode())
+            raise lines.fault(f"the merge {text} must be two tokens with a space between them") from error
+        yield left, right
 
 
 def missing_part(vocabulary: Mapping[str, int], number: int, *parts: str) -> str | None:

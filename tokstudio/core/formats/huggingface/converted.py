@@ -21,7 +21,7 @@ from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.beside import CONFIG, Beside, beside_work, files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Format
 from tokstudio.core.formats.common.text_readers import JsonReader, LineReader, read_whole
-from tokstudio.core.formats.common.vocabulary import LARGEST_ID, byte_level_ids, read_vocabulary_work
+from tokstudio.core.formats.common.vocabulary import LARGEST_ID, byte_level_ids, merge_lines, read_vocabulary_work
 from tokstudio.core.formats.huggingface.reader import read_work
 from tokstudio.core.text.utf8 import has_surrogates
 
@@ -218,16 +218,8 @@ def _read_lines_work(path: Path, name: str) -> Work[dict[str, int]]:
 def _read_merges_work(path: Path, name: str) -> Work[list[list[str]]]:
     merges: list[list[str]] = []
     with LineReader(path, name, GIGABYTE) as lines:
-        for line in lines:
-            if line.startswith(b"#version") or not line:
-                continue
-            try:
-                pair = line.decode().split(" ")
-            except UnicodeDecodeError as error:
-                raise lines.fault("this is not UTF-8") from error
-            if len(pair) != 2:
-                raise lines.fault(f"the merge {shown(' '.join(pair))} must be two tokens with a space between them")
-            merges.append(pair)
+        for pair in merge_lines(lines):
+            merges.append([*pair])
             yield from lines.progress()
     return merges
 
