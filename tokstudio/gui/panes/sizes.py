@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QEvent,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QSignalBlocker,
     Qt,
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QAction, QColor, QFont, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QAction, QFont, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QWidget
 
 from tokstudio.core.base.wording import in_units, percent_text, size_text, whole_text
@@ -34,18 +31,13 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
-from tokstudio.gui.widgets.figures import ReadOnlyTable
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.version import __version__
 
 # --- The sizes of a run as rows: the one at the playhead, those with a remark, and the others, ascending --------------
-
-_Index: TypeAlias = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
-_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
 @dataclass(frozen=True)
@@ -57,15 +49,19 @@ class _Column:
     text: Callable[[SizesModel, Size], str]
     widest: str  # the widest text besides the heading
     yields: int = 0  # columns with the highest number are hidden first if there is no room
-    alignment: int = _RIGHT
     word: str = ""  # the word of the glossary that the title is
 
 
-class SizesModel(QAbstractTableModel):
+class SizesModel(TableModel):
     """Row 0 is the size at the playhead; it has no other place, so that the other rows stay where they are."""
+
+    untitled = "Remark"
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.titles = [column.title for column in COLUMNS]
+        self.tips = [explained(column.tip, column.word) for column in COLUMNS]
+        self.numbers = range(1, len(COLUMNS))
         self._theme = theme
         self._text: MeasuredText | None = None
         self._vocabularies = np.zeros(1, np.int64)
@@ -98,13 +94,12 @@ class SizesModel(QAbstractTableModel):
         """Shows the size at the playhead in the first row."""
         if self._text is not None and playhead != self._rows[0].merges:
             self._rows[0] = self._size_at(self._text, playhead)
-            self.dataChanged.emit(self.index(0, 0), self.index(0, len(COLUMNS) - 1))
+            self.tell(0, 0)
 
     def set_embedding(self, width: int, tied: bool) -> None:
         """Sets the model's width, and whether its output layer is the input embedding."""
         self.width, self.tied = width, tied
-        if self._rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(COLUMNS) - 1))
+        self.tell()
 
     def size_at(self, row: int) -> Size | None:
         """The size of a row."""
@@ -121,107 +116,50 @@ class SizesModel(QAbstractTableModel):
     def _size_at(self, text: MeasuredText, playhead: int) -> Size:
         return size_after(text.tokens, text.bytes, min(playhead, len(text.tokens) - 1), self._vocabularies)
 
-    # ---- Qt's own
-
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+    def count(self) -> int:
         """Returns the number of sizes."""
-        return 0 if parent.isValid() else len(self._rows)
+        return len(self._rows)
 
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Returns the number of columns."""
-        return 0 if parent.isValid() else len(COLUMNS)
+    def text(self, row: int, column: int) -> str:
+        """Returns a figure of a size."""
+        return COLUMNS[column].text(self, self._rows[row])
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the headings, aligned like their columns."""
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
-            return None
-        column = COLUMNS[section]
-        texts = {
-            Qt.ItemDataRole.DisplayRole: column.title,
-            Qt.ItemDataRole.AccessibleTextRole: column.title or "Remark",
-            Qt.ItemDataRole.ToolTipRole: explained(column.tip, column.word),
-            Qt.ItemDataRole.TextAlignmentRole: column.alignment,
-        }
-        return texts.get(Qt.ItemDataRole(role))
+    def tip(self, row: int, column: int) -> str:
+        """Returns all of a row, as a narrow table shows only a part."""
+        told = (f"{one.title}: {one.text(self, self._rows[row])}" for one in COLUMNS if one.title)
+        return "\n".join((*told, "Click to move the playhead to this size."))
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the content of a cell; the tip has all of a row, as a narrow table shows only a part."""
-        size = self.size_at(index.row()) if index.isValid() else None
-        if size is None:
-            return None
-        column = COLUMNS[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return column.text(self, size)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return column.alignment
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return QColor(self._theme.palette.muted) if index.column() == NOTE else None
-        if role == Qt.ItemDataRole.FontRole:
-            return self._font(size)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            told = (f"{one.title}: {one.text(self, size)}" for one in COLUMNS if one.title)
-            return "\n".join((*told, "Click to move the playhead to this size."))
-        return None
-
-    def _font(self, size: Size) -> QFont:
+    def font(self, row: int, column: int) -> QFont:
+        """Returns that of figures, bold for sizes with a remark."""
         font = self._theme.tabular_font()
-        font.setBold(bool(self.note_of(size)) and size is not self._rows[0])
+        font.setBold(bool(row and self.note_of(self._rows[row])))
         return font
+
+    def colour(self, row: int, column: int) -> str | None:
+        """Returns that of remarks."""
+        return self._theme.palette.muted if column == NOTE else None
 
 
 NOTE, VOCABULARY, MERGES, RATIO, SHARE, SAVED, SAVED_SHARE, PARAMETERS = range(8)
 COLUMNS: tuple[_Column, ...] = (
-    _Column(
-        "",
-        "The smallest size with 90, 95 and 99 % of the compression at the end",
-        SizesModel.note_of,
-        "playhead",
-        alignment=_LEFT,
-    ),
-    _Column(
-        "Size (tokens)",
-        "Tokens of the vocabulary in all",
-        lambda model, size: f"{size.vocabulary:,}",
-        "100,000",
-        word="vocabulary",
-    ),
-    _Column("Merges", "The merges of this size", lambda model, size: f"{size.merges:,}", "100,000", 4, word="merge"),
-    _Column(
-        "Bytes/token",
-        "Compression: bytes of the text / its tokens",
-        lambda model, size: f"{size.bytes_per_token:,.3f}",
-        "10.000",
-        word="bytes-per-token",
-    ),
-    _Column(
-        "Of the end",
-        "Bytes per token at this size / bytes per token at the end",
-        lambda model, size: percent_text(size.of_end, 1),
-        "100.0 %",
-        1,
-    ),
-    _Column(
-        "Last 1,000 save (tokens)",
-        "Tokens of the text that the last 1,000 merges of this size save; all merges if there are fewer",
-        SizesModel.saved_text,
-        "10,000,000",
-        3,
-    ),
-    _Column(
-        "Saved",
-        "The same in percent of the tokens before these merges",
-        lambda model, size: percent_text(size.saved_share, 2),
-        "10.00 %",
-        2,
-    ),
-    _Column(
-        "Parameters",
-        "Parameters of the embeddings: vocabulary × model width; twice that if the output layer has its own",
-        lambda model, size: f"{embedding_parameters(size.vocabulary, model.width, model.tied):,}",
-        "100,000,000",
-        word="embedding",
-    ),
-)
+    _Column("", "The smallest size with 90, 95 and 99 % of the compression at the end", SizesModel.note_of, "playhead"),
+    _Column("Size (tokens)", "Tokens of the vocabulary in all", lambda model, size: f"{size.vocabulary:,}", "100,000",
+            word="vocabulary"),
+    _Column("Merges", "The merges of this size", lambda model, size: f"{size.merges:,}", "100,000", 4, "merge"),
+    _Column("Bytes/token", "Compression: bytes of the text / its tokens",
+            lambda model, size: f"{size.bytes_per_token:,.3f}", "10.000", word="bytes-per-token"),
+    _Column("Of the end", "Bytes per token at this size / bytes per token at the end",
+            lambda model, size: percent_text(size.of_end, 1), "100.0 %", 1),
+    _Column("Last 1,000 save (tokens)",
+            "Tokens of the text that the last 1,000 merges of this size save; all merges if there are fewer",
+            SizesModel.saved_text, "10,000,000", 3),
+    _Column("Saved", "The same in percent of the tokens before these merges",
+            lambda model, size: percent_text(size.saved_share, 2), "10.00 %", 2),
+    _Column("Parameters",
+            "Parameters of the embeddings: vocabulary × model width; twice that if the output layer has its own",
+            lambda model, size: f"{embedding_parameters(size.vocabulary, model.width, model.tied):,}",
+            "100,000,000", word="embedding"),
+)  # fmt: skip
 
 
 # --- The table of sizes: hides columns that do not fit; a click or Enter asks for the size of a row -------------------

@@ -19,7 +19,7 @@ from PySide6.QtCore import (
     QSize,
     Qt,
 )
-from PySide6.QtGui import QFont, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QResizeEvent
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QHeaderView, QLabel, QSizePolicy, QTableView, QWidget
 
@@ -80,17 +80,53 @@ NO_INDEX = QModelIndex()
 
 
 class TableModel(QAbstractTableModel):
-    """Rows below titles; subclasses have the rows and the cells.
+    """Rows below titles; a subclass says by their numbers what is in the cells.
 
     Attributes:
         titles: The title of each column.
-        tips: The tool tip of each title, or none.
+        tips: The tool tip of each title, as plain text, or none.
         numbers: The columns that are aligned right.
+        untitled: What a screen reader says of a column without a title.
     """
 
     titles: Sequence[str] = ()
     tips: Sequence[str] = ()
     numbers: Collection[int] = ()
+    untitled = ""
+
+    def count(self) -> int:
+        """Returns the number of rows."""
+        raise NotImplementedError
+
+    def text(self, row: int, column: int) -> str | None:
+        """Returns the text of a cell."""
+        raise NotImplementedError
+
+    def tip(self, row: int, column: int) -> str:
+        """Returns the tool tip of a cell, as plain text."""
+        return ""
+
+    def font(self, row: int, column: int) -> QFont | None:
+        """Returns the font of a cell, if that is not the usual one."""
+        return None
+
+    def colour(self, row: int, column: int) -> str | None:
+        """Returns the colour of a cell's text, if that is not the usual one."""
+        return None
+
+    def more(self, row: int, column: int, role: int) -> object:
+        """Returns what a cell has in another role."""
+        return None
+
+    def tell(self, first: int = 0, last: int = -1) -> None:
+        """Emits that rows have changed: those up to the last of the table if `last` is -1."""
+        last = last % max(self.count(), 1)
+        if first <= last < self.count():
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(self.titles) - 1))
+
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
+        """Returns the number of rows; 0 below a row."""
+        return 0 if parent.isValid() else self.count()
 
     def columnCount(self, parent: Index = NO_INDEX) -> int:
         """Returns the number of columns; 0 below a row."""
@@ -100,11 +136,31 @@ class TableModel(QAbstractTableModel):
         """Returns the titles with their tips, aligned like their columns."""
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.titles):
             return None
-        if role == Qt.ItemDataRole.ToolTipRole and self.tips:
-            return self.tips[section]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain(self.tips[section]) if self.tips else None
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self.alignment(section)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return self.titles[section] or self.untitled
         return self.titles[section] if role == Qt.ItemDataRole.DisplayRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Returns what is in a cell."""
+        row, column = index.row(), index.column()
+        if not index.isValid() or row >= self.count():
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.text(row, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self.alignment(column)
+        if role == Qt.ItemDataRole.FontRole:
+            return self.font(row, column)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            colour = self.colour(row, column)
+            return None if colour is None else QColor(colour)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain(self.tip(row, column)) or None
+        return self.more(row, column, role)
 
     def alignment(self, column: int) -> int:
         """Returns where the texts of a column are."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
@@ -27,9 +27,8 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LinesEdit, Number
 from tokstudio.gui.widgets.fields import label_for
-from tokstudio.gui.widgets.figures import NO_INDEX, Index, TableModel
+from tokstudio.gui.widgets.figures import TableModel
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import push_button
 
@@ -80,37 +79,21 @@ class OutcomesModel(TableModel):
             self.endResetModel()
         elif len(outcomes) != len(self.outcomes):
             before, self.outcomes = len(self.outcomes), list(outcomes)
-            first, last = min(before, len(outcomes)), max(before, len(outcomes)) - 1
-            self.dataChanged.emit(self.index(first, 0), self.index(last, len(self.titles) - 1))
+            self.tell(min(before, len(outcomes)), max(before, len(outcomes)) - 1)
 
     def outcome(self, at: int) -> Outcome | None:
         """What was found in a row."""
         return self.outcomes[at] if 0 <= at < len(self.outcomes) else None
 
-    # ---- Qt's own
-
-    def rowCount(self, parent: Index = NO_INDEX) -> int:
+    def count(self) -> int:
         """Returns the number of submissions."""
-        return 0 if parent.isValid() else len(self.names)
+        return len(self.names)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the text of a cell; a submission that cannot be read is red."""
-        if not index.isValid():
-            return None
-        outcome = self.outcome(index.row())
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            text = self._text(index, outcome)
-            return plain(text) if role == Qt.ItemDataRole.ToolTipRole else text
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self.alignment(index.column())
-        if role == Qt.ItemDataRole.ForegroundRole and outcome is not None and outcome.check is None:
-            return QColor(self._theme.palette.error)
-        return self._theme.tabular_font() if role == Qt.ItemDataRole.FontRole else None
-
-    def _text(self, index: Index, outcome: Outcome | None) -> str:
-        column = index.column()
+    def text(self, row: int, column: int) -> str:
+        """Returns what was found in a submission."""
+        outcome = self.outcome(row)
         if column == 0:
-            return self.names[index.row()]
+            return self.names[row]
         if outcome is None:
             return "Not checked" if column == 3 else ""
         if column == 3:
@@ -121,6 +104,17 @@ class OutcomesModel(TableModel):
         if column == 1:
             return f"{found.merges:,}"
         return f"{found.difference.place:,}" if found.difference is not None else "None"
+
+    tip = text  # a column can be too narrow
+
+    def colour(self, row: int, column: int) -> str | None:
+        """Returns red for a submission that cannot be read."""
+        outcome = self.outcome(row)
+        return self._theme.palette.error if outcome is not None and outcome.check is None else None
+
+    def font(self, row: int, column: int) -> QFont:
+        """Returns that of numbers."""
+        return self._theme.tabular_font()
 
 
 _TIES: dict[TieBreak, str] = {

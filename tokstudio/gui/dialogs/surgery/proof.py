@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QHeaderView, QLabel, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
@@ -32,7 +32,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.fields import label_for, say
-from tokstudio.gui.widgets.figures import NO_INDEX, Index, ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import Caption, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, TallBody, row
@@ -103,19 +103,20 @@ class ChangedLinesModel(TableModel):
         self.lines = lines
         self.endResetModel()
 
-    def rowCount(self, parent: Index = NO_INDEX) -> int:
+    def count(self) -> int:
         """Returns the number of lines."""
-        return 0 if parent.isValid() else len(self.lines)
+        return len(self.lines)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def text(self, row: int, column: int) -> str:
         """Returns the number of a line, or its tokens."""
-        if not index.isValid():
-            return None
-        line = self.lines[index.row()]
-        text = (f"{line.number:,}", line.before, line.after)[index.column()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return text
-        return self._theme.monospace_font() if role == Qt.ItemDataRole.FontRole and index.column() else None
+        line = self.lines[row]
+        return (f"{line.number:,}", line.before, line.after)[column]
+
+    tip = text  # a column can be too narrow
+
+    def font(self, row: int, column: int) -> QFont | None:
+        """Returns that of tokens."""
+        return self._theme.monospace_font() if column else None
 
 
 _SIZE = QSize(920, 720)

@@ -14,7 +14,6 @@ from PySide6.QtCore import (
     QSize,
     Qt,
 )
-from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHeaderView, QWidget
 
 from tokstudio.core.base.errors import ConfigError
@@ -40,7 +39,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import label_for
 from tokstudio.gui.widgets.figures import NO_INDEX, Index, ReadOnlyTable, TableModel
-from tokstudio.gui.widgets.labels import paragraph_label, plain
+from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import push_button
 
@@ -125,9 +124,9 @@ class SpecialsModel(TableModel):
 
     # ---- Qt's own
 
-    def rowCount(self, parent: Index = NO_INDEX) -> int:
+    def count(self) -> int:
         """Returns the number of special tokens."""
-        return 0 if parent.isValid() else len(self.rows)
+        return len(self.rows)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Makes texts editable, and the ids of added tokens."""
@@ -135,26 +134,27 @@ class SpecialsModel(TableModel):
         edited = index.column() == TOKEN or (index.column() == ID and self.rows[index.row()].before is None)
         return flags | Qt.ItemFlag.ItemIsEditable if index.isValid() and edited else flags
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the texts of the cells."""
-        if not index.isValid():
-            return None
-        each = self.rows[index.row()]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self.alignment(index.column())
-        error = self._errors.get((index.row(), index.column()))
-        if role == Qt.ItemDataRole.ForegroundRole and error is not None:
-            return QColor(self._theme.palette.error)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            was = f"Was {each.before}" if each.before not in (None, each.text) else ""
-            return plain(error or was or (_KINDS if index.column() == KIND else ""))
-        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
-            return None
-        if index.column() == KIND:
-            return each.kind
-        if index.column() == ID:
-            return f"{each.id:,}" if role == Qt.ItemDataRole.DisplayRole else str(each.id)
-        return each.text if index.column() == TOKEN else ", ".join(name.removesuffix("_token") for name in each.roles)
+    def text(self, row: int, column: int) -> str:
+        """Returns the token, its id, its roles and its kind."""
+        each = self.rows[row]
+        roles = ", ".join(name.removesuffix("_token") for name in each.roles)
+        return (each.text, f"{each.id:,}", roles, each.kind)[column]
+
+    def tip(self, row: int, column: int) -> str:
+        """Returns what is wrong, or what was changed."""
+        each, error = self.rows[row], self._errors.get((row, column))
+        if error is None and each.before not in (None, each.text):
+            return f"Was {each.before}"
+        return error or (_KINDS if column == KIND else "")
+
+    def colour(self, row: int, column: int) -> str | None:
+        """Returns that of what is wrong."""
+        return self._theme.palette.error if (row, column) in self._errors else None
+
+    def more(self, row: int, column: int, role: int) -> object:
+        """Returns the text or the id to edit."""
+        text = str(self.rows[row].id) if column == ID else self.text(row, column)
+        return text if role == Qt.ItemDataRole.EditRole else None
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Sets a text, or an id of digits."""

@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QEvent,
     QModelIndex,
     QObject,
@@ -21,7 +20,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QPainter, QResizeEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QStyledItemDelegate,
@@ -37,18 +36,14 @@ from tokstudio.core.comparison.figures import Figure
 from tokstudio.core.comparison.table import SIGNS, UNITS, Below, FigureTable
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.figures import ReadOnlyTable
-from tokstudio.gui.widgets.labels import guarded_painter, in_a_sentence, plain
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.labels import guarded_painter, in_a_sentence
 from tokstudio.gui.widgets.layouts import column, rule
 from tokstudio.version import __version__
 
 # --- The matrix of one figure: a row for each text, a column for each tokenizer, and rows of totals below -------------
 
 
-_Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
-_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _WAITING, _FAILED = "…", "failed"
 _UNITS = ("words", "characters", "syllables")
 _WORST = 2.0  # times the best value: without colour
@@ -96,7 +91,7 @@ class MatrixContent:
         return np.lexsort((np.nan_to_num(keys, nan=np.inf), np.array(units)))
 
 
-class MatrixModel(QAbstractTableModel):
+class MatrixModel(TableModel):
     """The rows of texts; they can be sorted by any column. The last ones are summaries if `summaries`."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None, *, summaries: bool = False) -> None:
@@ -110,7 +105,7 @@ class MatrixModel(QAbstractTableModel):
         self._best: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)  # of the values
         self._order: NDArray[np.int64] = np.zeros(0, np.int64)
         self._sorting: tuple[int, Qt.SortOrder] | None = None
-        self._headings: Mapping[str, str] = {}  # shown instead of names, by name
+        self._shown_names: Mapping[str, str] = {}  # shown instead of names, by name
         self.first = 1  # the first column of values
 
     @property
@@ -120,8 +115,7 @@ class MatrixModel(QAbstractTableModel):
 
     def show(self, content: MatrixContent | None) -> None:
         """Shows another state."""
-        shape = self.rowCount(), self.columnCount()
-        heads = [self.headerData(at, Qt.Orientation.Horizontal) for at in range(shape[1])]
+        shape, heads = (self.rowCount(), self.columnCount()), self.titles
         self._content = content
         self.first = 2 if content is not None and content.table.units is not None else 1
         self._values, self._best, self._titles, self._below = np.zeros((0, 0)), np.zeros((0, 0), np.bool_), [], []
@@ -130,21 +124,22 @@ class MatrixModel(QAbstractTableModel):
                 self._take_summaries(content)
             else:
                 self._values, self._best = content.table.values, content.table.best
+        self._set_titles()
         self._order = self._sorted()
         after = self.rowCount(), self.columnCount()
         if shape != after:
             self.beginResetModel()
             self.endResetModel()
         else:
-            if heads != [self.headerData(at, Qt.Orientation.Horizontal) for at in range(shape[1])]:
+            if heads != self.titles:
                 self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, shape[1] - 1)
-            if shape[0] and shape[1]:
-                self.dataChanged.emit(self.index(0, 0), self.index(shape[0] - 1, shape[1] - 1))
+            self.tell()
 
     def set_headings(self, headings: Mapping[str, str]) -> None:
         """Shows other headings for some tokenizers, by their names."""
-        if headings != self._headings:
-            self._headings = headings
+        if headings != self._shown_names:
+            self._shown_names = headings
+            self._set_titles()
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
 
     def text_of(self, row: int) -> ComparedText | None:
@@ -158,32 +153,26 @@ class MatrixModel(QAbstractTableModel):
         names = self._content.comparison.tokenizers if self._content is not None else ()
         return names[column - self.first] if self.first <= column < self.first + len(names) else None
 
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+    def count(self) -> int:
         """Returns the number of texts, or of summaries."""
-        return 0 if parent.isValid() else len(self._values)
-
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Returns the number of columns: the text, perhaps the unit, and the tokenizers."""
-        if parent.isValid() or self._content is None:
-            return 0
-        return self.first + len(self._content.comparison.compared)
+        return len(self._values)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Names the columns."""
-        if orientation != Qt.Orientation.Horizontal or self._content is None:
-            return None
-        name = self.tokenizer_of(section)
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._headings.get(name, name) if name is not None else ("Text", UNITS)[min(section, 1)]
-        if role == Qt.ItemDataRole.AccessibleTextRole and name is not None:
+        """Returns the names of the columns, for a screen reader with the sizes of the tokenizers."""
+        if role == Qt.ItemDataRole.AccessibleTextRole and self._content is not None and section >= self.first:
             return self._content.comparison.compared[section - self.first].sized_name
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section >= self.first else _LEFT
-        if role == Qt.ItemDataRole.ToolTipRole and name is not None:
-            shown = "\nThe run that all panes show, at the playhead." if name == self._content.active else ""
-            sized = self._content.comparison.compared[section - self.first].sized_name
-            return plain(f"{sized}{shown}\nClick to sort by it.")
-        return None
+        return super().headerData(section, orientation, role)
+
+    def _set_titles(self) -> None:
+        """Sets what is above the text, perhaps the unit, and the tokenizers."""
+        content, self.titles, self.tips = self._content, list[str](), list[str]()
+        if content is not None:
+            self.titles, self.tips = ["Text", UNITS][: self.first], [""] * self.first
+            for each in content.comparison.compared:
+                shown = "\nThe run that all panes show, at the playhead." if each.name == content.active else ""
+                self.titles.append(self._shown_names.get(each.name, each.name))
+                self.tips.append(f"{each.sized_name}{shown}\nClick to sort by it.")
+        self.numbers = range(self.first, len(self.titles))
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sorts by a column; -1 restores the order of the texts. Missing values are last."""
@@ -191,51 +180,49 @@ class MatrixModel(QAbstractTableModel):
         self._order = self._sorted()
         self.layoutChanged.emit()
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the content of a cell."""
-        content = self._content
-        if content is None or not index.isValid() or index.row() >= len(self._values):
-            return None
-        row, column = int(self._order[index.row()]), index.column()
-        if column < self.first:
-            return self._head(content, row, column, role)
-        return self._value(content, row, column - self.first, role)
-
-    def _head(self, content: MatrixContent, row: int, column: int, role: int) -> object:
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _LEFT
+    def text(self, row: int, column: int) -> str:
+        """Returns the name of a text or a summary, the unit of a text, or a value."""
+        content, row = self._shown(row)
+        if column >= self.first:
+            return self._written(content, row, column - self.first)
         if self._summaries:
-            title, meaning = self._titles[row]
-            return {Qt.ItemDataRole.DisplayRole: title if not column else "", Qt.ItemDataRole.ToolTipRole: meaning}.get(
-                Qt.ItemDataRole(role)
-            )
+            return "" if column else self._titles[row][0]
         text = content.comparison.measured[row]
-        if role == Qt.ItemDataRole.DisplayRole:
-            base = " (base)" if content.figure.name == "premium" and row == content.comparison.base else ""
-            return text.units if column else in_a_sentence(text.name + base)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            facts = (several(text.bytes, "byte"), several(text.characters, "character"), several(text.lines, "line"))
-            return plain("\n".join((text.name, *facts, f"{text.words:,} {text.units}")))
-        if role == Qt.ItemDataRole.ForegroundRole and column:
-            return QColor(self._theme.palette.muted)
-        return None
+        base = " (base)" if content.figure.name == "premium" and row == content.comparison.base else ""
+        return text.units if column else in_a_sentence(text.name + base)
 
-    def _value(self, content: MatrixContent, row: int, number: int, role: int) -> object:
-        value = float(self._values[row, number])
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._written(content, row, number)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT
-        if role == Qt.ItemDataRole.FontRole:
-            font = self._theme.tabular_font()
-            font.setBold(bool(self._best[row, number]))
-            return font
-        if role == Qt.ItemDataRole.ForegroundRole and (np.isnan(value) or content.is_simple(number)):
-            failed = not self._summaries and isinstance(content.comparison.result(row, number), TokStudioError)
-            return QColor(self._theme.palette.error if failed else self._theme.palette.muted)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return plain("\n".join(self._tip(content, row, number)))
-        if self._summaries or np.isnan(value):
+    def tip(self, row: int, column: int) -> str:
+        """Returns the size of a text, what a summary means, or what a value is of."""
+        content, row = self._shown(row)
+        if self._summaries:
+            return self._titles[row][1]
+        if column >= self.first:
+            return "\n".join(self._tip(content, row, column - self.first))
+        text = content.comparison.measured[row]
+        facts = (several(text.bytes, "byte"), several(text.characters, "character"), several(text.lines, "line"))
+        return "\n".join((text.name, *facts, f"{text.words:,} {text.units}"))
+
+    def font(self, row: int, column: int) -> QFont | None:
+        """Returns that of values, bold for the best of a row."""
+        if column < self.first:
+            return None
+        font = self._theme.tabular_font()
+        font.setBold(bool(self._best[self._order[row], column - self.first]))
+        return font
+
+    def colour(self, row: int, column: int) -> str | None:
+        """Returns that of failures; or of units, missing values, and those of simple tokenizers."""
+        (content, row), number, palette = self._shown(row), column - self.first, self._theme.palette
+        if number < 0:
+            return palette.muted if column and not self._summaries else None
+        if not self._summaries and isinstance(content.comparison.result(row, number), TokStudioError):
+            return palette.error
+        return palette.muted if np.isnan(self._values[row, number]) or content.is_simple(number) else None
+
+    def more(self, row: int, column: int, role: int) -> object:
+        """Returns what the colour and the bar of a value are drawn by."""
+        (content, row), number = self._shown(row), column - self.first
+        if self._summaries or number < 0 or np.isnan(value := float(self._values[row, number])):
             return None
         if role == GRADE:
             worse = float(content.table.ratios[row, number])
@@ -244,6 +231,11 @@ class MatrixModel(QAbstractTableModel):
             most = float(np.nanmax(self._values[row]))
             return value / most if most > 0 else 0.0
         return bool(self._best[row, number]) if role == BEST else None
+
+    def _shown(self, row: int) -> tuple[MatrixContent, int]:
+        """What is shown, and the number of the text or summary in a row."""
+        assert self._content is not None
+        return self._content, int(self._order[row])
 
     def _written(self, content: MatrixContent, row: int, number: int) -> str:
         if self._summaries:
@@ -256,8 +248,6 @@ class MatrixModel(QAbstractTableModel):
         return content.table.signed(row, number)
 
     def _tip(self, content: MatrixContent, row: int, number: int) -> list[str]:
-        if self._summaries:
-            return [self._titles[row][1]]
         result = content.comparison.result(row, number)
         if isinstance(result, TokStudioError):
             return [str(result)]

@@ -9,16 +9,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QSignalBlocker,
     Qt,
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -43,17 +41,13 @@ from tokstudio.gui.token_table.filters import LOOKS, MADE, FilterButton, FilterE
 from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_text.spelling import figure, marked, shown
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.figures import ReadOnlyTable
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import in_a_sentence, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 
 # --- The rows of two compared vocabularies: which part of them, filtered and sorted in a job --------------------------
 
-_Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
-_LEFT_NUMBER = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-_RIGHT_NUMBER = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _ROWS_STEP = 1 << 11
 _MERGE = KINDS.index("merge")
 
@@ -66,14 +60,8 @@ LONGEST = 16  # lengths from which all share a row of the summary
 #: The parts of two vocabularies.
 ONLY_FIRST, BOTH, ONLY_SECOND = range(3)
 TOKEN, LENGTH, ID, RANK, USES, SECOND_ID, SECOND_RANK, SECOND_USES, SCRIPT = range(9)
-TITLES = ("Token", "Length", "Id", "Merge", "Uses", "Id", "Merge", "Uses", "Script")
-_TIPS = {
-    LENGTH: "How many bytes it has",
-    ID: "Its id",
-    RANK: "Number of the merge that makes it; a dash for none",
-    USES: "How often it occurs in the texts",
-    SCRIPT: "The script of its first letter",
-}
+_TITLES = ("Id", "Merge", "Uses")  # of each tokenizer
+_TIPS = ("Its id", "Number of the merge that makes it; a dash for none", "How often it occurs in the texts")
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,20 +180,27 @@ def _key(pair: Pair, question: ListQuestion) -> NDArray[np.int64]:
     return (vocabularies.ids, vocabularies.ranks)[column][:, which]
 
 
-class VocabularyRows(QAbstractTableModel):
+class VocabularyRows(TableModel):
     """The listed tokens."""
+
+    titles = ("Token", "Length", *_TITLES, *_TITLES, "Script")
+    numbers = range(LENGTH, SCRIPT)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self.pair: Pair | None = None
         self._rows: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._numbered = False
 
     def show(self, pair: Pair | None, rows: NDArray[np.int64], *, numbered: bool = False) -> None:
         """Lists some tokens of a pair. If `numbered`, titles say which of the tokenizers a column is of, 1 or 2."""
         self.beginResetModel()
-        self.pair, self._rows, self._numbered = pair, rows, numbered
+        self.pair, self._rows = pair, rows
+        heads = [[f"{title} {number}" if numbered else title for title in _TITLES] for number in (1, 2)]
+        self.titles = ("Token", "Length", *heads[0], *heads[1], "Script")
+        if pair is not None:
+            tips = (f"{name}, {tip}" for name in pair.names for tip in _TIPS)
+            self.tips = ("", "How many bytes it has", *tips, "The script of its first letter")
         self.endResetModel()
 
     def ids_at(self, row: int) -> tuple[int, int]:
@@ -214,44 +209,18 @@ class VocabularyRows(QAbstractTableModel):
         first, second = self.pair.vocabularies.ids[self._rows[row]].tolist()
         return first, second
 
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+    def count(self) -> int:
         """Returns the number of listed tokens."""
-        return 0 if parent.isValid() else len(self._rows)
+        return len(self._rows)
 
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Returns the number of columns."""
-        return 0 if parent.isValid() else len(TITLES)
+    def font(self, row: int, column: int) -> QFont:
+        """Returns that of tokens, or that of numbers."""
+        return self._theme.monospace_font() if column == TOKEN else self._theme.tabular_font()
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Names the columns."""
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(TITLES):
-            return None
-        of_one = ID <= section < SCRIPT
-        if role == Qt.ItemDataRole.DisplayRole:
-            number = f" {1 + (section >= SECOND_ID)}" if of_one and self._numbered else ""
-            return TITLES[section] + number
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _LEFT_NUMBER if section in (TOKEN, SCRIPT) else _RIGHT_NUMBER
-        if role == Qt.ItemDataRole.ToolTipRole:
-            column = ID + (section - ID) % 3 if of_one else section
-            name = self.pair.names[section >= SECOND_ID] if self.pair is not None and of_one else ""
-            return ", ".join(filter(None, (name, _TIPS.get(column, ""))))
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the content of a cell."""
-        pair, column = self.pair, index.column()
-        if pair is None or not index.isValid() or index.row() >= len(self._rows):
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(pair, int(self._rows[index.row()]), column)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _LEFT_NUMBER if column in (TOKEN, SCRIPT) else _RIGHT_NUMBER
-        if role == Qt.ItemDataRole.FontRole:
-            return self._theme.monospace_font() if column == TOKEN else self._theme.tabular_font()
-        return None
-
-    def _text(self, pair: Pair, row: int, column: int) -> str:
+    def text(self, row: int, column: int) -> str:
+        """Returns the token, or what is known of it."""
+        pair, row = self.pair, int(self._rows[row])
+        assert pair is not None
         vocabularies = pair.vocabularies
         if column == TOKEN:
             return marked(shown(vocabularies.tokens[row]))

@@ -11,7 +11,6 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -21,7 +20,7 @@ from PySide6.QtCore import (
     Qt,
     QTimer,
 )
-from PySide6.QtGui import QAction, QColor, QFontMetricsF, QPainter, QResizeEvent
+from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QPlainTextEdit,
     QStyle,
@@ -47,7 +46,7 @@ from tokstudio.gui.token_text.painter import INSET, RowPainter, TextStyle
 from tokstudio.gui.token_text.rows import Shaper
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.figures import ReadOnlyTable
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import guarded_painter, isolated, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
@@ -55,12 +54,7 @@ from tokstudio.gui.widgets.pane import EmptyState
 
 # --- Words with their pieces in each compared tokenizer: made in a job, and listed in any order -----------------------
 
-_Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
 _STEP = 1 << 10
-_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-
 #: The first columns of the table; then comes one for each tokenizer.
 WORD, MOST = range(2)
 
@@ -152,22 +146,26 @@ def _each_work(
     return np.concatenate(ids), sizes, problem
 
 
-class WordRows(QAbstractTableModel):
+class WordRows(TableModel):
     """A row for each word: the word, the most tokens, and its pieces in each tokenizer."""
+
+    numbers = (MOST,)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._check = icon("check", theme, "good")
-        self.made = CutWords((), ())
-        self.order: NDArray[np.int64] = np.zeros(0, np.int64)
         self._sorting = MOST, Qt.SortOrder.DescendingOrder
+        self.show(CutWords((), ()))
 
     def show(self, made: CutWords) -> None:
         """Lists other words, in the order that was chosen."""
         self.beginResetModel()
         self.made = made
-        self.order = self._sorted(*self._sorting)
+        self.titles = ("Word", "Most", *(each.name for each in made.columns))
+        tips = "The words; a check mark: one token in every tokenizer", "The most tokens in any tokenizer"
+        self.tips = (*tips, *(each.problem for each in made.columns))
+        self.order: NDArray[np.int64] = self._sorted(*self._sorting)
         self.endResetModel()
 
     def pieces_at(self, row: int, column: int) -> tuple[int, EncodedText] | None:
@@ -178,48 +176,31 @@ class WordRows(QAbstractTableModel):
         count = int(each.counts[word])
         return (count, each.pieces(word)) if count else None
 
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
-        """The number of words."""
-        return 0 if parent.isValid() else len(self.order)
+    def count(self) -> int:
+        """Returns the number of words."""
+        return len(self.order)
 
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """The word, the most tokens, and the tokenizers."""
-        return 0 if parent.isValid() else MOST + 1 + len(self.made.columns)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> str | int | None:
-        """The names of columns."""
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return ("Word", "Most")[section] if section <= MOST else self.made.columns[section - MOST - 1].name
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section == MOST else _LEFT
-        if role == Qt.ItemDataRole.ToolTipRole:
-            tips = "The words; a check mark: one token in every tokenizer", "The most tokens in any tokenizer"
-            return tips[section] if section <= MOST else self.made.columns[section - MOST - 1].problem or None
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The text of a cell; the delegate draws the pieces."""
-        word, column = int(self.order[index.row()]), index.column()
-        whole = bool(self.made.whole[word])
-        if role == Qt.ItemDataRole.DecorationRole:
-            return self._check if column == WORD and whole else None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if column == MOST else None
-        if role == Qt.ItemDataRole.FontRole:
-            return self._theme.monospace_font() if column == WORD else self._theme.tabular_font()
-        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole):
-            return None
-        if column == MOST:
-            return f"{int(self.made.most[word]):,}" if role != Qt.ItemDataRole.ToolTipRole else None
+    def text(self, row: int, column: int) -> str | None:
+        """Returns the word, or the most tokens; the delegate draws the pieces."""
+        word = int(self.order[row])
         if column == WORD:
-            if role == Qt.ItemDataRole.DisplayRole:
-                return isolated(self.made.words[word])
-            return self.made.words[word] + (": one token in every tokenizer" if whole else "")
-        return None if role == Qt.ItemDataRole.DisplayRole else self._told(word, self.made.columns[column - MOST - 1])
+            return isolated(self.made.words[word])
+        return self._told(word, column) if column == MOST else None
+
+    def tip(self, row: int, column: int) -> str:
+        """Returns what is told of a cell, but for the most tokens."""
+        return "" if column == MOST else self._told(int(self.order[row]), column)
+
+    def font(self, row: int, column: int) -> QFont:
+        """Returns that of words, or that of numbers."""
+        return self._theme.monospace_font() if column == WORD else self._theme.tabular_font()
+
+    def more(self, row: int, column: int, role: int) -> object:
+        """Returns the check mark, or what is told of a cell."""
+        word = int(self.order[row])
+        if role == Qt.ItemDataRole.DecorationRole and column == WORD and self.made.whole[word]:
+            return self._check
+        return self._told(word, column) if role == Qt.ItemDataRole.AccessibleTextRole else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Orders the words by a column; equal ones stay as they were given."""
@@ -237,7 +218,12 @@ class WordRows(QAbstractTableModel):
             key = made.columns[column - MOST - 1].counts
         return np.argsort(key if order == Qt.SortOrder.AscendingOrder else -key, kind="stable")
 
-    def _told(self, word: int, each: InTokenizer) -> str:
+    def _told(self, word: int, column: int) -> str:
+        if column == MOST:
+            return f"{int(self.made.most[word]):,}"
+        if column == WORD:
+            return self.made.words[word] + (": one token in every tokenizer" if self.made.whole[word] else "")
+        each = self.made.columns[column - MOST - 1]
         end, count = int(each.ends[word]), int(each.counts[word])
         if not count:
             return each.problem or "–"

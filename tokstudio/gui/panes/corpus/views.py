@@ -17,7 +17,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QKeySequence, QWheelEvent
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -39,7 +39,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets import layouts
-from tokstudio.gui.widgets.figures import NO_INDEX, Index, TableModel
+from tokstudio.gui.widgets.figures import TableModel
 from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
 from tokstudio.gui.widgets.layouts import scrolls_body
 from tokstudio.gui.widgets.sliced_work import Slices
@@ -103,35 +103,41 @@ class SourcesModel(TableModel):
         marked = _of(self._sources, changed)
         if marked != self._changed:
             self._changed = marked
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self._sources) - 1, RELOAD))
+            self.tell()
 
-    def rowCount(self, parent: Index = NO_INDEX) -> int:
+    def count(self) -> int:
         """Returns the number of sources."""
-        return 0 if parent.isValid() else len(self._sources)
+        return len(self._sources)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the content of a cell."""
-        if not index.isValid() or not index.row() < len(self._sources):
+    def text(self, row: int, column: int) -> str | None:
+        """Returns the name of a source, and its size or what is wrong with it."""
+        source = self._sources[row]
+        if column == SIZE:
+            size = size_text(source.bytes) if source.counts is None else _words(source)
+            return MISSING if is_missing(source) else self._changed.get(source) or size
+        return source.name if column == NAME else None
+
+    def tip(self, row: int, column: int) -> str:
+        """Returns where a source is from, and how it was read."""
+        changed = self._changed.get(self._sources[row], "")
+        return ("Read the file again" if changed else "") if column == RELOAD else _tip(self._sources[row], changed)
+
+    def colour(self, row: int, column: int) -> str | None:
+        """Returns that of sizes."""
+        wrong = self.is_changed(row) or is_missing(self._sources[row])
+        return None if column != SIZE else self._theme.palette.warning if wrong else self._theme.palette.muted
+
+    def font(self, row: int, column: int) -> QFont | None:
+        """Returns that of sizes."""
+        return self._theme.tabular_font(12) if column == SIZE else None
+
+    def more(self, row: int, column: int, role: int) -> object:
+        """Returns the sign of a file that can be read again."""
+        if column != RELOAD or not self.is_changed(row):
             return None
-        source, column = self._sources[index.row()], index.column()
-        changed = self._changed.get(source, "")
-        if role == Qt.ItemDataRole.DisplayRole:
-            return _text(source, column, changed)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            reload_tip = "Read the file again" if changed else ""
-            return plain(reload_tip if column == RELOAD else _tip(source, changed))
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self.alignment(column)
-        if role == Qt.ItemDataRole.ForegroundRole and column == SIZE:
-            wrong = bool(changed) or is_missing(source)
-            return QColor(self._theme.palette.warning if wrong else self._theme.palette.muted)
-        if role == Qt.ItemDataRole.FontRole and column == SIZE:
-            return self._theme.tabular_font(12)
-        if role == Qt.ItemDataRole.DecorationRole and column == RELOAD and changed:
-            return self._reload
-        if role == Qt.ItemDataRole.AccessibleTextRole and column == RELOAD and changed:
-            return f"Reload {source.name}"
-        return None
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"Reload {self._sources[row].name}"
+        return self._reload if role == Qt.ItemDataRole.DecorationRole else None
 
 
 def counted_text(source: Source) -> str:
@@ -156,13 +162,6 @@ def encoding_text(encoding: str) -> str:
         return "Bytes, not decoded"
     first, _, order = encoding.removeprefix("utf-").partition("-")
     return f"UTF-{first} {order.upper()}".strip() if encoding.startswith("utf-") else encoding
-
-
-def _text(source: Source, column: int, changed: str) -> str | None:
-    if column == SIZE:
-        size = size_text(source.bytes) if source.counts is None else _words(source)
-        return MISSING if is_missing(source) else changed or size
-    return source.name if column == NAME else None
 
 
 def _of(sources: tuple[Source, ...], changed: Mapping[Source, str]) -> dict[Source, str]:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont
+from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
+from PySide6.QtGui import QFont
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import in_units, percent_text, size_text, whole_text
@@ -18,7 +18,7 @@ from tokstudio.gui.session.measuring.measurers import TextMeasurer
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.figures import NO_INDEX, Index
+from tokstudio.gui.widgets.figures import Index, TableModel
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.version import __version__
 
@@ -57,13 +57,17 @@ class _Column:
 _NOT_TOLD = (MARK, NAME, ALGORITHM)  # in a tool tip, which has the name above, and the algorithm with its settings
 
 
-class RunsModel(QAbstractTableModel):
+class RunsModel(TableModel):
     """One row per run, in the order of their making."""
 
     renamed = Signal(object, object)  # the user renamed a run: StudioRun, str
 
+    untitled = "Active"
+
     def __init__(self, theme: Theme, on_text: TextMeasurer, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.titles = [column.title for column in COLUMNS]
+        self.tips = [explained(column.tip, column.word) for column in COLUMNS]
         self._theme, self._on_text = theme, on_text
         self._runs: list[StudioRun] = []
         self._active: StudioRun | None = None
@@ -86,8 +90,7 @@ class RunsModel(QAbstractTableModel):
             self.beginInsertRows(QModelIndex(), known, len(runs) - 1)
             self._runs += runs[known:]
             self.endInsertRows()
-        if self._runs:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self._runs) - 1, SECONDS))
+        self.tell()
 
     def refresh(self, run: StudioRun) -> None:
         """Updates the progress of a run."""
@@ -109,13 +112,13 @@ class RunsModel(QAbstractTableModel):
         """Returns the row of a run, or -1."""
         return next((row for row, one in enumerate(self._runs) if one is run), -1)
 
-    def rowCount(self, parent: Index = NO_INDEX) -> int:
+    def count(self) -> int:
         """Returns the number of runs."""
-        return 0 if parent.isValid() else len(self._runs)
+        return len(self._runs)
 
-    def columnCount(self, parent: Index = NO_INDEX) -> int:
-        """Returns the number of columns."""
-        return 0 if parent.isValid() else len(COLUMNS)
+    def alignment(self, column: int) -> int:
+        """Returns where the texts of a column are."""
+        return COLUMNS[column].alignment
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Makes names editable."""
@@ -123,41 +126,50 @@ class RunsModel(QAbstractTableModel):
         return flags | Qt.ItemFlag.ItemIsEditable if index.column() == NAME else flags
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the headings, aligned like their columns."""
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
-            return None
-        column = COLUMNS[section]
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return column.title or "Active"
-        if role == Qt.ItemDataRole.DisplayRole:
-            return column.title
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return plain(explained(self._measured_on() if section == RATIO else column.tip, column.word))
-        return column.alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
+        """Returns the titles; the tip of one says what was measured."""
+        if section == RATIO and role == Qt.ItemDataRole.ToolTipRole:
+            return plain(explained(self._measured_on(), COLUMNS[RATIO].word))
+        return super().headerData(section, orientation, role)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the content of a cell."""
-        run = self.run(index.row()) if index.isValid() else None
-        if run is None or not 0 <= index.column() < len(COLUMNS):
+    def text(self, row: int, column: int) -> str:
+        """Returns what a column says of a run."""
+        return self._text(self._runs[row], column)
+
+    def colour(self, row: int, column: int) -> str | None:
+        """Returns that of failures, or of settings and of what is not known."""
+        run = self._runs[row]
+        if column == ENDED and run.ended == "failed":
+            return self._theme.palette.error
+        muted = COLUMNS[column].muted or self._text(run, column) in (_NOTHING, _COMING)
+        return self._theme.palette.muted if muted else None
+
+    def font(self, row: int, column: int) -> QFont | None:
+        """Returns that of numbers, or that of names: bold for the active run."""
+        if column != NAME and COLUMNS[column].alignment != _RIGHT:
             return None
-        number = index.column()
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
-            return self._text(run, number)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return COLUMNS[number].alignment
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return self._colour(run, number)
-        if role == Qt.ItemDataRole.FontRole:
-            return self._font(run, number)
+        font = self._theme.tabular_font()
+        font.setBold(column == NAME and self._runs[row] is self._active)
+        return font
+
+    def tip(self, row: int, column: int) -> str:
+        """Returns all data of a run, as a narrow table shows only a part."""
+        run = self._runs[row]
+        if column == MARK:
+            return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
+        rows = ((title, self._text(run, at)) for at, title in enumerate(self.titles) if at not in _NOT_TOLD)
+        told = (f"{title}: {text}" for title, text in rows if text not in (_NOTHING, _COMING))
+        return "\n".join([run.name, *told, *self._measured_lines(run), *settings_lines(run), *_origin_lines(run)])
+
+    def more(self, row: int, column: int, role: int) -> object:
+        """Returns the name to edit, and what the mark of a run is drawn by."""
+        run = self._runs[row]
         if role == HUE:
             return run.hue if run.has_curve and (run is self._active or not run.curve_hidden) else None
         if role == ACTIVE:
             return run is self._active
-        if role == Qt.ItemDataRole.AccessibleTextRole and number == MARK:
+        if role == Qt.ItemDataRole.AccessibleTextRole and column == MARK:
             return "active" if run is self._active else "not active"
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return plain(self._tip(run, number))
-        return None
+        return self._text(run, column) if role == Qt.ItemDataRole.EditRole else None
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Emits `renamed`."""
@@ -166,14 +178,6 @@ class RunsModel(QAbstractTableModel):
             return False
         self.renamed.emit(run, str(value))
         return True
-
-    def _tip(self, run: StudioRun, number: int) -> str:
-        """All data of a run, as a narrow table shows only a part."""
-        if number == MARK:
-            return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
-        rows = ((column.title, self._text(run, at)) for at, column in enumerate(COLUMNS) if at not in _NOT_TOLD)
-        told = (f"{title}: {text}" for title, text in rows if text not in (_NOTHING, _COMING))
-        return "\n".join([run.name, *told, *self._measured_lines(run), *settings_lines(run), *_origin_lines(run)])
 
     def _text(self, run: StudioRun, number: int) -> str:
         if number == ENDED and run.ended is None:
@@ -210,19 +214,6 @@ class RunsModel(QAbstractTableModel):
         if self.is_elsewhere(run):
             lines.append(f"{_ELSEWHERE} It was trained on another text: {_corpus_name(run)}")
         return lines
-
-    def _colour(self, run: StudioRun, number: int) -> QColor | None:
-        if number == ENDED and run.ended == "failed":
-            return QColor(self._theme.palette.error)
-        muted = COLUMNS[number].muted or self._text(run, number) in (_NOTHING, _COMING)
-        return QColor(self._theme.palette.muted) if muted else None
-
-    def _font(self, run: StudioRun, number: int) -> QFont | None:
-        if number != NAME and COLUMNS[number].alignment != _RIGHT:
-            return None
-        font = self._theme.tabular_font()
-        font.setBold(number == NAME and run is self._active)
-        return font
 
 
 def settings_lines(run: StudioRun) -> list[str]:

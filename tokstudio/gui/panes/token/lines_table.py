@@ -43,8 +43,8 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.rows import direction
 from tokstudio.gui.token_text.spelling import CIRCLE, CUT, beginning, ending, hexadecimal, mark_of, standing
 from tokstudio.gui.token_text.token_label import token_label
-from tokstudio.gui.widgets.figures import NO_INDEX, Index, ReadOnlyTable, TableModel, keeps_copy
-from tokstudio.gui.widgets.labels import guarded_painter, laid_out, plain, utf16_offsets
+from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel, keeps_copy
+from tokstudio.gui.widgets.labels import guarded_painter, laid_out, utf16_offsets
 
 # --- Finds the lines of a corpus with a token, a few hundred at a time, in any thread ---------------------------------
 # See also `core` concordance.
@@ -190,6 +190,7 @@ class ConcordanceModel(TableModel):
     """Lines in the order of the corpus, added at the end as they are found."""
 
     titles = ("Before", "Token", "After", "Line")  # for a screen reader
+    numbers = (LEFT, PLACE)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -213,23 +214,22 @@ class ConcordanceModel(TableModel):
         """The line of a row."""
         return self._lines[row]
 
-    def rowCount(self, parent: Index = NO_INDEX) -> int:
-        """The number of lines so far; 0 below a row."""
-        return 0 if parent.isValid() else len(self._lines)
+    def count(self) -> int:
+        """Returns the number of lines so far."""
+        return len(self._lines)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The text of a cell, with its location as the tip."""
-        if not index.isValid():
-            return None
-        line, column = self._lines[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return (line.left, line.token, line.right, f"{line.number:,}")[column]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return plain(f"{line.source}, {place(line)}")
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            sides = (Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignHCenter, Qt.AlignmentFlag.AlignLeft)
-            return (*sides, Qt.AlignmentFlag.AlignRight)[column] | Qt.AlignmentFlag.AlignVCenter
-        return None
+    def text(self, row: int, column: int) -> str:
+        """Returns a part of a line, or its number."""
+        line = self._lines[row]
+        return (line.left, line.token, line.right, f"{line.number:,}")[column]
+
+    def tip(self, row: int, column: int) -> str:
+        """Returns where a line is."""
+        return f"{self._lines[row].source}, {place(self._lines[row])}"
+
+    def alignment(self, column: int) -> int:
+        """Returns the middle for tokens."""
+        return int(Qt.AlignmentFlag.AlignCenter) if column == TOKEN else super().alignment(column)
 
 
 def place(line: Line) -> str:
