@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer, WordTokenizer
+from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.corpus import Corpus
@@ -101,6 +102,10 @@ class TokenStore:
             parts.append((yield from part_of(work, "counting uses", done, size, corpus.bytes)))
             done += size
         return parts[1] if len(parts) == 2 else joined_counts(tuple(parts))
+
+    def reach_work(self, tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
+        """Whether some text becomes each token; see `reachability_work`."""
+        return (yield from self.answer_work("reach", tokenizer, (), partial(reachability_work, tokenizer)))
 
     def answer_work(
         self, question: Hashable, tokenizer: AnyTokenizer, sources: Sequence[Source], find: Callable[[], Work[T]]

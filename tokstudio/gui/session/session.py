@@ -49,7 +49,7 @@ class Session(QObject):
         self.on_text = TextMeasurer(self.jobs, self.corpus, self.runs, self.store, self)
         self.comparison = ComparisonState(self.jobs, self.corpus, self.runs, self.view, self.store, self)
         self.player = Player(self.runs, self.view, self)
-        self.reachability = Reachability(self.jobs, self.runs, self)
+        self.reachability = Reachability(self.jobs, self.runs, self.store, self)
         self.indexing = TokenIndexing(self.jobs)
 
     def close(self, *, leave: bool = False) -> None:

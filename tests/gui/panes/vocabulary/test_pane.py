@@ -474,7 +474,7 @@ def test_the_search_for_unreachable_tokens_is_repeated_after_a_cancel(qtbot, pan
             yield Progress("trying tokens")
         return (yield from reachability_work(tokenizer))
 
-    monkeypatch.setattr("tokstudio.gui.session.measuring.token_facts.reachability_work", held)
+    monkeypatch.setattr("tokstudio.core.analysis.token_store.reachability_work", held)
     session.runs.add_tokenizer(Tokenizer(np.array([[98, 99], [97, 98], [257, 99]], np.int32)), "one")
     pane.panel.boxes["Unreachable"].click()
     qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.reachability import REACHED, reachability_work
+from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -191,7 +191,6 @@ class PruneWork:
     ) -> None:
         self._tokenizer, self._name, self._corpus, self._own_uses = tokenizer, name, corpus, own_uses
         self._store = store
-        self._never_produced: int | None = None  # tokens of the tokenizer
         nothing = np.empty(0, np.int32)
         self._ordered: tuple[object, tuple[NDArray[np.int32], NDArray[np.int32]]] = (None, (nothing, nothing))
 
@@ -248,13 +247,14 @@ class PruneWork:
         sample = sample_in_one(self._corpus, SAMPLE)
         before = yield from self._store.counts_work(old, sample)
         after = yield from self._store.counts_work(new, sample)
-        if self._never_produced is None:
-            self._never_produced = yield from _never_produced_work(old)
-        never_produced = yield from _never_produced_work(new)
+        never: list[int] = []
+        for each in (old, new):
+            reach = yield from self._store.reach_work(each)
+            never.append(int(np.count_nonzero(reach[each.merge_results] != REACHED)))
         figures = [EffectFigure("Vocabulary", f"{len(old):,}", f"{len(new):,}")]
         if sample.bytes:
             figures += _tokens_of_text(before.tokens, after.tokens, sample, self._corpus, sample.bytes)
-        figures.append(EffectFigure("Never produced", f"{self._never_produced:,}", f"{never_produced:,}"))
+        figures.append(EffectFigure("Never produced", *(f"{number:,}" for number in never)))
         notes: list[str] = []
         if needed := made.needed:
             notes.append(f"{several(needed, 'token stays, as another needs it', 'tokens stay, as others need them')}.")
@@ -263,12 +263,6 @@ class PruneWork:
         listed = tuple(lines_of(old, removed[:_LISTED], uses if len(counts) else None))
         heading = f"{several(len(removed), 'token goes', 'tokens go')}, the first:" if removed else "No token goes"
         return Effect(tuple(figures), heading, listed, tuple(notes), problem)
-
-
-def _never_produced_work(tokenizer: Tokenizer) -> Work[int]:
-    """The number of tokens that merges make, but that no text becomes."""
-    reach = yield from reachability_work(tokenizer)
-    return int(np.count_nonzero(reach[tokenizer.merge_results] != REACHED))
 
 
 def check_size(tokenizer: Tokenizer, size: int) -> None:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -26,8 +26,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.analysis.reachability import REACHED, reachability_work
+from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.analysis.token_index import describe_token
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, Vocabularies, vocabularies_work
@@ -75,7 +76,6 @@ class Pair:
     tokenizers: tuple[Tokenizer, Tokenizer]
     kinds: NDArray[np.int8]  # [n, 2], the kind of each token in each tokenizer, an index into `KINDS`; -1: missing
     flags: NDArray[np.uint8]  # [n], as `describe_token` gives them
-    unreachable: list[NDArray[np.bool_]] = field(default_factory=list[NDArray[np.bool_]])  # found when first needed
 
     def part(self, part: int) -> NDArray[np.bool_]:
         """Bool [n], which tokens belong to a part."""
@@ -97,7 +97,7 @@ class ListQuestion:
     descending: bool = False
 
 
-def rows_work(pair: Pair, question: ListQuestion) -> Work[NDArray[np.int64]]:
+def rows_work(pair: Pair, question: ListQuestion, store: TokenStore) -> Work[NDArray[np.int64]]:
     """int64, the numbers of the tokens to list."""
     found = pair.part(question.part)
     if question.script is not None:
@@ -106,7 +106,7 @@ def rows_work(pair: Pair, question: ListQuestion) -> Work[NDArray[np.int64]]:
         found &= np.minimum(pair.lengths, LONGEST) == question.length
     if question.lengths is not None:
         found &= (pair.lengths >= question.lengths[0]) & (pair.lengths <= question.lengths[1])
-    found &= yield from _chosen_work(pair, question.chosen)
+    found &= yield from _chosen_work(pair, question.chosen, store)
     query = question.query
     found &= query.within(pair.lengths)
     rows = np.flatnonzero(found)
@@ -124,15 +124,16 @@ def rows_work(pair: Pair, question: ListQuestion) -> Work[NDArray[np.int64]]:
     return rows[np.argsort(-key if question.descending else key, kind="stable")]
 
 
-def _chosen_work(pair: Pair, chosen: frozenset[str]) -> Work[NDArray[np.bool_]]:
+def _chosen_work(pair: Pair, chosen: frozenset[str], store: TokenStore) -> Work[NDArray[np.bool_]]:
     """Which tokens have one of the chosen kinds in one of the tokenizers, one of the forms, and of the uses."""
     found = np.ones(len(pair.lengths), np.bool_)
     made = [KINDS.index(kind) for name in chosen if name in MADE for kind in MADE[name]]
     if made:
         found &= np.isin(pair.kinds, made).any(axis=1)
         if "Unreachable" in chosen:
-            yield from _unreachable_work(pair)
-            found |= pair.unreachable[0] | pair.unreachable[1]
+            for ids, tokenizer in zip(pair.vocabularies.ids.T, pair.tokenizers, strict=True):
+                reach = yield from store.reach_work(tokenizer)
+                found |= (ids >= 0) & (reach[ids] != REACHED)
     looks = sum(LOOKS[name] for name in chosen if name in LOOKS)
     if looks:
         found &= pair.flags & looks > 0
@@ -142,14 +143,6 @@ def _chosen_work(pair: Pair, chosen: frozenset[str]) -> Work[NDArray[np.bool_]]:
     if (IN_TEXTS in chosen) != (NOT_IN_TEXTS in chosen):
         found &= used == (IN_TEXTS in chosen)
     return found
-
-
-def _unreachable_work(pair: Pair) -> Work[None]:
-    """Finds the tokens that no text becomes in one of the tokenizers."""
-    for which in range(len(pair.unreachable), 2):
-        reach = yield from reachability_work(pair.tokenizers[which])
-        ids = pair.vocabularies.ids[:, which]
-        pair.unreachable.append((ids >= 0) & (reach[ids] != REACHED))
 
 
 def kinds_work(vocabularies: Vocabularies, tokenizers: tuple[Tokenizer, Tokenizer]) -> Work[NDArray[np.int8]]:
@@ -253,7 +246,8 @@ class VocabulariesView(QWidget):
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
-        self._state, self._runs, self._theme = session.comparison, session.runs, theme
+        self._state, self._runs, self._store = session.comparison, session.runs, session.store
+        self._theme = theme
         self._columns: tuple[ComparedColumn, ...] = ()
         self._pair: Pair | None = None
         self._made_of: tuple[object, object] | None = None
@@ -427,7 +421,7 @@ class VocabulariesView(QWidget):
             column = _OF_FIRST[_OF_SECOND.index(column)]
         self._sorting = column, descending
         question = ListQuestion(part, query, script, length, panel.chosen(), panel.lengths(), column, descending)
-        self._listing.run(partial(rows_work, pair, question))
+        self._listing.run(partial(rows_work, pair, question, self._store))
 
     def _take_rows(self, rows: NDArray[np.int64]) -> None:
         part, (column, descending) = self.parts.currentIndex(), self._sorting

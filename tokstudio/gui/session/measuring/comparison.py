@@ -6,8 +6,7 @@ What was measured once is kept by the text and the tokenizer, so that a new colu
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
 from functools import partial
 from typing import TypeAlias
 
@@ -26,7 +25,7 @@ from tokstudio.core.comparison.texts import ComparedText, text_work
 from tokstudio.core.project.schema import Json
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.corpus import CorpusState
-from tokstudio.gui.session.common.jobs import Job, Jobs
+from tokstudio.gui.session.common.jobs import Cancelled, Jobs, LatestJob
 from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.session.measuring.compared import (
@@ -45,18 +44,6 @@ from tokstudio.gui.state.run import StudioRun
 SIMPLE = ("Characters", "Bytes", "Words and marks")
 
 _RunState: TypeAlias = tuple[object, str, int, int]  # identity and name of a run, its merges in the table, and all
-
-
-@dataclass(frozen=True, eq=False)
-class _Wanted:
-    """What a job measures."""
-
-    texts: TextSet
-    changes: int  # how often the texts had changed when it began
-    columns: tuple[ComparedColumn, ...]
-    needs_words: bool
-    known_texts: tuple[ComparedText, ...] | None
-    known: dict[Key, Found]
 
 
 class ComparisonState(QObject):
@@ -78,7 +65,7 @@ class ComparisonState(QObject):
     opened_changed = Signal()  # the sets that were opened
     stack_asked = Signal()  # to show the texts in each tokenizer, one below another
     words_asked = Signal()  # to show the words
-    _texts_read = Signal(object, object, object)
+    _texts_read = Signal(int, object, object)
     _cell_found = Signal(object, object)
 
     def __init__(
@@ -107,7 +94,7 @@ class ComparisonState(QObject):
         # Kept, as a tokenizer at the playhead is made anew each time.
         self._run_columns: dict[_RunState, ComparedColumn] = {}
         self._texts: dict[tuple[str, int], ComparedText] = {}
-        self._job: Job | None = None
+        self._job = LatestJob(jobs, self, self._done, self._failed, asked=False)
         self._asked: tuple[object, ...] = ()  # what the job measures
         self._seen = False
         self._closed = False
@@ -177,7 +164,7 @@ class ComparisonState(QObject):
     @property
     def busy(self) -> bool:
         """Whether something is being measured."""
-        return self._job is not None or self._later.isActive()
+        return self._job.busy or self._later.isActive()
 
     @property
     def cancelled(self) -> bool:
@@ -359,31 +346,30 @@ class ComparisonState(QObject):
             return
         columns, needs_words = self.columns, FIGURES[self.figure].needs_words
         asked = self.texts, self._rows, tuple(column.key for column in columns), needs_words
-        if self._job is not None and asked == self._asked:
+        if self._job.busy and asked == self._asked:
             return
-        if self._job is not None:
-            job, self._job = self._job, None
-            job.cancel()
-        self._asked = asked
-        if self._rows is not None and not missing_works(
-            self._measured.found, self._rows, columns, needs_words, self._store
-        ):
+        self._job.cancel()
+        self._asked, found = asked, dict(self._measured.found)
+        if self._rows is None or missing_works(found, self._rows, columns, needs_words, self._store):
+            self._job.run(partial(self._work, self._changes, self.texts, self._rows, found, columns, needs_words))
+        else:
             self._tell.start()
-            return
-        wanted = _Wanted(self.texts, self._changes, columns, needs_words, self._rows, dict(self._measured.found))
-        self._job = self._jobs.start(partial(self._work, wanted), None, self._failed, asked=False)
-        self._job.ended.connect(self._ended)
-        self._job.cancelled.connect(self._stopped)
 
-    def _work(self, wanted: _Wanted) -> Work[None]:
-        """Runs in the thread of a job."""
+    def _work(
+        self,
+        changes: int,
+        texts: TextSet,
+        rows: tuple[ComparedText, ...] | None,
+        known: dict[Key, Found],
+        columns: Sequence[ComparedColumn],
+        needs_words: bool,
+    ) -> Work[None]:
+        """Measures what is not known, in the thread of a job; `changes` is how often the texts had changed before."""
         yield from prepare_work()
-        rows = wanted.known_texts
         if rows is None:
-            rows, notes = yield from self._rows_work(wanted.texts)
-            self._texts_read.emit(wanted, rows, notes)
-        columns = yield from with_words_work(wanted.columns, rows)
-        works = missing_works(wanted.known, rows, columns, wanted.needs_words, self._store)
+            rows, notes = yield from self._rows_work(texts)
+            self._texts_read.emit(changes, rows, notes)
+        works = missing_works(known, rows, (yield from with_words_work(columns, rows)), needs_words, self._store)
         keys = list(works)
 
         def tell(number: int, found: Found) -> None:
@@ -404,8 +390,8 @@ class ComparisonState(QObject):
             rows.append(known)
         return tuple(rows), read.notes
 
-    def _take_texts(self, wanted: _Wanted, rows: tuple[ComparedText, ...], notes: tuple[str, ...]) -> None:
-        if wanted.changes == self._changes:
+    def _take_texts(self, changes: int, rows: tuple[ComparedText, ...], notes: tuple[str, ...]) -> None:
+        if changes == self._changes:
             self._rows, self.notes, self.problem = rows, notes, ""
             if notes:
                 self._jobs.tell(" ".join(notes))
@@ -418,22 +404,17 @@ class ComparisonState(QObject):
         if not self._tell.isActive():
             self._tell.start()
 
+    def _done(self) -> None:
+        self.changed.emit()
+
     def _failed(self, error: Exception) -> None:
-        if self.sender() is not self._job:
-            return
-        if self._asked:  # else the texts have changed since the job began
+        if isinstance(error, Cancelled):
+            self._cancelled = True
+        elif self._asked:  # else the texts have changed since the job began
             self.problem = str(error)
         if not isinstance(error, TokStudioError):
             self._jobs.report(error)
-
-    def _stopped(self) -> None:
-        if self.sender() is self._job:
-            self._cancelled = True
-
-    def _ended(self) -> None:
-        if self.sender() is self._job:
-            self._job = None
-            self.changed.emit()
+        self.changed.emit()
 
 
 def _column_of(run: StudioRun, merges: int) -> ComparedColumn:

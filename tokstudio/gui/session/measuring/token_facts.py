@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.analysis.reachability import REACHED, reachability_work
+from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.analysis.token_index import TokenIndex, index_work
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -24,10 +25,9 @@ class Reachability(QObject):
     #: The reach of a run is known now.
     changed = Signal()
 
-    def __init__(self, jobs: Jobs, runs: RunList, parent: QObject | None = None) -> None:
+    def __init__(self, jobs: Jobs, runs: RunList, store: TokenStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._jobs = jobs
-        self._runs = runs
+        self._jobs, self._runs, self._store = jobs, runs, store
         self._run: StudioRun | None = None
         self._soon = QTimer(self, singleShot=True, interval=jobs.pauses.facts)
         self._soon.timeout.connect(self._begin)
@@ -52,7 +52,7 @@ class Reachability(QObject):
     def _begin(self) -> None:
         if self._run is not None:
             tokenizer, ids = self._run.tokenizer, self._run.tokens.ids
-            self._latest.run(lambda: _by_slot_work(tokenizer, ids))
+            self._latest.run(lambda: _by_slot_work(tokenizer, ids, self._store))
 
     def _take(self, reach: NDArray[np.uint8]) -> None:
         run, self._run = self._run, None
@@ -72,8 +72,8 @@ class Reachability(QObject):
             self._run = None
 
 
-def _by_slot_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[NDArray[np.uint8]]:
-    reach = yield from reachability_work(tokenizer)
+def _by_slot_work(tokenizer: Tokenizer, ids: NDArray[np.int32], store: TokenStore) -> Work[NDArray[np.uint8]]:
+    reach = yield from store.reach_work(tokenizer)
     return np.append(reach, REACHED)[np.minimum(ids, len(reach))]  # a removed token may have the highest id
 
 
