@@ -8,12 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from PySide6.QtCore import (
-    QObject,
-    QSignalBlocker,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QObject, QSignalBlocker, QSize, Qt
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHeaderView, QWidget
 
 from tokstudio.core.base.errors import ConfigError

@@ -18,13 +18,7 @@ from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.comparison.alignment import (
-    cut_work,
-    difference,
-    line_text,
-    lines_work,
-    tokens_of_lines_work,
-)
+from tokstudio.core.comparison.alignment import cut_work, difference, line_text, lines_work, tokens_of_lines_work
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.warm_up import prepare_work

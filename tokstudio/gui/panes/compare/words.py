@@ -10,24 +10,9 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 import regex
 from numpy.typing import NDArray
-from PySide6.QtCore import (
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QPointF,
-    QRect,
-    QSignalBlocker,
-    Qt,
-    QTimer,
-)
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QResizeEvent
-from PySide6.QtWidgets import (
-    QPlainTextEdit,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QPlainTextEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokenizer, WordTokenizer
 from tokstudio.core.base.errors import ConfigError, TokStudioError

@@ -10,16 +10,7 @@ from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 
 import numpy as np
-from PySide6.QtCore import (
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPointF,
-    QRect,
-    QRectF,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
