@@ -54,13 +54,9 @@ class _Shown:
 
 
 class SameTextView(QWidget):
-    """A line in every compared tokenizer.
+    """A line in every compared tokenizer."""
 
-    Signals:
-        tokenAsked: To show a token: the name of the tokenizer, and the id.
-    """
-
-    tokenAsked = Signal(str, int)
+    tokenAsked = Signal(str, int)  # to show a token: the name of the tokenizer, and the id
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()

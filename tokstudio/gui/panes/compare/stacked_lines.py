@@ -70,16 +70,7 @@ class GraphemePlace(NamedTuple):
 
 
 class LineLayout:
-    """A text in wrapped lines; letters are joined and ordered as in any text, whatever its tokens are.
-
-    Args:
-        text: The text, without line feeds.
-        font: Its font.
-        width: The width of a line.
-
-    Attributes:
-        heights: The height of each wrapped line.
-    """
+    """A text without line feeds in wrapped lines; letters are joined as in any text, whatever its tokens are."""
 
     def __init__(self, text: str, font: QFont, width: float) -> None:
         data = text.encode()
@@ -111,7 +102,7 @@ class LineLayout:
         self._firsts = [*np.searchsorted(units, starts).tolist(), len(graphemes)]
         self._units = units.tolist()
         self._places: dict[int, list[GraphemePlace]] = {}
-        self.heights = [line.height() for line in lines]
+        self.heights = [line.height() for line in lines]  # of each wrapped line
 
     def __len__(self) -> int:
         """The number of wrapped lines."""
@@ -241,17 +232,11 @@ class Stack:
 
 
 class StackedLines(QAbstractScrollArea):
-    """The rows of a `Stack`, wrapped together.
+    """The rows of a `Stack`, wrapped together."""
 
-    Signals:
-        tokenAsked: A token was clicked: the name of the tokenizer, and the id.
-        stepAsked: The keys ask for another line: 1 for the next, -1 for the one before.
-        differenceAsked: The keys ask for the next line that differs most.
-    """
-
-    tokenAsked = Signal(str, int)
-    stepAsked = Signal(int)
-    differenceAsked = Signal()
+    tokenAsked = Signal(str, int)  # a token was clicked: the name of the tokenizer, and the id
+    stepAsked = Signal(int)  # the keys ask for another line: 1 for the next, -1 for the one before
+    differenceAsked = Signal()  # the keys ask for the next line that differs most
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -30,25 +30,15 @@ _TRIES = 4
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One curve.
+    """One curve."""
 
-    Attributes:
-        key: For `chosen`.
-        name: Its name.
-        hue: The number of its colour.
-        active: Whether it is of the active run.
-        held_out: Whether it is of held-out text.
-        of_source: Whether it is of one source of the active run.
-        other_corpus: Whether its values are of another corpus than those of the active run.
-    """
-
-    key: Hashable
+    key: Hashable  # for `chosen`
     name: str
-    hue: int = 0
-    active: bool = False
-    held_out: bool = False
-    of_source: bool = False
-    other_corpus: bool = False
+    hue: int = 0  # the number of its colour
+    active: bool = False  # whether it is of the active run
+    held_out: bool = False  # whether it is of held-out text
+    of_source: bool = False  # whether it is of one source of the active run
+    other_corpus: bool = False  # whether its values are of another corpus than those of the active run
 
     @property
     def text(self) -> str:
@@ -219,11 +209,6 @@ class SourceLines:
     """Has the sources of the active run measured, and draws their bytes per token over its merges.
 
     Those of a run by parity-aware BPE are drawn unless the user switches them off, those of others if they are wanted.
-
-    Args:
-        plot: Where they are drawn.
-        measurer: Measures them.
-        action: Switches them on and off.
     """
 
     def __init__(self, plot: CurvePlot, measurer: SourceMeasurer, action: QAction) -> None:

@@ -133,14 +133,7 @@ def _language(code: str) -> str:
 
 
 class TextSets:
-    """The sets of texts to choose from.
-
-    Attributes:
-        of_corpus: The sources of the corpus.
-        held_out: What the active run kept out of its training.
-        of_pane: The text of the Text pane.
-        opened: Our story, and what was opened for measuring only.
-    """
+    """The sets of texts to choose from."""
 
     def __init__(self, corpus: CorpusState, runs: RunList, view: ViewState) -> None:
         self._corpus, self._runs, self._view = corpus, runs, view
@@ -149,7 +142,7 @@ class TextSets:
         meaning = "The text that the active run kept out of its training."
         self.held_out = TextSet("held out", "Held-out text", meaning, self._held_out_work)
         self.of_pane = TextSet("text", "Text", "The text of the Text pane.", self._pane_work)
-        self.opened = [story_set()]
+        self.opened = [story_set()]  # and what was opened for measuring only
 
     @property
     def all(self) -> list[TextSet]:
@@ -213,14 +206,10 @@ class ComparedColumn:
 
 
 class Measurements:
-    """What was measured, kept by the text and the tokenizer: a new column or row leaves the others known.
-
-    Attributes:
-        found: What was measured, or why it could not be.
-    """
+    """What was measured, kept by the text and the tokenizer: a new column or row leaves the others known."""
 
     def __init__(self) -> None:
-        self.found: dict[Key, Found] = {}
+        self.found: dict[Key, Found] = {}  # what was measured, or why it could not be
         self._changes = 0  # how often something became known, or was released
         self._last: tuple[object, Comparison] | None = None  # the last comparison, and what it is of
 

@@ -47,18 +47,7 @@ _RunState: TypeAlias = tuple[object, str, int, int]  # identity and name of a ru
 
 
 class ComparisonState(QObject):
-    """The comparison. Call every method from the GUI thread.
-
-    Attributes:
-        texts: The chosen set of texts.
-        figure: The name of the chosen figure.
-        base: The name of the text that premiums relate to; None for English, or the first.
-        against: The name of the tokenizer that normalised lengths relate to; None for the first.
-        simple: The simple tokenizers that are compared, names of `SIMPLE`.
-        own_words: Words to compare, as the user wrote them.
-        problem: Why the texts could not be read; "" if they could.
-        notes: What the user should know of how the texts were read, a sentence each.
-    """
+    """The comparison. Call every method from the GUI thread."""
 
     changed = Signal()  # rows, columns, figures, or what is chosen
     words_changed = Signal()
@@ -80,14 +69,14 @@ class ComparisonState(QObject):
         super().__init__(parent)
         self._jobs, self._corpus, self._runs, self._view, self._store = jobs, corpus, runs, view, store
         self._sets = TextSets(corpus, runs, view)
-        self.texts = self._sets.of_corpus
-        self.figure = "bytes_per_token"
-        self.base: str | None = None
-        self.against: str | None = None
-        self.simple: frozenset[str] = frozenset()
-        self.own_words = ""
-        self.problem = ""
-        self.notes: tuple[str, ...] = ()
+        self.texts = self._sets.of_corpus  # the chosen set
+        self.figure = "bytes_per_token"  # the name of the chosen one
+        self.base: str | None = None  # the name of the text that premiums relate to; None for English, or the first
+        self.against: str | None = None  # the tokenizer that normalised lengths relate to; None for the first
+        self.simple: frozenset[str] = frozenset()  # the simple tokenizers that are compared, names of `SIMPLE`
+        self.own_words = ""  # words to compare, as the user wrote them
+        self.problem = ""  # why the texts could not be read; "" if they could
+        self.notes: tuple[str, ...] = ()  # what the user should know of how they were read, a sentence each
         self._rows: tuple[ComparedText, ...] | None = None  # of the chosen set; None until they are read
         self._changes = 0  # how often the texts were chosen or changed
         self._measured = Measurements()
