@@ -294,29 +294,15 @@ class _Question:
 
     def lines_work(self, reference: str) -> Work[Point]:
         """How many lines of a text become other tokens; libraries find new special tokens in any text."""
-        change = self._origin.change
-        name = "Lines of the reference text with other tokens"
-        found = tuple(self._new.special_tokens.keys() - self._old.special_tokens.keys())
-        lines = reference.splitlines()
-        changed: list[str] = []
-        count = 0
-        for number, line in enumerate(lines, 1):
-            text = _known(self._new, line)
-            before = yield from self._old.encode_work(text)
-            after = yield from self._new.encode_work(text, found)
-            if not np.array_equal(self._new_ids[before], after):
-                count += 1
-                if not changed:
-                    first = _first_difference(self._new_ids[before], after)
-                    changed += [
-                        f"line {number:,}, token {first + 1:,}, before: {_pieces(self._old, before[first:])}",
-                        f"line {number:,}, token {first + 1:,}, after: {_pieces(self._new, after[first:])}",
-                    ]
-            if number % _REPORTED == 0:
-                yield Progress("proving", number, len(lines))
-        holds = not count or change in ("extended", "pruned")
-        sentence = f"{count:,} of {several(len(lines), 'line')}." if lines else "no reference text was given."
-        return Point(6, name, holds, sentence, tuple(changed), neutral=holds and bool(count or not lines))
+        name, told = "Lines of the reference text with other tokens", list[str]()
+        changed, lines = (yield from changed_lines_work(self._new, reference)), len(reference.splitlines())
+        for line in changed[:1]:
+            place = f"line {line.number:,}, token {line.first + 1:,}"
+            told.append(f"{place}, before: {_pieces(self._old, line.before[line.first :])}")
+            told.append(f"{place}, after: {_pieces(self._new, line.after[line.first :])}")
+        holds = not changed or self._origin.change in ("extended", "pruned")
+        sentence = f"{len(changed):,} of {several(lines, 'line')}." if lines else "no reference text was given."
+        return Point(6, name, holds, sentence, tuple(told), neutral=holds and bool(changed or not lines))
 
     def specials_work(self) -> Work[Point]:
         """Special tokens keep their ids and are never made of plain text."""
@@ -387,6 +373,39 @@ class _Question:
         return self._may_go(token) if now < 0 else self._may_be_renamed(token, now)
 
 
+@dataclass(frozen=True, eq=False)
+class ChangedLine:
+    """A line of a text that becomes other tokens than before."""
+
+    number: int  # from 1
+    before: NDArray[np.uint32]  # the ids by the tokenizer before
+    after: NDArray[np.uint32]  # the ids by the new one
+    first: int  # the place of the first that differs
+
+
+def changed_lines_work(tokenizer: Tokenizer, reference: str) -> Work[list[ChangedLine]]:
+    """The lines of a text whose tokens are not those of the tokenizer that it was made from.
+
+    Special tokens that are new are found, as libraries find them in any text.
+    """
+    origin = tokenizer.origin
+    assert origin is not None
+    found: list[ChangedLine] = []
+    new_specials = tuple(tokenizer.special_tokens.keys() - origin.old.special_tokens.keys())
+    lines = reference.splitlines()
+    for number, line in enumerate(lines, 1):
+        text = _known(tokenizer, line)
+        before = yield from origin.old.encode_work(text)
+        after = yield from tokenizer.encode_work(text, new_specials)
+        mapped, size = origin.new_ids[before], min(len(before), len(after))
+        if not np.array_equal(mapped, after):
+            first = int(np.argmax(np.append(mapped[:size] != after[:size], True)))
+            found.append(ChangedLine(number, before, after, first))
+        if number % _REPORTED == 0:
+            yield Progress("proving", number, len(lines))
+    return found
+
+
 def _merged_alone_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[list[tuple[int, NDArray[np.uint32]]]]:
     """What merging makes of the bytes of each token, as one pre-token."""
     numbers: list[int] = ids.tolist()
@@ -409,12 +428,6 @@ def _known(tokenizer: Tokenizer, text: Text) -> Text:
 def _failed(number: int, name: str, wrong: Sequence[str]) -> Point:
     more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
     return Point(number, name, False, f"{wrong[0]}{more}", tuple(wrong[:_MOST_LISTED]))
-
-
-def _first_difference(before: NDArray[np.int32], after: NDArray[np.uint32]) -> int:
-    """The place of the first id that differs."""
-    size = min(len(before), len(after))
-    return int(np.argmax(np.append(before[:size] != after[:size], True)))
 
 
 def _pieces(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> str:

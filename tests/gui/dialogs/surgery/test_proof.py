@@ -38,8 +38,8 @@ def test_the_nine_points_hold_and_changed_lines_stand_side_by_side(qtbot, provin
     changed = [line.number for line in proof.model.lines]
     assert changed
     assert 2 not in changed
-    assert proof.model.lines[0].before != proof.model.lines[0].after
-    assert "·" in proof.model.lines[0].before + proof.model.lines[-1].before
+    assert proof.model.text(0, 1) != proof.model.text(0, 2)
+    assert "·" in proof.model.text(0, 1) + proof.model.text(len(changed) - 1, 1)
     choose(qtbot, proof, 1)
     assert proof.verdict.text().startswith("All 9 points hold.")
 

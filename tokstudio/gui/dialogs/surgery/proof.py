@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +14,18 @@ from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QHeaderView, QLabel, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_in_one
-from tokstudio.core.surgery.proof import NPZ, embedding_map_work, python_lines, verify_all_work
+from tokstudio.core.surgery.proof import (
+    NPZ,
+    ChangedLine,
+    changed_lines_work,
+    embedding_map_work,
+    python_lines,
+    verify_all_work,
+)
 from tokstudio.core.text.utf8 import Text
 from tokstudio.core.tokenizer.origin import Point, Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -47,39 +53,6 @@ _PIECES = 14  # tokens of a line
 _CUT = "…"
 
 
-@dataclass(frozen=True)
-class ChangedLine:
-    """A line with its tokens from a little before the first that differs."""
-
-    number: int
-    before: str
-    after: str
-
-
-def changed_lines_work(tokenizer: Tokenizer, reference: str) -> Work[tuple[ChangedLine, ...]]:
-    """The first lines of a text whose tokens are not those of the tokenizer that it was made from; see `lines_work`."""
-    origin = tokenizer.origin
-    assert origin is not None
-    found: list[ChangedLine] = []
-    new_specials = tuple(tokenizer.special_tokens.keys() - origin.old.special_tokens.keys())
-    for number, line in enumerate(reference.splitlines(), 1):
-        before = yield from origin.old.encode_work(line)
-        after = yield from tokenizer.encode_work(line, new_specials)
-        mapped = origin.new_ids[before]
-        if not np.array_equal(mapped, after):
-            first = _first_difference(mapped, after)
-            found.append(ChangedLine(number, _pieces(origin.old, before, first), _pieces(tokenizer, after, first)))
-            if len(found) == MOST:
-                break
-        yield Progress("comparing lines")
-    return tuple(found)
-
-
-def _first_difference(before: NDArray[np.int32], after: NDArray[np.uint32]) -> int:
-    size = min(len(before), len(after))
-    return int(np.argmax(np.append(before[:size] != after[:size], True)))
-
-
 def _pieces(tokenizer: Tokenizer, ids: NDArray[np.uint32], first: int) -> str:
     start = max(0, first - _AROUND)
     some: list[int] = ids[start : start + _PIECES].tolist()
@@ -88,13 +61,14 @@ def _pieces(tokenizer: Tokenizer, ids: NDArray[np.uint32], first: int) -> str:
 
 
 class ChangedLinesModel(TableModel):
-    """A row per line."""
+    """A row per line, with its tokens from a little before the first that differs."""
 
     titles = ("Line", "Before", "After")
 
-    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+    def __init__(self, tokenizer: Tokenizer, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
+        assert tokenizer.origin is not None
+        self._theme, self._old, self._new = theme, tokenizer.origin.old, tokenizer
         self.lines: Sequence[ChangedLine] = ()
 
     def show(self, lines: Sequence[ChangedLine]) -> None:
@@ -110,7 +84,10 @@ class ChangedLinesModel(TableModel):
     def text(self, row: int, column: int) -> str:
         """Returns the number of a line, or its tokens."""
         line = self.lines[row]
-        return (f"{line.number:,}", line.before, line.after)[column]
+        if not column:
+            return f"{line.number:,}"
+        of_column = (self._old, line.before) if column == 1 else (self._new, line.after)
+        return _pieces(*of_column, line.first)
 
     tip = text  # a column can be too narrow
 
@@ -176,7 +153,7 @@ class ProofDialog(Dialog):
     # ---- construction
 
     def _make_lines(self, theme: Theme) -> None:
-        self.model = ChangedLinesModel(theme, self)
+        self.model = ChangedLinesModel(self._tokenizer, theme, self)
         self.table = ReadOnlyTable("Lines with other tokens")
         self.table.setModel(self.model)
         header = self.table.horizontalHeader()
@@ -226,7 +203,7 @@ class ProofDialog(Dialog):
         reference = self._session.view.text if chosen == OF_TEXT else self.reference.currentData()
         self._proofs.run(partial(_proof_work, self._tokenizer, self._session.corpus.current, reference))
 
-    def _take(self, found: tuple[Proof, tuple[ChangedLine, ...]]) -> None:
+    def _take(self, found: tuple[Proof, list[ChangedLine]]) -> None:
         self.proof, lines = found
         self._show_points(self.proof.points)
         failed = sum(not point.holds for point in self.proof.points)
@@ -301,14 +278,14 @@ class ProofDialog(Dialog):
 
 def _proof_work(
     tokenizer: Tokenizer, corpus: Corpus, reference: str | Path | None
-) -> Work[tuple[Proof, tuple[ChangedLine, ...]]]:
+) -> Work[tuple[Proof, list[ChangedLine]]]:
     sample = sample_in_one(corpus, SAMPLE)
     if isinstance(reference, Path):
         text = _beginning(Corpus.from_files([reference]), _LARGEST_REFERENCE)
     else:
         text = reference if reference is not None else _beginning(corpus, _BEGINNING)
     proof = yield from verify_all_work(tokenizer, _texts(sample), text)
-    return proof, (yield from changed_lines_work(tokenizer, text))
+    return proof, (yield from changed_lines_work(tokenizer, text))[:MOST]
 
 
 def _texts(corpus: Corpus) -> Iterator[Text]:
