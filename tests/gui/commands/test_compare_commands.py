@@ -249,7 +249,7 @@ def test_an_empty_file_among_others_is_an_empty_text(qtbot, session, folder, mak
     qtbot.waitUntil(lambda: session.comparison.is_measured, timeout=PATIENCE)
     comparison = session.comparison.comparison
     assert comparison.tokens[:, 0].tolist()[1] == 0
-    assert np.isnan(comparison.known("bytes_per_token")[1, 0])
+    assert np.isnan(comparison.figure("bytes_per_token")[1, 0])
 
 
 def test_empty_lines_of_parallel_texts_are_lines(qtbot, session, folder):

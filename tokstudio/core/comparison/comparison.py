@@ -108,20 +108,15 @@ class Comparison:
         """What is known of one text and one tokenizer, by number."""
         return self._results.get((text, tokenizer))
 
-    def figure(self, name: str) -> NDArray[np.float64]:
+    def figure(self, name: str, *, encode: bool = True) -> NDArray[np.float64]:
         """float64 [texts, tokenizers], a figure of `FIGURES`; NaN where it has no meaning.
 
-        Words that a figure needs are encoded first.
+        Words that it needs are encoded first; without `encode`, it is NaN where they were not.
 
         Raises:
             ConfigError: There is no such figure, or a premium has no base.
         """
-        self._encode_words(name)
-        return self.known(name)
-
-    def known(self, name: str) -> NDArray[np.float64]:
-        """The same as `figure`, without encoding words: NaN where that was not done."""
-        figure = figure_of(name)
+        figure = self._figure(name, encode)
         if name == "premium":
             if self.base is None:
                 raise ConfigError("A premium needs a base text: say which text is the base.")
@@ -144,17 +139,12 @@ class Comparison:
         works = [partial(words_work, cell.of.tokenizer, self.measured[key[0]]) for key, cell in missing]
         yield from in_threads("encoding words", works, tell, threads)
 
-    def totals(self, name: str) -> NDArray[np.float64]:
-        """float64 [tokenizers], a figure of all texts together; NaN where it has no meaning.
+    def totals(self, name: str, *, encode: bool = True) -> NDArray[np.float64]:
+        """float64 [tokenizers], a figure of all texts together; NaN where it has no meaning; see `figure`.
 
         That is not the mean of the rows: bytes per token are all bytes by all tokens.
         """
-        self._encode_words(name)
-        return self.known_totals(name)
-
-    def known_totals(self, name: str) -> NDArray[np.float64]:
-        """The same as `totals`, without encoding words: NaN where that was not done."""
-        figure = figure_of(name)
+        figure = self._figure(name, encode)
         if name == "normalised_length":
             return normalised_lengths(self._counts.sum(axis=0, keepdims=True), self.against)[0]
         if figure.of is None or (figure.is_of_words and len({text.units for text in self.measured}) > 1):
@@ -333,9 +323,12 @@ class Comparison:
     def _tables(self, figures: Sequence[str] | None) -> list[FigureTable]:
         return [self.table(name) for name in (self.known_figures() if figures is None else figures)]
 
-    def _encode_words(self, name: str) -> None:
-        if figure_of(name).needs_words:
+    def _figure(self, name: str, encode: bool) -> Figure:
+        """The figure of a name; encodes the words that it needs."""
+        figure = figure_of(name)
+        if encode and figure.needs_words:
             finish(self.words_work())
+        return figure
 
     @property
     def _counts(self) -> NDArray[np.float64]:

@@ -233,16 +233,12 @@ def text_work(
     if source.counts is not None:
         raise ConfigError(f"{name} has word counts, not text: tokenizers cannot be compared on it.")
     statistics = yield from statistics_work(Corpus((source,)))
-    digest = hashlib.sha256(source.ends.tobytes())
-    for start in range(0, len(source.data), 1 << 20):
-        digest.update(np.asarray(source.data[start : start + (1 << 20)]).tobytes())
-        yield Progress("reading", start, len(source.data))
-    text_sha256, hashes = yield from _hashes_work(source)
+    sha256, text_sha256, hashes = yield from _hashes_work(source)
     types, units = yield from word_types_work(source)
     return ComparedText(
         name=name,
         source=source,
-        sha256=digest.hexdigest(),
+        sha256=sha256,
         text_sha256=text_sha256,
         hashes=hashes.union((whole,) if whole else ()),
         held_out=held_out,
@@ -255,13 +251,15 @@ def text_work(
     )
 
 
-def _hashes_work(source: Source) -> Work[tuple[str, frozenset[str]]]:
-    """`ComparedText.text_sha256` and `hashes`; none of the latter for an empty text."""
+def _hashes_work(source: Source) -> Work[tuple[str, str, frozenset[str]]]:
+    """`ComparedText.sha256`, `text_sha256` and `hashes`; none of the last for an empty text."""
+    whole = hashlib.sha256(source.ends.tobytes())
     as_it_is, bare, ended, open_ended = (hashlib.sha256() for _ in range(4))
     first = 0  # of the ends that are not yet reached
     for start in range(0, len(source.data), _PIECE):
         piece = np.asarray(source.data[start : start + _PIECE])
-        as_it_is.update(piece.tobytes())
+        for digest in (whole, as_it_is):
+            digest.update(piece.tobytes())
         bare.update(piece[(piece != ord("\n")) & (piece != ord("\r"))].tobytes())
         last = int(np.searchsorted(source.ends, start + len(piece), side="right"))
         with_ends = np.insert(piece, source.ends[first:last] - start, ord("\n")).tobytes()
@@ -271,4 +269,4 @@ def _hashes_work(source: Source) -> Work[tuple[str, frozenset[str]]]:
         first = last
         yield Progress("reading", start, len(source.data))
     hashes = frozenset(one.hexdigest() for one in (as_it_is, bare, ended, open_ended))
-    return as_it_is.hexdigest(), hashes if len(source.data) else frozenset()
+    return whole.hexdigest(), as_it_is.hexdigest(), hashes if len(source.data) else frozenset()

@@ -41,6 +41,16 @@ def joined(*children: str) -> Markup:
     return Markup("".join(map(escaped, children)))
 
 
+def section(title: str, *parts: str, place: str = "") -> Markup:
+    """A section below a title, to which links can lead if it has a `place`."""
+    return tag("section", tag("h2", title, id=place), *parts)
+
+
+def muted(text: str) -> Markup:
+    """A paragraph that says something beside the matter."""
+    return tag("p", text, class_="muted")
+
+
 def name_of(text: str, **attributes: str) -> Markup:
     """A name, apart from the direction of what is around it."""
     return tag("bdi", text, **attributes)

@@ -28,8 +28,10 @@ from tokstudio.core.comparison.report.markup import (
     Markup,
     escaped,
     joined,
+    muted,
     name_of,
     page,
+    section,
     shade,
     tag,
 )
@@ -294,18 +296,18 @@ def _groups(tokenizer: Tokenizer, facts: TokenFacts) -> Iterator[Markup]:
     count = sum(len(ids) for ids in facts.unreachable.values())
     yield tag("h3", f"Unreachable tokens: {count:,}")
     if count:
-        yield tag("p", "No text becomes them (Land and Bartolo 2024, arXiv:2405.05417).", class_="muted")
+        yield muted("No text becomes them (Land and Bartolo 2024, arXiv:2405.05417).")
     for reason, ids in facts.unreachable.items():
         yield tag("h4", f"{reason}: {len(ids):,}")
         yield _listed(tokenizer, ids)
     yield tag("h3", f"Unused tokens: {len(facts.unused):,}")
-    yield tag("p", "They occur in none of the texts; a longer text uses more.", class_="muted")
+    yield muted("They occur in none of the texts; a longer text uses more.")
     yield _listed(tokenizer, facts.unused)
     used = int(np.count_nonzero(facts.uses[facts.cut]))
     yield tag("h3", f"Tokens that cut characters: {len(facts.cut):,}, of which {used:,} occur")
     told = "They are not UTF-8 by themselves. Those that occur are listed with their uses, the most frequent first."
     if used:
-        yield tag("p", told, class_="muted")
+        yield muted(told)
         yield _listed(tokenizer, facts.cut[:used], facts.uses)
 
 
@@ -322,10 +324,8 @@ def _listed(tokenizer: Tokenizer, ids: NDArray[np.int64], uses: NDArray[np.int64
         for token in numbers
     ]
     more = len(ids) - len(numbers)
-    return joined(
-        tag("ul", *items, class_="tokens") if items else "",
-        tag("p", f"and {more:,} more", class_="muted") if more else "",
-    )
+    listed = tag("ul", *items, class_="tokens") if items else ""
+    return joined(listed, muted(f"and {more:,} more") if more else "")
 
 
 def _spelled(tokenizer: Tokenizer, token: int) -> str:
@@ -361,22 +361,11 @@ def overview_section(comparison: Comparison, facts: Sequence[TokenFacts | None])
         row(compared.name, [*_sizes(compared), number_text(size, 2), *_numbers(each)])
         for compared, size, each in zip(comparison.compared, sizes, facts, strict=True)
     ]
-    heading = [
-        head("Tokenizer"),
-        "Tokens",
-        "Merges",
-        "Special tokens",
-        "Bytes per token",
-        "Unreachable",
-        "Unused",
-        "Not UTF-8",
-    ]
+    numbers = "Tokens", "Merges", "Special tokens", "Bytes per token", "Unreachable", "Unused", "Not UTF-8"
+    heading = [head("Tokenizer"), *numbers]
     told = "Bytes per token are those of all texts together. Unused tokens occur in none of the texts. "
     told += "Tokens that are not UTF-8 by themselves hold a part of a character."
-    return tag(
-        "section", tag("h2", "Overview", id="overview"), table(heading, rows), tag("p", told, class_="muted"),
-        *_problems(comparison),
-    )  # fmt: skip
+    return section("Overview", table(heading, rows), muted(told), *_problems(comparison), place="overview")
 
 
 def _sizes(compared: Compared) -> list[str]:
@@ -421,7 +410,7 @@ def figures_section(shown: FigureTable) -> Markup:
     parts.append(table(heading, rows, foot))
     source = f"Source: {figure.source}." if figure.source else ""
     told = " ".join(filter(None, (figure.said_better, *shown.notes, *shown.legend, source)))
-    return tag("section", *parts, *([tag("p", told, class_="muted")] if told else []))
+    return tag("section", *parts, *([muted(told)] if told else []))
 
 
 def _marked(cell: str, is_best: bool) -> Markup | str:
@@ -456,8 +445,8 @@ def overlap_section(overlap: Overlap) -> Markup:
             for name, shares in zip(overlap.tokenizers, values.tolist(), strict=True)
         ]
         parts += [tag("h3", title), tag("p", tag("span", formula, class_="formula")), table(heading, rows)]
-        parts += [tag("p", told, class_="muted")] if told else []
-    return tag("section", tag("h2", "Vocabularies"), *parts)
+        parts += [muted(told)] if told else []
+    return section("Vocabularies", *parts)
 
 
 def legend() -> Markup:
@@ -465,7 +454,7 @@ def legend() -> Markup:
     steps = [tag("span", "best", class_=shade(1))]
     steps += [tag("span", f"from {least:g}", class_=shade(least)) for least in SHADES[1:]]
     told = "Shades: how many times worse than the best of the row, which is bold. Simple tokenizers are not ranked."
-    return joined(tag("p", told, class_="muted"), tag("p", *steps, class_="legend"))
+    return joined(muted(told), tag("p", *steps, class_="legend"))
 
 
 def texts_section(comparison: Comparison) -> Markup:
@@ -480,7 +469,7 @@ def texts_section(comparison: Comparison) -> Markup:
     told = f"{several(len(rows), 'text')}. A hash is of the ends of the documents and then of their bytes. "
     base = comparison.base
     told += "" if base is None else f"Premiums relate to {comparison.texts[base]}."
-    return tag("section", tag("h2", "Texts", id="texts"), table(heading, rows), tag("p", told, class_="muted"))
+    return section("Texts", table(heading, rows), muted(told), place="texts")
 
 
 # --- The report of a comparison, or of one tokenizer: settings, curves, all figures, tokens, versions and hashes ------
@@ -513,13 +502,7 @@ def report_work(
         _header(comparison, made or datetime.now(UTC)),
         overview_section(comparison, facts),
         _curves(facts),
-        tag(
-            "section",
-            tag("h2", "Figures", id="figures"),
-            _symbols(),
-            legend() if len(comparison.compared) > 1 else "",
-            *tables,
-        ),
+        section("Figures", _symbols(), legend() if len(comparison.compared) > 1 else "", *tables, place="figures"),
         *([overlap_section(overlap)] if len(overlap.tokenizers) > 1 else []),
         texts_section(comparison),
         *(
@@ -536,7 +519,7 @@ def _header(comparison: Comparison, made: datetime) -> Markup:
     return tag(
         "header",
         tag("h1", "Comparison of " if len(names) > 1 else "Report of ", *names),
-        tag("p", f"Made with TokStudio, {made:%Y-%m-%d %H:%M %Z}".rstrip() + ".", class_="muted"),
+        muted(f"Made with TokStudio, {made:%Y-%m-%d %H:%M %Z}".rstrip() + "."),
         tag("nav", *(tag("a", title, href=f"#{place}") for place, title in sections)),
     )
 
@@ -545,31 +528,19 @@ def _curves(facts: list[TokenFacts | None]) -> Markup:
     curves = [each.curve for each in facts if each is not None and each.curve is not None]
     if not curves:
         return Markup()
-    return tag(
-        "section",
-        tag("h2", "Compression by size of the vocabulary"),
-        tag(
-            "figure",
-            drawing(curves),
-            tag(
-                "figcaption",
-                "Bytes per token of all texts together after each merge. A dot alone is a tokenizer whose merges are "
-                "known only all together.",
-            ),
-        ),
-    )
+    told = "Bytes per token of all texts together after each merge. A dot alone is a tokenizer whose merges are known "
+    caption = tag("figcaption", told + "only all together.")
+    return section("Compression by size of the vocabulary", tag("figure", drawing(curves), caption))
 
 
 def _symbols() -> Markup:
     """What the letters of formulas mean."""
-    return tag(
-        "p",
+    return muted(
         "N: tokens of a text, without special tokens. B: its bytes in UTF-8. C: its code points. W: its words, as said "
         "beside each text. V: tokens of the vocabulary without special ones. p: the share of a token in N. The row All "
-        "texts counts them as one text; it is not the mean of the rows above it. A dash is no number.",
-        class_="muted",
+        "texts counts them as one text; it is not the mean of the rows above it. A dash is no number."
     )
 
 
 def _versions() -> Markup:
-    return tag("section", tag("h2", "Versions", id="versions"), tag("p", ", ".join(versions()), "."))
+    return section("Versions", tag("p", ", ".join(versions()), "."), place="versions")

@@ -58,7 +58,7 @@ class MatrixContent:
             tuple(filter(None, (self.figure.note, made.premium_note if self.figure.name == "premium" else ""))),
             made.tokenizers,
             made.texts,
-            made.known(self.figure.name),
+            made.figure(self.figure.name, encode=False),
             (),
             trained if any(trained) else (True,) * len(trained),
             tuple(text.units for text in made.measured) if self.figure.is_of_words else None,
@@ -250,7 +250,7 @@ class MatrixModel(TableModel):
         comparison, figure = content.comparison, content.figure
         rows: list[tuple[str, Below]] = []
         if len(comparison.measured) > 1:
-            totals = comparison.known_totals(figure.name)
+            totals = comparison.totals(figure.name, encode=False)
             if not np.isnan(totals).all():
                 meaning = "The figure of all texts together; not the mean of the rows."
                 rows.append((meaning, Below("All texts", tuple(totals.tolist()), figure.decimals, figure.is_share)))
