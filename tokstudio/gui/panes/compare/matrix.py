@@ -100,7 +100,7 @@ class MatrixModel(TableModel):
 
     def show(self, content: MatrixContent | None) -> None:
         """Shows another state."""
-        shape, heads = (self.rowCount(), self.columnCount()), self.titles
+        shape, heads = (self.rowCount(), self.columnCount()), list(self.titles)
         self._content = content
         self.first = 2 if content is not None and content.table.units is not None else 1
         self._values, self._best, self._titles, self._below = np.zeros((0, 0)), np.zeros((0, 0), np.bool_), [], []
@@ -144,9 +144,11 @@ class MatrixModel(TableModel):
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Returns the names of the columns, for a screen reader with the sizes of the tokenizers."""
-        if role == Qt.ItemDataRole.AccessibleTextRole and self._content is not None and section >= self.first:
+        head = super().headerData(section, orientation, role)
+        if role == Qt.ItemDataRole.AccessibleTextRole and head is not None and section >= self.first:
+            assert self._content is not None
             return self._content.comparison.compared[section - self.first].sized_name
-        return super().headerData(section, orientation, role)
+        return head
 
     def _set_titles(self) -> None:
         """Sets what is above the text, perhaps the unit, and the tokenizers."""

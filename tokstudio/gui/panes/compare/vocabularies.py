@@ -278,14 +278,8 @@ class VocabulariesView(QWidget):
         column(heads, self.parts, (row((self.table, 1), beside, spacing=10), 1), self.note, spacing=6, parent=page)
         self._stack = stacked(self.empty, page)
         column(self._stack, parent=self)
-        self._comparing, self._listing = (
-            LatestJob(session.jobs, self, asked=False),
-            LatestJob(session.jobs, self, quiet=True),
-        )
-        self._comparing.done.connect(self._take_pair)
-        self._comparing.failed.connect(self._fail)
-        self._listing.done.connect(self._take_rows)
-        self._listing.failed.connect(self._fail)
+        self._comparing = LatestJob(session.jobs, self, self._take_pair, self._fail, asked=False)
+        self._listing = LatestJob(session.jobs, self, self._take_rows, self._fail, quiet=True)
         theme.changed.connect(self._apply_style)
         self._apply_style()
 

@@ -337,9 +337,7 @@ class WordsView(QWidget):
         column(row(self._text_label, (self.texts, 1), STRETCH), (self.table, 1), self.note, spacing=6, parent=listed)
         self._stack = stacked(self.empty, listed)
         row(beside, (self._stack, 1), spacing=10, parent=self)
-        self._encoding = LatestJob(session.jobs, self, asked=False)
-        self._encoding.done.connect(self._take)
-        self._encoding.failed.connect(self._fail)
+        self._encoding = LatestJob(session.jobs, self, self._take, self._fail, asked=False)
         theme.changed.connect(self._apply_style)
         self._apply_style()
 

@@ -138,9 +138,7 @@ class _Measurer(QObject):
         self._wanted: dict[str, Sequence[StudioRun]] = {}  # by who asked
         self._measuring: StudioRun | None = None
         self._closed = False
-        self._job = LatestJob(jobs, self, quiet=True, asked=False, patience=jobs.pauses.quiet)
-        self._job.done.connect(self._take)
-        self._job.failed.connect(self._fail)
+        self._job = LatestJob(jobs, self, self._take, self._fail, quiet=True, asked=False, patience=jobs.pauses.quiet)
 
     def want(self, runs: Sequence[StudioRun], asker: str) -> None:
         """Measures runs that are shown; those that nobody asks for any more are not measured."""

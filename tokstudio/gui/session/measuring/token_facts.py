@@ -31,9 +31,7 @@ class Reachability(QObject):
         self._run: StudioRun | None = None
         self._soon = QTimer(self, singleShot=True, interval=jobs.pauses.facts)
         self._soon.timeout.connect(self._begin)
-        self._latest = LatestJob(jobs, self, asked=False)
-        self._latest.done.connect(self._take)
-        self._latest.failed.connect(self._fail)
+        self._latest = LatestJob(jobs, self, self._take, self._fail, asked=False)
         runs.changed.connect(self._cancel_deleted)
 
     @property
@@ -87,9 +85,7 @@ class TokenIndexing(QObject):
         super().__init__(jobs)
         self.jobs = jobs
         self._tokens: RunTokens | None = None
-        self._latest = LatestJob(jobs, self, asked=False)
-        self._latest.done.connect(self._take)
-        self._latest.failed.connect(self._fail)
+        self._latest = LatestJob(jobs, self, self._take, self._fail, asked=False)
 
     def ask(self, tokens: RunTokens) -> bool:
         """Returns whether a run has an index of all its tokens; if not, starts to make it."""
