@@ -230,26 +230,17 @@ class IndexedTokens:
 
 
 class TokenIndex:
-    """The tokens of a run by slot; `index_work` makes it.
-
-    Attributes:
-        made: The data it was made from.
-        heads: The first `HEAD` bytes of each.
-        looks: The descriptions of the long ones.
-        flags: uint8 [n], the flags of each.
-        raw: The first bytes as one array.
-        small: The same with ASCII letters in lower case.
-        long: int64, the slots of the tokens that have `HEAD` bytes or more.
-        scripts: The scripts that letters of tokens belong to; None until `scripts_work` has found out.
-    """
+    """The tokens of a run by slot; `index_work` makes it."""
 
     def __init__(
         self, made: IndexedTokens, heads: list[bytes], looks: Looks, flags: NDArray[np.uint8], raw: Texts
     ) -> None:
-        self.made, self.heads, self.looks, self.flags, self.raw = made, heads, looks, flags, raw
-        self.small = Texts(np.frombuffer(raw.data.tobytes().lower(), np.uint8), raw.ends)
-        self.long = np.flatnonzero(raw.ends - raw.starts == HEAD)
-        self.scripts: Scripts | None = None
+        self.made = made  # the data it was made from
+        self.heads, self.raw = heads, raw  # the first `HEAD` bytes of each, also as one array
+        self.looks, self.flags = looks, flags  # the descriptions of the long ones, and uint8 [n], the flags of each
+        self.small = Texts(np.frombuffer(raw.data.tobytes().lower(), np.uint8), raw.ends)  # with small ASCII letters
+        self.long = np.flatnonzero(raw.ends - raw.starts == HEAD)  # the slots of those with `HEAD` bytes or more
+        self.scripts: Scripts | None = None  # those of all letters; None until `scripts_work` has found out
         self._script_bits = np.zeros(0, np.uint64)  # bit i for `scripts[i]`
         self._folded: Texts | None = None
         self._order: NDArray[np.int32] | None = None

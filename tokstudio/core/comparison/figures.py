@@ -34,15 +34,11 @@ Better = Literal["more", "less", "near 1"] | None
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A tokenizer to compare, with its name.
-
-    Attributes:
-        also_trained_on: Hashes of texts that it was trained on, besides those that the tokenizer itself knows.
-    """
+    """A tokenizer to compare, with its name."""
 
     name: str
     tokenizer: AnyTokenizer
-    also_trained_on: Collection[str] = ()
+    also_trained_on: Collection[str] = ()  # hashes of texts besides those that the tokenizer itself knows
 
     @cached_property
     def sized_name(self) -> str:
@@ -237,26 +233,19 @@ def gini(values: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with what a reader must know of it.
-
-    Attributes:
-        better: Which of two values is the better one, "near 1" for the one nearest to 1; None where neither is.
-        of: The value of a cell; None for a figure that relates cells (`premium`, `normalised_length`).
-        needs_words: Whether each word has to be encoded by itself.
-        source: Where it was proposed.
-    """
+    """A figure with what a reader must know of it."""
 
     name: str
     title: str
     formula: str
     unit: str
     note: str
-    better: Better
+    better: Better  # which of two values is the better one; None where neither is
     decimals: int
-    of: Callable[[Cell], float] | None
-    needs_words: bool = False
+    of: Callable[[Cell], float] | None  # of a cell; None where it relates cells (`premium`, `normalised_length`)
+    needs_words: bool = False  # whether each word has to be encoded by itself
     is_share: bool = False
-    source: str = ""
+    source: str = ""  # where it was proposed
 
     @property
     def is_of_words(self) -> bool:

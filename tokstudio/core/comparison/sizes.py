@@ -19,25 +19,15 @@ _LEAST_POWER = 9  # 512: a vocabulary of bytes has 256 already
 
 @dataclass(frozen=True)
 class Size:
-    """One vocabulary size of a run.
+    """One vocabulary size of a run."""
 
-    Attributes:
-        vocabulary: Tokens in all, with special tokens.
-        merges: The merges of this vocabulary.
-        bytes_per_token: Bytes of the text per token.
-        of_end: `bytes_per_token` in relation to that after all merges.
-        last: The number of the last merges that `saved` is about: `TAIL`, or all if there are fewer.
-        saved: Tokens that these merges save, in the unit of the tokens.
-        saved_share: `saved` in relation to the tokens before these merges.
-    """
-
-    vocabulary: int
+    vocabulary: int  # tokens in all, with special tokens
     merges: int
-    bytes_per_token: float
-    of_end: float
-    last: int
-    saved: int
-    saved_share: float
+    bytes_per_token: float  # of the text
+    of_end: float  # `bytes_per_token` in relation to that after all merges
+    last: int  # the number of the last merges that `saved` is about: `TAIL`, or all if there are fewer
+    saved: int  # tokens that these merges save, in the unit of the tokens
+    saved_share: float  # `saved` in relation to the tokens before these merges
 
 
 def merges_for(tokens: NDArray[np.int64], percent: int) -> int:

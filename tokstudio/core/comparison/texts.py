@@ -43,16 +43,11 @@ _WORDS = 1 << 12
 
 
 class WordTypes:
-    """Distinct words, in the order of their first occurrence, and how often each occurs.
-
-    Attributes:
-        data: uint8, the words one after another.
-        ends: int64 [words], the end of each.
-        counts: int64 [words], the occurrences of each.
-    """
+    """Distinct words, in the order of their first occurrence, and how often each occurs."""
 
     def __init__(self, data: NDArray[np.uint8], ends: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        self.data, self.ends, self.counts = data, ends, counts
+        self.data, self.ends = data, ends  # the words one after another, and [words] the end of each
+        self.counts = counts  # [words], the occurrences of each
 
     def __len__(self) -> int:
         return len(self.ends)

@@ -27,9 +27,8 @@ class Vocabularies:
 
     tokens: tuple[bytes, ...]  # [n]
     ids: NDArray[np.int64]  # [n, 2], the id in each tokenizer; -1 where it is missing
-    ranks: NDArray[
-        np.int64
-    ]  # [n, 2], the number of the merge that makes it, from 1; 0 for none, -1 where it is missing
+    # [n, 2], the number of the merge that makes it, from 1; 0 for none, -1 where it is missing
+    ranks: NDArray[np.int64]
     scripts: NDArray[np.int64]  # [n], the script of its first letter, an index into `script_names`
     script_names: tuple[str, ...]
 

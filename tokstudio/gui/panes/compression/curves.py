@@ -31,37 +31,23 @@ class View:
     """A kind of curve."""
 
     menu: str  # the text in the menu
-    title: str  # the text in the title
     axis: str  # the unit after a value
     caption: str  # the text above the plot
     log: bool = False  # whether the scales are logarithmic at first
     word: str = ""  # the word of the glossary that its name is
 
+    @property
+    def title(self) -> str:
+        """The text in the title of the pane."""
+        return f"Compression · {self.menu[:1].lower()}{self.menu[1:]}"
 
-RATIO = View(
-    "Bytes per token",
-    "Compression · bytes per token",
-    "bytes per token",
-    "bytes per token over merges",
-    word="bytes-per-token",
-)
-TOKENS = View("Tokens in corpus", "Compression · tokens in corpus", "tokens", "tokens in the corpus over merges")
+
+RATIO = View("Bytes per token", "bytes per token", "bytes per token over merges", word="bytes-per-token")
+TOKENS = View("Tokens in corpus", "tokens", "tokens in the corpus over merges")
 # Linear scales would show counts and savings only in a corner.
-COUNT = View(
-    "Count of chosen pair",
-    "Compression · count of chosen pair",
-    "times",
-    "count of the pair over merges",
-    log=True,
-    word="count",
-)
-SAVED = View(
-    "Saved by a merge",
-    "Compression · saved by a merge",
-    "bytes per MB",
-    "bytes saved per MB by a merge, mean over the last tenth of them",
-    log=True,
-)
+COUNT = View("Count of chosen pair", "times", "count of the pair over merges", log=True, word="count")
+_SAVED = "bytes saved per MB by a merge, mean over the last tenth of them"
+SAVED = View("Saved by a merge", "bytes per MB", _SAVED, log=True)
 VIEWS = (RATIO, TOKENS, COUNT, SAVED)
 
 
