@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 # --- Cluster ----------------------------------------------------------------------------------------------------------
 # Counts files on a Dask cluster: tasks that count neighbouring files, and a tree of tasks that join their tables.
 
-
 # distributed is not installed everywhere, and has no complete types.
-
 
 T = TypeVar("T")
 

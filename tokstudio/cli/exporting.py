@@ -33,7 +33,6 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 
-
 # The arguments that name what a command reads: tokenizers, which can be names too, and other files and folders.
 READ_TOKENIZERS = ("source", "other", "by", "tokenizer", "tokenizers")
 READ_FILES = (

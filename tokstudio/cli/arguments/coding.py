@@ -7,20 +7,12 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from tokstudio.cli.arguments.parser import (
-    EXPORTS,
-    NAMES,
-    add_pattern,
-    add_quiet,
-    new_parser,
-    number,
-    whole,
-)
+from tokstudio.cli.arguments import parser as shared
 
 
 def encode(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `encode`."""
-    parser = new_parser(
+    parser = shared.new_parser(
         "tokstudio encode",
         "Turns text into token ids and prints them as a JSON list. A file is encoded byte for byte as it is stored,\n"
         "unless --field or --as-text says to read the text in it.",
@@ -44,14 +36,18 @@ def encode(words: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--dropout",
-        type=number,
+        type=shared.number,
         default=0.0,
         metavar="P",
         help="pass over each merge with this probability, so that the text becomes other, mostly more, tokens "
         "(BPE-dropout, arXiv 1910.13267)",
     )
     parser.add_argument(
-        "--seed", type=whole, default=0, metavar="N", help="the random numbers of --dropout: another N, other tokens"
+        "--seed",
+        type=shared.whole,
+        default=0,
+        metavar="N",
+        help="the random numbers of --dropout: another N, other tokens",
     )
     arguments = _parse_coding(
         parser,
@@ -70,7 +66,7 @@ def encode(words: Sequence[str]) -> argparse.Namespace:
 
 def decode(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `decode`."""
-    parser = new_parser(
+    parser = shared.new_parser(
         "tokstudio decode",
         "Turns token ids back into exactly the bytes they encode. Ids are a JSON list, separated by white space, or\n"
         "a NumPy array.",
@@ -86,18 +82,18 @@ def decode(words: Sequence[str]) -> argparse.Namespace:
 
 def convert(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `convert`."""
-    parser = new_parser(
+    parser = shared.new_parser(
         "tokstudio convert",
         "Writes a tokenizer's files in another format. The library that owns the format reads them back and must\n"
         "give the same ids. Losses are reported before anything is written.",
     )
     add = parser.add_argument
-    add("source", metavar="IN", type=Path, help=f"the tokenizer's file, its folder, {NAMES}, or a project")
+    add("source", metavar="IN", type=Path, help=f"the tokenizer's file, its folder, {shared.NAMES}, or a project")
     add("target", metavar="OUT", type=Path, help="a file, or a folder where the format has several files")
-    add("--format", choices=EXPORTS, required=True, help="the format to write")
-    add_pattern(parser)
+    add("--format", choices=shared.EXPORTS, required=True, help="the format to write")
+    shared.add_pattern(parser)
     add("--run", metavar="NAME", help="for a project: the run to convert")
-    add("--merges", type=whole, metavar="N", help="only the first N merges")
+    add("--merges", type=shared.whole, metavar="N", help="only the first N merges")
     add("--close-gaps", action="store_true", help="renumber the tokens to close gaps between ids")
     add("--accept-loss", action="store_true", help="write even if the format loses part of the tokenizer")
     add("--force", action="store_true", help="replace files that exist already")
@@ -106,19 +102,19 @@ def convert(words: Sequence[str]) -> argparse.Namespace:
     )
     add("--report", metavar="FILE", type=Path, help="write a report with the proof to FILE")
     add("--json", action="store_true", help="print the report as one JSON object")
-    add_quiet(parser)
+    shared.add_quiet(parser)
     return parser.parse_args(words)
 
 
 def inspect(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `inspect`."""
-    parser = new_parser("tokstudio inspect", "Shows what a tokenizer's files or a project contain.")
+    parser = shared.new_parser("tokstudio inspect", "Shows what a tokenizer's files or a project contain.")
     parser.add_argument(
-        "path", metavar="PATH|NAME", type=Path, help=f"the tokenizer's file, its folder, {NAMES}, or a project"
+        "path", metavar="PATH|NAME", type=Path, help=f"the tokenizer's file, its folder, {shared.NAMES}, or a project"
     )
-    add_pattern(parser)
+    shared.add_pattern(parser)
     parser.add_argument("--json", action="store_true", help="print it as one JSON object")
-    add_quiet(parser)
+    shared.add_quiet(parser)
     return parser.parse_args(words)
 
 
@@ -132,12 +128,12 @@ def _parse_coding(
         metavar="PATH|NAME",
         type=Path,
         required=True,
-        help=f"the tokenizer's file, or the folder it is in, {NAMES}, or a project",
+        help=f"the tokenizer's file, or the folder it is in, {shared.NAMES}, or a project",
     )
     parser.add_argument("--run", metavar="NAME", help="for a project: the run whose tokenizer is used")
-    add_pattern(parser)
+    shared.add_pattern(parser)
     parser.add_argument("--out", metavar="FILE", type=Path, help=out_help)
-    add_quiet(parser)
+    shared.add_quiet(parser)
     arguments = parser.parse_args(words)
     if arguments.text is not None and arguments.file is not None:
         parser.error("give either --text or a file")

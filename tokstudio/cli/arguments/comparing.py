@@ -7,19 +7,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from tokstudio.cli.arguments.parser import (
-    EXIT_CODES,
-    PATTERNS,
-    TIE_BREAKS,
-    add_documents,
-    add_encoding,
-    add_pattern,
-    add_quiet,
-    add_reading,
-    add_special,
-    new_parser,
-    whole,
-)
+from tokstudio.cli.arguments import parser as shared
 
 # A copy of the core's list, whose import would load NumPy; a test compares them.
 FIGURES = (
@@ -43,7 +31,6 @@ formulas, tokens that are unreachable, unused or cut characters, versions and ha
 nothing and runs nothing.
 """
 
-
 _CHECK_TEXT = """\
 Checks the merges of a student's training: identical, or the first difference, with both counts. Then it names the
 mistakes in a training that give exactly this list. Read are lines of two tokens, JSON, repr of Python's bytes, minbpe's
@@ -55,7 +42,7 @@ _CHECK_CODES = "exit codes: 0 all are identical, 1 one differs or cannot be read
 
 def compare(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `compare`."""
-    parser = new_parser("tokstudio compare", _COMPARE_TEXT, EXIT_CODES)
+    parser = shared.new_parser("tokstudio compare", _COMPARE_TEXT, shared.EXIT_CODES)
     _add_compared(parser)
     add = parser.add_argument_group("output").add_argument
     add(
@@ -70,28 +57,28 @@ def compare(words: Sequence[str]) -> argparse.Namespace:
     forms.add_argument("--json", action="store_true", help="print everything as one JSON object")
     forms.add_argument("--markdown", action="store_true", help="print tables in Markdown")
     forms.add_argument("--csv", type=Path, metavar="FILE", help="write a table to FILE instead of printing it")
-    add_quiet(parser)
+    shared.add_quiet(parser)
     return _checked_compared(parser, words)
 
 
 def report(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `report`."""
-    parser = new_parser("tokstudio report", _REPORT_TEXT, EXIT_CODES)
+    parser = shared.new_parser("tokstudio report", _REPORT_TEXT, shared.EXIT_CODES)
     _add_compared(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the page to write, such as a.html")
-    add_quiet(parser)
+    shared.add_quiet(parser)
     return _checked_compared(parser, words)
 
 
 def check(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `check`."""
-    parser = new_parser("tokstudio check", _CHECK_TEXT, _CHECK_CODES)
+    parser = shared.new_parser("tokstudio check", _CHECK_TEXT, _CHECK_CODES)
     add = parser.add_argument
     add("theirs", nargs="+", type=Path, metavar="THEIRS", help="a file of merges, or a folder with one or with many")
     add("--corpus", nargs="+", required=True, metavar="FILE", help="the text that they were trained on")
     add(
         "--vocab-size",
-        type=whole,
+        type=shared.whole,
         metavar="N",
         help="tokens in all, with bytes and special tokens (default: as many as there are merges)",
     )
@@ -99,18 +86,18 @@ def check(words: Sequence[str]) -> argparse.Namespace:
         "--pattern",
         default="gpt2",
         metavar="NAME|REGEX",
-        help=f"how the text is split: {', '.join(PATTERNS)}, or a regular expression (default: gpt2)",
+        help=f"how the text is split: {', '.join(shared.PATTERNS)}, or a regular expression (default: gpt2)",
     )
     add(
         "--tie-break",
-        choices=TIE_BREAKS,
+        choices=shared.TIE_BREAKS,
         default="bytes",
         help="which of several pairs with the highest count is merged (default: bytes, the greatest by its bytes)",
     )
-    add_special(add)
-    add_encoding(add)
+    shared.add_special(add)
+    shared.add_encoding(add)
     add("--json", action="store_true", help="print an object of JSON; for several submissions, a list of them")
-    add_quiet(parser)
+    shared.add_quiet(parser)
     return parser.parse_args(words)
 
 
@@ -142,10 +129,10 @@ def _add_compared(parser: argparse.ArgumentParser) -> None:
         metavar="TOKENIZER",
         help="the tokenizer that normalised_length relates to, one of those that are compared (default: the first)",
     )
-    add_documents(add, None)
-    add_encoding(add)
-    add_pattern(parser)
-    add_reading(parser)
+    shared.add_documents(add, None)
+    shared.add_encoding(add)
+    shared.add_pattern(parser)
+    shared.add_reading(parser)
 
 
 def _checked_compared(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:

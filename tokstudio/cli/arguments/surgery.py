@@ -7,18 +7,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from tokstudio.cli.arguments.parser import (
-    EXIT_CODES,
-    NAMES,
-    add_encoding,
-    add_exports,
-    add_old,
-    add_proof,
-    add_quiet,
-    add_reading,
-    new_parser,
-    whole,
-)
+from tokstudio.cli.arguments import parser as shared
 
 # A copy of the core's list, whose import would load NumPy; a test compares them.
 ROLES = ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
@@ -43,12 +32,12 @@ _PROVED = "Then it proves, point by point, what stayed the same; if a point fail
 def prune(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `prune`."""
     parser = _new_parser("prune", _PRUNE_TEXT)
-    add_old(parser)
+    shared.add_old(parser)
     add = parser.add_argument_group(
         "what to remove (several together: only tokens that all of them allow)"
     ).add_argument
-    add("--vocab-size", type=whole, metavar="N", help="stop when N tokens are left")
-    add("--least-uses", type=whole, metavar="N", help="remove only tokens with fewer than N uses")
+    add("--vocab-size", type=shared.whole, metavar="N", help="stop when N tokens are left")
+    add("--least-uses", type=shared.whole, metavar="N", help="remove only tokens with fewer than N uses")
     add(
         "--script",
         action="extend",
@@ -56,7 +45,14 @@ def prune(words: Sequence[str]) -> argparse.Namespace:
         metavar="NAME",
         help="remove only tokens with letters of these scripts, such as Cyrillic",
     )
-    add("--tokens", action="extend", nargs="+", type=whole, metavar="ID", help="remove only tokens with these ids")
+    add(
+        "--tokens",
+        action="extend",
+        nargs="+",
+        type=shared.whole,
+        metavar="ID",
+        help="remove only tokens with these ids",
+    )
     add("--keep-ids", action="store_true", help="leave the ids of removed tokens free (default: close the gaps)")
     _add_texts(parser, "those of the run's training, if it has one, else the highest ids are removed first")
     _add_output(parser)
@@ -69,12 +65,12 @@ def prune(words: Sequence[str]) -> argparse.Namespace:
 def join(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `join`."""
     parser = _new_parser("join", _JOIN_TEXT)
-    add_old(parser)
+    shared.add_old(parser)
     parser.add_argument(
         "other",
         metavar="OTHER",
         type=Path,
-        help=f"the tokenizer with the other tokens: its file, its folder, or {NAMES}",
+        help=f"the tokenizer with the other tokens: its file, its folder, or {shared.NAMES}",
     )
     _add_output(parser)
     return parser.parse_intermixed_args(words)
@@ -83,13 +79,13 @@ def join(words: Sequence[str]) -> argparse.Namespace:
 def renumber(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `renumber`."""
     parser = _new_parser("renumber", _RENUMBER_TEXT)
-    add_old(parser)
+    shared.add_old(parser)
     parser.add_argument(
         "--by",
         required=True,
         metavar="rank|use|OTHER",
         help="rank: bytes, then merges in their order; use: the most used first; both put special tokens last. Or "
-        f"another tokenizer, to get its ids: its file, its folder, or {NAMES}",
+        f"another tokenizer, to get its ids: its file, its folder, or {shared.NAMES}",
     )
     _add_texts(parser, "those of the run's training, if it has one")
     _add_output(parser)
@@ -99,7 +95,7 @@ def renumber(words: Sequence[str]) -> argparse.Namespace:
 def specials(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `specials`."""
     parser = _new_parser("specials", _SPECIALS_TEXT)
-    add_old(parser)
+    shared.add_old(parser)
     add = parser.add_argument_group("special tokens").add_argument
     add(
         "--rename",
@@ -135,7 +131,7 @@ def specials(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _new_parser(command: str, text: str) -> argparse.ArgumentParser:
-    return new_parser(f"tokstudio {command}", f"{text.rstrip()}\n{_PROVED}", EXIT_CODES)
+    return shared.new_parser(f"tokstudio {command}", f"{text.rstrip()}\n{_PROVED}", shared.EXIT_CODES)
 
 
 def _add_texts(parser: argparse.ArgumentParser, default: str) -> None:
@@ -148,14 +144,14 @@ def _add_texts(parser: argparse.ArgumentParser, default: str) -> None:
         metavar="FILE",
         help=f"texts, data sets or folders of them in which the uses of each token are counted (default: {default})",
     )
-    add_encoding(add)
-    add_reading(parser)
+    shared.add_encoding(add)
+    shared.add_reading(parser)
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    add_proof(parser)
-    add_exports(parser)
-    add_quiet(parser)
+    shared.add_proof(parser)
+    shared.add_exports(parser)
+    shared.add_quiet(parser)
 
 
 def _renaming(text: str) -> str:

@@ -107,7 +107,6 @@ _BASES = ("bytes", "characters")
 
 _PLACEMENTS = ("last", "first")
 
-
 _TRAIN_TEXT = """\
 Trains a tokenizer on text. Set a vocabulary size, a minimum frequency, or both.
 If it is interrupted or the terminal is closed, it exports what it has trained so far.

@@ -40,7 +40,6 @@ from tokstudio.version import __version__
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
 # --- Reads given word counts: pre-tokens, and how often each occurs ---------------------------------------------------
 
 _LINES = 1 << 12
@@ -237,7 +236,6 @@ class _Counts:
 
 
 # pyarrow has no stubs.
-
 
 MAGIC = b"PAR1"
 LARGEST_COUNT = 1 << 62

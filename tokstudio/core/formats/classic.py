@@ -47,7 +47,6 @@ import json
 with open({path}, encoding="utf-8") as file:
     merges = json.load(file)["merges"]
 
-
 def encode(text):
     ids = list(text.encode())
     for (left, right), token in merges:
@@ -59,7 +58,6 @@ def encode(text):
                 joined.append(part)
         ids = joined
     return ids
-
 
 ids = encode("Hello world")
 """

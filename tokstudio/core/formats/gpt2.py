@@ -43,7 +43,6 @@ from tokstudio.core.tokenizer.self_encoding import pieces_work
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-
 _NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 # Special tokens of GPT-2's own programs, if the vocabulary has them.
 _SPECIAL = ("<|endoftext|>", "<|startoftext|>")

@@ -35,7 +35,6 @@ from tokstudio.core.text.utf8 import has_surrogates
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-
 # --- Reads minbpe's `NAME.model`; an invalid line is an error with its number -----------------------------------------
 
 VERSION = b"minbpe v1"

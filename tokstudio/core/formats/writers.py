@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-
 # --- Near form --------------------------------------------------------------------------------------------------------
 # BoundlessBPE in a file that knows only ordinary merges: a near form, and how many words it encodes differently.
 #
@@ -134,7 +133,6 @@ _NEAR = (
     "This is a near form: it cannot say that only whole words are joined. Its pattern leaves adjacent words together, "
     "so that supermerges also join parts of words."
 )
-
 
 # --- Copies a tokenizer whose own library encodes for it: its file as it was opened, in the same format ---------------
 # TokStudio does not write such a file anew. Other files of the format are written beside it.

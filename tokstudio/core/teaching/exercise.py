@@ -50,7 +50,6 @@ TEXT = (
 SPECIAL_TOKENS = ("<|endoftext|>",)
 VOCABULARY_SIZE = 256 + 1 + 200
 
-
 # --- What was found in a submission, as sentences for a student, as a row for a teacher, and as CSV -------------------
 
 _RISKY = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute a cell that begins so

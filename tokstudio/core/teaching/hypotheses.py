@@ -29,7 +29,6 @@ TIES: Mapping[TieBreak, Ties] = {
     "mapped-strings": "mapped-strings",
 }  # fmt: skip
 
-
 #: The first pair of a dictionary whose counts are changed: its order depends on how.
 _IN_A_DICTIONARY: Mapping[str, tuple[Mapping[str, object], ...]] = {
     "first-met": tuple(

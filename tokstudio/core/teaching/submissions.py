@@ -41,7 +41,6 @@ _NOTHING = {"PROTO", "FRAME"}
 _TO_BYTES = "_codecs encode"  # by which protocol 2 writes bytes; it is followed, not called
 _CALLS = {"GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "EXT1", "EXT2", "EXT4"}
 
-
 _OLD = re.compile(  # how protocols 0 and 1 begin
     rb"\(*(?:[ld]p[0-9]+\n|[VSIL][^\n]*\n(?:p[0-9]+\n)?[VSILt(]|c[A-Za-z_.]+\n[A-Za-z_.]+\n|[\]}]q[\x00-\xff])"
 )

@@ -296,7 +296,6 @@ def _free(folder: Path) -> int:
 
 # --- Reads regular files and pipes whole; each error says in one sentence what is wrong with them ---------------------
 
-
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 # One letter would be the drive of a path of Windows.
 _ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/+|(?P<hub>hf:)")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tokstudio.core.libraries.client import LibraryInput, Trial
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-
 # Characters of the sample to encode at once: a library holds the interpreter's lock meanwhile.
 _SAMPLE_PIECE = 1 << 14
 _SHOWN_IDS = 4

@@ -24,7 +24,6 @@ from tokstudio.core.text.byte_level import BYTE_OF, CHARACTER_OF, to_bytes
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-
 # --- The regular expressions of patterns in files, and the patterns that such expressions name ------------------------
 
 # The library's regular expressions are Oniguruma's. It takes `{1,3}+` for a repeated group, others for a possessive

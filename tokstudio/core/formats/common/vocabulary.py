@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 # --- Collects the merges of an untrusted file, and refuses impossible ones --------------------------------------------
 
-
 LARGEST_ID = (1 << 24) - 1
 _LONGEST_TOKEN = 2**31 - 2
 

@@ -33,7 +33,6 @@ from tokstudio.core.tokenizer.self_encoding import pieces_work
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-
 # --- Tokenizer config -------------------------------------------------------------------------------------------------
 # `tokenizer_config.json`, with which transformers loads a `tokenizer.json`: roles of special tokens, and settings.
 #

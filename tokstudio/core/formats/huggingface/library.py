@@ -26,7 +26,6 @@ from tokstudio.core.formats.huggingface.parts import ParsedFile, parts_in
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
-
 # --- The kinds of models in a `tokenizer.json`, and the vocabularies of those without merges --------------------------
 
 BPE = "BPE"

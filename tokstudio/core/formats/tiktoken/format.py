@@ -46,7 +46,6 @@ from tokstudio.core.text.utf8 import has_surrogates
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-
 # --- Tekken -----------------------------------------------------------------------------------------------------------
 # Mistral's `tekken.json`: ranks of tiktoken with their pattern and special tokens, as `mistral-common` reads them.
 
