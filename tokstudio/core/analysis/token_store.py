@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cached_property, lru_cache, partial
+from itertools import islice
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -202,12 +203,11 @@ def hash_work(tokenizer: AnyTokenizer) -> Work[str]:
         "preparation": preparation,
     }
     yield Progress("hashing")
-    digest = hashlib.sha256()
-    # In parts: `json.dumps` of a large vocabulary would stop all other threads.
-    for number, part in enumerate(json.JSONEncoder(sort_keys=True, default=sorted).iterencode(told)):
-        digest.update(part.encode())
-        if number % _PARTS == 0:
-            yield Progress("hashing")
+    digest, parts = hashlib.sha256(), json.JSONEncoder(sort_keys=True, default=sorted).iterencode(told)
+    # `json.dumps` of a large vocabulary would stop all other threads.
+    while some := "".join(islice(parts, _PARTS)):
+        digest.update(some.encode())
+        yield Progress("hashing")
     return digest.hexdigest()
 
 

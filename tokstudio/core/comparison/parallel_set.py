@@ -19,6 +19,7 @@ from tokstudio.core.base.errors import KEEP_WHOLE, READ_ANYWAY, BinaryError, Cor
 from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.base.resources import resource
 from tokstudio.core.base.wording import several, shown
+from tokstudio.core.comparison.texts import how_read
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers import kinds
 from tokstudio.core.corpus.readers.collect import Collector
@@ -187,8 +188,7 @@ def _text_work(file: Path, budget: Budget) -> Work[tuple[tuple[bytes, ...], str]
     lines = yield from _lines_work(source.data, source.ends)
     if not source.is_rows:
         lines = tuple(line.removesuffix(b"\n").removesuffix(b"\r") for line in lines)
-    said = ", ".join(filter(None, ("" if source.encoding == "utf-8" else f"read as {source.encoding}", source.note)))
-    return lines, f"{source.name}: {said}." if said else ""
+    return lines, how_read(source)
 
 
 def _table_work(path: Path, languages: Sequence[str] | None) -> Work[ParallelSet]:

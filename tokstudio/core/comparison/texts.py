@@ -178,6 +178,13 @@ class ComparedText:
         return not self.hashes.isdisjoint(trained_on) and self.held_out.isdisjoint(trained_on)
 
 
+def how_read(source: Source) -> str:
+    """How a text was read, as a sentence; "" where that is as it stands."""
+    encoding = "" if source.encoding == "utf-8" else f"read as {source.encoding}"
+    told = ", ".join(filter(None, (encoding, source.note)))
+    return f"{source.name}: {told}." if told else ""
+
+
 def trained_texts(tokenizer: AnyTokenizer) -> frozenset[str]:
     """The hashes of the texts that a tokenizer, or one that it was made from, was trained on, as far as is known.
 

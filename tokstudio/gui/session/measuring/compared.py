@@ -20,7 +20,7 @@ from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.counts import counts_work, words_work
 from tokstudio.core.comparison.figures import Cell, Compared
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work, story_work
-from tokstudio.core.comparison.texts import NO_WORDS, ComparedText, held_out_marks
+from tokstudio.core.comparison.texts import NO_WORDS, ComparedText, held_out_marks, how_read
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
@@ -110,14 +110,7 @@ def text_sets_of(kept: object) -> tuple[TextSet, ...]:
 def _files_work(paths: Sequence[Path]) -> Work[ReadTexts]:
     """Reads files; of several, an empty one is an empty text."""
     sources = (yield from Corpus.from_files_work(paths, keep_empty=True)).sources
-    notes = [f"{source.name}: {said}." for source in sources if (said := _said(source))]
-    return ReadTexts([(source.name, source) for source in sources], tuple(notes))
-
-
-def _said(source: Source) -> str:
-    """How a text was read, where that is not as it stands."""
-    encoding = "" if source.encoding == "utf-8" else f"read as {source.encoding}"
-    return ", ".join(filter(None, (encoding, source.note)))
+    return ReadTexts([(source.name, source) for source in sources], tuple(filter(None, map(how_read, sources))))
 
 
 def _parallel_work(read: Callable[[], Work[ParallelSet]]) -> Work[ReadTexts]:
