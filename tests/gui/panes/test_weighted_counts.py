@@ -16,7 +16,8 @@ from tokstudio.gui.panes.distribution import DistributionPane
 from tokstudio.gui.panes.merges import MergesModel
 from tokstudio.gui.panes.runs.model import COLUMNS, settings_lines
 from tokstudio.gui.panes.token.pane import TokenPane
-from tokstudio.gui.panes.vocabulary.model import USES, VocabularyModel
+from tokstudio.gui.panes.vocabulary.model import VocabularyModel
+from tokstudio.gui.panes.vocabulary.selection import USES
 from tokstudio.gui.panes.why.answer import RunnersModel
 from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.scale import value_text

@@ -89,14 +89,11 @@ _TICK = 100  # milliseconds between two updates of the progress
 class OpenByNameDialog(Dialog):
     """Asks for a name, does `work` with it, and stays open until that succeeds or the user leaves.
 
-    Signals:
-        opened: The result of the work.
-
     Args:
         name: What the fields show at first.
     """
 
-    opened = Signal(object)
+    opened = Signal(object)  # the result of the work
 
     def __init__(
         self,

@@ -47,15 +47,10 @@ _ROW_GAP = 8
 
 
 class Board(QWidget):
-    """Tokens, with the chosen pair in a frame, and its other places with a coloured ground.
+    """Tokens, with the chosen pair in a frame, and its other places with a coloured ground."""
 
-    Signals:
-        changed: Another pair is chosen.
-        joined: The person asked to join it, by Enter or a double click.
-    """
-
-    changed = Signal()
-    joined = Signal()
+    changed = Signal()  # another pair is chosen
+    joined = Signal()  # the person asked to join it, by Enter or a double click
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

@@ -23,6 +23,7 @@ from tokstudio.core.guide.pages import FOLDER, Page, read_pages, search
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.menus import tool_button
 from tokstudio.gui.widgets.pane import Pane
 
 # --- The text of a page -----------------------------------------------------------------------------------------------
@@ -297,12 +298,9 @@ class GuidePane(Pane):
         self.browser.show_text("\n\n".join([f"# {said}", *lines]))
 
     def _button(self, drawing: str, tip: str, act: Callable[[], object], theme: Theme) -> QToolButton:
-        button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
-        button.setIcon(icon(drawing, theme))
-        button.setToolTip(tip)
-        button.setAccessibleName(re.split(r"[ ,]", tip)[0])
+        name = re.split(r"[ ,]", tip)[0]
+        button = tool_button(tip, icon(drawing, theme), name=name, clicked=lambda: act())
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        button.clicked.connect(lambda: act())
         self.header.addWidget(button)
         return button
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QObject, QTimer
 from PySide6.QtGui import QAction
 
 from tokstudio.core.base.progress import Work
@@ -129,8 +129,6 @@ class MergesModel(TokenTable):
     Merges after the playhead are dimmed, and the one at the playhead is marked.
     """
 
-    failed = Signal(object)  # a filter failed or was cancelled (Exception)
-
     plain_columns = (
         TokenColumn("#", "number", "Number of the merge", word="merge"),
         TokenColumn("Token", "token", "The token that was made", 5, 8, word="token"),
@@ -156,7 +154,7 @@ class MergesModel(TokenTable):
         self._matches = Matches(Query(""))
         self._job = RowsJob(indexing, self)
         self._job.done.connect(self._take)
-        self._job.failed.connect(self._fail)
+        self._job.failed.connect(self.fail)
         self._later = QTimer(self, singleShot=True, interval=indexing.jobs.pauses.updates)
         self._later.timeout.connect(self._search)
 
@@ -164,8 +162,7 @@ class MergesModel(TokenTable):
 
     def set_run(self, run: StudioRun | None, playhead: int = 0) -> None:
         """Shows the merges of a run."""
-        with self.changes():
-            self.beginResetModel()
+        with self.resetting():
             self.hold(run)
             algorithm = "" if run is None or run.config is None else run.config.algorithm.name
             self.columns = (*self.plain_columns, *_OF_ALGORITHMS.get(algorithm, ()))
@@ -174,7 +171,6 @@ class MergesModel(TokenTable):
             self._matches = Matches(self._matches.query)
             self._found = None
             self._size = len(self.run) if self.run is not None else 0
-            self.endResetModel()
         self._search()
 
     def set_query(self, query: Query) -> None:
@@ -228,7 +224,7 @@ class MergesModel(TokenTable):
     def slots_between(self, top: int, bottom: int) -> list[int]:
         """The slots of some rows."""
         if self._found is not None:
-            return [self.slot_at(row) for row in range(top, bottom + 1)]
+            return super().slots_between(top, bottom)
         return list(range(self.slot_at(top), self.slot_at(bottom) - 1, -1))
 
     def row_of(self, slot: int) -> int:
@@ -412,10 +408,6 @@ class MergesModel(TokenTable):
                 self._search_later()
         self.matches_changed.emit()
 
-    def _fail(self, error: Exception) -> None:
-        self.matches_changed.emit()
-        self.failed.emit(error)
-
     def _show(self, found: NDArray[np.int64] | None) -> None:
         """Replaces the rows; while the run grows, rows are only added at the top."""
         before = self._found
@@ -423,9 +415,8 @@ class MergesModel(TokenTable):
             return
         with self.changes():
             if before is None or found is None or not np.array_equal(before, found[: len(before)]):
-                self.beginResetModel()
-                self._found = found
-                self.endResetModel()
+                with self.resetting():
+                    self._found = found
             elif len(found) > len(before):
                 self.beginInsertRows(QModelIndex(), 0, len(found) - len(before) - 1)
                 self._found = found
@@ -456,11 +447,8 @@ class MergesPane(TablePane):
         self.derived.hide()
         self.body.insertWidget(0, self.derived)
         self.follow(actions["byte_level_characters"])
-        self._merges.matches_changed.connect(self.show_matches)
-        self._merges.failed.connect(self.search_failed)
         self.table.rowActivated.connect(self._go_to)
         self.offer(actions["why_merge"], actions["copy"])
-        session.runs.changed.connect(self._runs_changed)
         session.training.settings_changed.connect(self._settings_changed)
         session.training.merges_added.connect(self._merges_added)
         session.view.playhead_changed.connect(self._playhead_changed)
@@ -516,11 +504,6 @@ class MergesPane(TablePane):
             self.table.reveal(row)
 
     # ---- the session
-
-    def _runs_changed(self) -> None:
-        # A deleted run is released at once, even in a hidden pane.
-        if self.seen or self._merges.run not in (None, *self._session.runs.shown):
-            self.catch_up()
 
     def _settings_changed(self) -> None:
         if self.seen and self._session.runs.active is None:

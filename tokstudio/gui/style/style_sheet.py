@@ -15,36 +15,19 @@ from string import Template
 from tokstudio.core.base.private_folders import cache_folder, make_private, session_folders
 from tokstudio.version import __version__
 
+# The glyphs of small images, with the roles of their colours; the sheet names an image by both: `$image_down_muted`.
 # Drawn for 10 to 14 pixels, so with a thicker stroke than the icons of the toolbar.
 _GLYPHS = {
-    "down": "M5 8.5 12 15.5 19 8.5",
-    "up": "M5 15.5 12 8.5 19 15.5",
-    "right": "M8.5 5 15.5 12 8.5 19",
-    "left": "M15.5 5 8.5 12 15.5 19",
-    "check": "M5 12.5 10 17.5 19 7",
-    "dash": "M6 12 18 12",
-    "dot": "M12 12 12 12",
-    "cross": "M6 6 18 18M18 6 6 18",
+    "down": ("M5 8.5 12 15.5 19 8.5", ("muted", "disabled", "text")),
+    "up": ("M5 15.5 12 8.5 19 15.5", ("muted", "disabled", "text")),
+    "right": ("M8.5 5 15.5 12 8.5 19", ("muted",)),
+    "left": ("M15.5 5 8.5 12 15.5 19", ("muted",)),
+    "check": ("M5 12.5 10 17.5 19 7", ("on_accent", "text", "surface")),
+    "dash": ("M6 12 18 12", ("on_accent",)),
+    "dot": ("M12 12 12 12", ("on_accent", "text")),
+    "cross": ("M6 6 18 18M18 6 6 18", ("muted",)),
 }
 _STROKES = {"dot": 10.0, "check": 3.2, "dash": 3.2}
-# name of the image in the sheet: glyph and role of its colour
-_IMAGES = {
-    "down": ("down", "muted"),
-    "up": ("up", "muted"),
-    "right": ("right", "muted"),
-    "left": ("left", "muted"),
-    "down_disabled": ("down", "disabled"),
-    "up_disabled": ("up", "disabled"),
-    "down_text": ("down", "text"),
-    "up_text": ("up", "text"),
-    "check": ("check", "on_accent"),
-    "dash": ("dash", "on_accent"),
-    "dot": ("dot", "on_accent"),
-    "check_text": ("check", "text"),
-    "dot_text": ("dot", "text"),
-    "check_disabled": ("check", "surface"),
-    "cross": ("cross", "muted"),
-}
 
 
 def image_folders() -> Iterator[Path]:
@@ -70,13 +53,14 @@ def style_sheet(roles: Mapping[str, object], scaled: Callable[[int], int], folde
 
 
 def _images(colours: Mapping[str, str], folders: Iterable[Path]) -> dict[str, str]:
+    images = [(glyph, role) for glyph, (_, roles) in _GLYPHS.items() for role in roles]
     for folder in folders:
         with suppress(OSError):
             return {
-                f"image_{name}": f'image: url("{_written(folder, glyph, colours[role]).as_posix()}");'
-                for name, (glyph, role) in _IMAGES.items()
+                f"image_{glyph}_{role}": f'image: url("{_written(folder, glyph, colours[role]).as_posix()}");'
+                for glyph, role in images
             }
-    return {f"image_{name}": "" for name in _IMAGES}
+    return {f"image_{glyph}_{role}": "" for glyph, role in images}
 
 
 def _written(folder: Path, glyph: str, colour: str) -> Path:
@@ -100,7 +84,7 @@ def _svg(glyph: str, colour: str) -> str:
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24" fill="none" '
         f'stroke="{colour}" stroke-width="{_STROKES.get(glyph, 2.6)}" stroke-linecap="round" '
-        f'stroke-linejoin="round"><path d="{_GLYPHS[glyph]}"/></svg>'
+        f'stroke-linejoin="round"><path d="{_GLYPHS[glyph][0]}"/></svg>'
     )
 
 
@@ -150,7 +134,8 @@ QPushButton[link="true"]:disabled { color: $disabled; }
 QPushButton[chip="true"] { background: $accent_soft; border-radius: 5px; padding: 2px 7px; }
 QPushButton[chip="true"]:hover { background: $accent_soft; border-color: $accent; }
 QPushButton[chip="true"]:focus { border-color: $accent; }
-QPushButton::menu-indicator { $image_down width: 12px; height: 12px; subcontrol-position: right center; right: 8px; }
+QPushButton::menu-indicator { $image_down_muted width: 12px; height: 12px; subcontrol-position: right center;
+    right: 8px; }
 QToolButton { background: transparent; color: $text; border: 1px solid transparent; border-radius: 6px;
     padding: 5px 7px; }
 QToolButton:hover { background: $hover; }
@@ -160,8 +145,9 @@ QToolButton:disabled { color: $disabled; }
 QToolButton[popupMode="1"], QToolButton[popupMode="2"] { padding-right: 20px; }
 QToolButton[low="true"] { padding: 0 20px 0 4px; }
 QToolButton::menu-button { border: 0; width: 18px; }
-QToolButton::menu-arrow { $image_down width: 12px; height: 12px; }
-QToolButton::menu-indicator { $image_down width: 12px; height: 12px; subcontrol-position: right center; right: 5px; }
+QToolButton::menu-arrow { $image_down_muted width: 12px; height: 12px; }
+QToolButton::menu-indicator { $image_down_muted width: 12px; height: 12px; subcontrol-position: right center;
+    right: 5px; }
 QToolBar { background: $window; border: 0; spacing: 4px; padding: 4px 8px; }
 QToolBar QToolButton { padding: 6px 9px; }
 QToolBar QToolButton[popupMode="2"] { padding-right: 22px; }
@@ -189,13 +175,13 @@ QAbstractSpinBox::down-button { subcontrol-origin: border; subcontrol-position: 
     background: transparent; margin: 0 2px 2px 0; border-bottom-right-radius: 4px; }
 QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { background: $hover; }
 QAbstractSpinBox::up-button:pressed, QAbstractSpinBox::down-button:pressed { background: $accent_soft; }
-QAbstractSpinBox::up-arrow { $image_up width: 10px; height: 10px; }
-QAbstractSpinBox::down-arrow { $image_down width: 10px; height: 10px; }
+QAbstractSpinBox::up-arrow { $image_up_muted width: 10px; height: 10px; }
+QAbstractSpinBox::down-arrow { $image_down_muted width: 10px; height: 10px; }
 QAbstractSpinBox::up-arrow:disabled, QAbstractSpinBox::up-arrow:off { $image_up_disabled }
 QAbstractSpinBox::down-arrow:disabled, QAbstractSpinBox::down-arrow:off { $image_down_disabled }
 QComboBox::drop-down { subcontrol-origin: border; subcontrol-position: center right; width: 26px; border: 0;
     background: transparent; }
-QComboBox::down-arrow { $image_down width: 12px; height: 12px; }
+QComboBox::down-arrow { $image_down_muted width: 12px; height: 12px; }
 QComboBox::down-arrow:disabled { $image_down_disabled }
 QComboBox QAbstractItemView { background: $surface; color: $text; border: 1px solid $border; padding: 4px;
     selection-background-color: $accent_soft; selection-color: $text; outline: 0; }
@@ -210,14 +196,14 @@ QRadioButton::indicator { border-radius: 8px; }
 QCheckBox::indicator:hover, QRadioButton::indicator:hover { border-color: $accent; }
 QCheckBox::indicator:focus, QRadioButton::indicator:focus { border: 2px solid $accent; width: 12px; height: 12px; }
 QCheckBox::indicator:checked, QAbstractItemView::indicator:checked { background: $accent;
-    border-color: $accent; $image_check }
+    border-color: $accent; $image_check_on_accent }
 QCheckBox::indicator:indeterminate, QAbstractItemView::indicator:indeterminate { background: $accent;
-    border-color: $accent; $image_dash }
-QRadioButton::indicator:checked { background: $accent; border-color: $accent; $image_dot }
+    border-color: $accent; $image_dash_on_accent }
+QRadioButton::indicator:checked { background: $accent; border-color: $accent; $image_dot_on_accent }
 QCheckBox::indicator:checked:focus, QRadioButton::indicator:checked:focus { border-color: $text; }
 QCheckBox::indicator:disabled, QRadioButton::indicator:disabled { border-color: $border; background: transparent; }
 QCheckBox::indicator:checked:disabled, QRadioButton::indicator:checked:disabled { background: $disabled;
-    border-color: $disabled; $image_check_disabled }
+    border-color: $disabled; $image_check_surface }
 QGroupBox { border: 1px solid $border; border-radius: 6px; margin-top: 9px; padding: 10px 8px 8px 8px; }
 QGroupBox::title { subcontrol-origin: margin; left: 8px; padding: 0 4px; color: $muted; }
 
@@ -230,11 +216,11 @@ QTabBar::tab:hover { color: $text; border-bottom-color: $border; }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { background: $accent_soft; }
 QTabBar::tab:disabled { color: $disabled; }
-QTabBar::close-button { $image_cross }
+QTabBar::close-button { $image_cross_muted }
 QTabBar::scroller { width: 22px; }
 QTabBar QToolButton { padding: 0; background: $window; border-radius: 0; }
-QTabBar QToolButton::right-arrow { $image_right width: 12px; height: 12px; }
-QTabBar QToolButton::left-arrow { $image_left width: 12px; height: 12px; }
+QTabBar QToolButton::right-arrow { $image_right_muted width: 12px; height: 12px; }
+QTabBar QToolButton::left-arrow { $image_left_muted width: 12px; height: 12px; }
 
 QAbstractItemView { background: $surface; color: $text; border: 0; outline: 0; selection-color: $text;
     selection-background-color: $accent_soft; alternate-background-color: $hover; }
@@ -291,8 +277,8 @@ QMenu::separator { height: 1px; background: $border; margin: 5px 6px; }
 QMenu::indicator { width: 14px; height: 14px; left: 8px; }
 QMenu::indicator:non-exclusive:checked { $image_check_text }
 QMenu::indicator:exclusive:checked { $image_dot_text }
-QMenu::right-arrow { $image_right width: 12px; height: 12px; right: 6px; }
-QMenu::left-arrow { $image_left width: 12px; height: 12px; left: 6px; }
+QMenu::right-arrow { $image_right_muted width: 12px; height: 12px; right: 6px; }
+QMenu::left-arrow { $image_left_muted width: 12px; height: 12px; left: 6px; }
 QToolTip { background: $surface; color: $text; border: 1px solid $control; padding: 5px 7px; }
 QStatusBar { background: $window; color: $text; }
 QStatusBar::item { border: 0; }

@@ -52,48 +52,41 @@ class Palette:
     curves: tuple[str, ...]
 
 
-LIGHT = Palette(
-    dark=False,
-    window="#F4F5F7",
-    surface="#FFFFFF",
-    border="#DCE0E5",
-    grid="#E9ECEF",
-    hover="#F0F2F5",
-    text="#1B1F24",
-    muted="#5D6772",
-    disabled="#A3ABB4",
-    control="#848E9A",
-    accent="#2563EB",
-    on_accent="#FFFFFF",
-    accent_soft="#E8EFFD",
-    error="#B3261E",
-    warning="#8A5300",
-    good="#1B7340",
-    special="#E3E7EC",
-    tokens=("#FFDCD2", "#FFE9BD", "#E4F1C6", "#CDEFDD", "#CCE9F6", "#D9E0FB", "#EBDAF7", "#F9D7E6"),
-    curves=("#C2500A", "#0E7A5F", "#9333C8", "#8A6A00", "#C81E63", "#0B7391", "#7A3B1E", "#5D6772"),
+# The colours of each role: light, dark.
+_COLOURS = {
+    "window": ("#F4F5F7", "#15181C"),
+    "surface": ("#FFFFFF", "#1D2126"),
+    "border": ("#DCE0E5", "#2E343B"),
+    "grid": ("#E9ECEF", "#2A3037"),
+    "hover": ("#F0F2F5", "#252A31"),
+    "text": ("#1B1F24", "#E6EAEE"),
+    "muted": ("#5D6772", "#9AA4AF"),
+    "disabled": ("#A3ABB4", "#5F6973"),
+    "control": ("#848E9A", "#737E8A"),
+    "accent": ("#2563EB", "#6CA4FF"),
+    "on_accent": ("#FFFFFF", "#0E1420"),
+    "accent_soft": ("#E8EFFD", "#243349"),
+    "error": ("#B3261E", "#FF8F87"),
+    "warning": ("#8A5300", "#F0B95A"),
+    "good": ("#1B7340", "#62D08F"),
+    "special": ("#E3E7EC", "#363D46"),
+}
+_TOKENS = (
+    ("#FFDCD2", "#FFE9BD", "#E4F1C6", "#CDEFDD", "#CCE9F6", "#D9E0FB", "#EBDAF7", "#F9D7E6"),
+    ("#5C3229", "#574820", "#42521F", "#1F5040", "#1F4A5B", "#33406F", "#4B3566", "#5E2E48"),
 )
-DARK = Palette(
-    dark=True,
-    window="#15181C",
-    surface="#1D2126",
-    border="#2E343B",
-    grid="#2A3037",
-    hover="#252A31",
-    text="#E6EAEE",
-    muted="#9AA4AF",
-    disabled="#5F6973",
-    control="#737E8A",
-    accent="#6CA4FF",
-    on_accent="#0E1420",
-    accent_soft="#243349",
-    error="#FF8F87",
-    warning="#F0B95A",
-    good="#62D08F",
-    special="#363D46",
-    tokens=("#5C3229", "#574820", "#42521F", "#1F5040", "#1F4A5B", "#33406F", "#4B3566", "#5E2E48"),
-    curves=("#FF9A52", "#4FD1A5", "#C99BFF", "#E3C44C", "#FF86B3", "#52C7E0", "#D9A28A", "#9AA4AF"),
+_CURVES = (
+    ("#C2500A", "#0E7A5F", "#9333C8", "#8A6A00", "#C81E63", "#0B7391", "#7A3B1E", "#5D6772"),
+    ("#FF9A52", "#4FD1A5", "#C99BFF", "#E3C44C", "#FF86B3", "#52C7E0", "#D9A28A", "#9AA4AF"),
 )
+
+
+def _palette(at: int) -> Palette:
+    roles = {role: colours[at] for role, colours in _COLOURS.items()}
+    return Palette(dark=bool(at), **roles, tokens=_TOKENS[at], curves=_CURVES[at])
+
+
+LIGHT, DARK = _palette(0), _palette(1)
 
 
 class Theme(QObject):
@@ -246,32 +239,23 @@ def _no_style_changes(widgets: Sequence[QWidget]) -> Iterator[None]:
 def widget_palette(palette: Palette) -> QPalette:
     """Returns Qt's palette for `palette`, for everything outside the style sheet."""
     role = QPalette.ColorRole
-    colours = {
-        role.Window: palette.window,
-        role.WindowText: palette.text,
-        role.Base: palette.surface,
-        role.AlternateBase: palette.hover,
-        role.Text: palette.text,
-        role.PlaceholderText: palette.muted,
-        role.Button: palette.surface,
-        role.ButtonText: palette.text,
-        role.BrightText: palette.error,
-        role.ToolTipBase: palette.surface,
-        role.ToolTipText: palette.text,
-        role.Highlight: palette.accent_soft,
-        role.HighlightedText: palette.text,
-        role.Accent: palette.accent,
-        role.Link: palette.accent,
-        role.LinkVisited: palette.accent,
-        role.Light: palette.surface,
-        role.Midlight: palette.grid,
-        role.Mid: palette.border,
-        role.Dark: palette.control,
-        role.Shadow: palette.border,
-    }
+    colours = (
+        (palette.window, (role.Window,)),
+        (palette.surface, (role.Base, role.Button, role.ToolTipBase, role.Light)),
+        (palette.text, (role.WindowText, role.Text, role.ButtonText, role.ToolTipText, role.HighlightedText)),
+        (palette.muted, (role.PlaceholderText,)),
+        (palette.error, (role.BrightText,)),
+        (palette.hover, (role.AlternateBase,)),
+        (palette.accent_soft, (role.Highlight,)),
+        (palette.accent, (role.Accent, role.Link, role.LinkVisited)),
+        (palette.grid, (role.Midlight,)),
+        (palette.border, (role.Mid, role.Shadow)),
+        (palette.control, (role.Dark,)),
+    )
     result = QPalette()
-    for colour_role, colour in colours.items():
-        result.setColor(colour_role, QColor(colour))
+    for colour, roles in colours:
+        for colour_role in roles:
+            result.setColor(colour_role, QColor(colour))
     for colour_role in (role.WindowText, role.Text, role.ButtonText, role.HighlightedText, role.PlaceholderText):
         result.setColor(QPalette.ColorGroup.Disabled, colour_role, QColor(palette.disabled))
     return result

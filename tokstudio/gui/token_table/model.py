@@ -66,6 +66,7 @@ class TokenTable(QAbstractTableModel):
 
     columns: tuple[TokenColumn, ...] = ()
     matches_changed = Signal()
+    failed = Signal(object)  # a filter or an order failed or was cancelled (Exception)
     #: Qt asks for the new row of every selected row.
     reordering = Signal()
 
@@ -85,16 +86,16 @@ class TokenTable(QAbstractTableModel):
         raise NotImplementedError
 
     def slot_at(self, row: int) -> int:
-        """The slot (see `RunTokens`) of the token in a row."""
-        raise NotImplementedError
+        """The slot (see `RunTokens`) of the token in a row; its number where rows are not tokens."""
+        return row
 
     def slots_between(self, top: int, bottom: int) -> list[int]:
         """The slots of the rows from `top` to `bottom`, both included."""
-        raise NotImplementedError
+        return [self.slot_at(row) for row in range(top, bottom + 1)]
 
     def row_of(self, slot: int) -> int:
         """The row of a slot's token; -1 where it is not shown."""
-        raise NotImplementedError
+        return slot if 0 <= slot < self.rowCount() else -1
 
     def may_list(self, slot: int) -> bool:
         """Whether a token has a row unless a filter hides it."""
@@ -169,6 +170,14 @@ class TokenTable(QAbstractTableModel):
         return in_characters(head, limit) if wanted else shown(head, limit)
 
     @contextmanager
+    def resetting(self) -> Iterator[None]:
+        """Resets the model, by the program, to what is set within it."""
+        with self.changes():
+            self.beginResetModel()
+            yield
+            self.endResetModel()
+
+    @contextmanager
     def changes(self) -> Iterator[None]:
         """Marks changes of rows and selection within it as made by the program."""
         before, self.changing = self.changing, True
@@ -176,6 +185,11 @@ class TokenTable(QAbstractTableModel):
             yield
         finally:
             self.changing = before
+
+    def fail(self, error: Exception) -> None:
+        """Tells that a filter or an order could not be computed."""
+        self.matches_changed.emit()
+        self.failed.emit(error)
 
     def hold(self, run: StudioRun | None) -> None:
         """Sets the run; call it while the model is reset."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QStackedWidget
 
 from tokstudio.core.analysis.token_index import HEAD
 from tokstudio.core.base.errors import TokStudioError
@@ -17,6 +16,7 @@ from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.widgets.fields import polish
 from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.menus import offer_actions
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
@@ -57,19 +57,14 @@ class TablePane(Pane):
         for label in (self.wrong, self.limit):
             label.setContentsMargins(8, 0, 8, 0)
             label.hide()
-        self.stack = QStackedWidget()
-        for page in (self.empty, self.table, self._nothing):
-            self.stack.addWidget(page)
+        self.stack = stacked(self.empty, self.table, self._nothing)
         self.body.addWidget(self.wrong)
         self.body.addWidget(self.limit)
         self.body.addWidget(self.stack, 1)
         self.body.setContentsMargins(4, 0, 4, 4)
-        self._notice = QTimer(self)
-        self._notice.setSingleShot(True)
+        self._notice = QTimer(self, singleShot=True)
         self._notice.timeout.connect(self._count_matches)
-        self._busy = QTimer(self)
-        self._busy.setSingleShot(True)
-        self._busy.setInterval(_BUSY_AFTER)
+        self._busy = QTimer(self, singleShot=True, interval=_BUSY_AFTER)
         self._busy.timeout.connect(self._say_busy)
 
         self.filter.textChanged.connect(self._set_filter)
@@ -81,6 +76,9 @@ class TablePane(Pane):
         self._to_reveal = False  # whether to scroll to the target when the pane becomes visible
         self._awaited = False  # or when its rows are ready
         session.view.target_changed.connect(self._follow_found)
+        session.runs.changed.connect(self._runs_changed)
+        model.matches_changed.connect(self.show_matches)
+        model.failed.connect(self.search_failed)
 
     def follow(self, characters: QAction) -> None:
         """Shows tokens in the byte-level alphabet while an action is checked."""
@@ -155,6 +153,11 @@ class TablePane(Pane):
             self.stack.setCurrentIndex(page)
 
     # ---- private
+
+    def _runs_changed(self) -> None:
+        # A deleted run is released at once, even in a hidden pane.
+        if self.seen or self.model.run not in (None, *self._session.runs.shown):
+            self.catch_up()
 
     def _set_seen(self, seen: bool) -> None:
         if seen != self._seen:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
-from PySide6.QtCore import QEvent, QMetaMethod, QObject, QPoint, Qt
+from PySide6.QtCore import QEvent, QMetaMethod, QObject, QPoint, Qt, SignalInstance
 from PySide6.QtGui import QAction, QHelpEvent, QHideEvent, QIcon, QKeyEvent, QMouseEvent, QStatusTipEvent
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
@@ -51,14 +52,18 @@ class ActionButton(QPushButton):
         self.setToolTip(self._action.toolTip())
 
 
-def link_button(text: str, clicked: Callable[..., object], tip: str = "") -> QPushButton:
+#: What a button does, or the signal that it emits.
+_Act: TypeAlias = Callable[..., object] | SignalInstance
+
+
+def link_button(text: str, clicked: _Act, tip: str = "") -> QPushButton:
     """A button that looks like a link."""
     button = push_button(text, clicked, tip)
     button.setProperty("link", True)
     return button
 
 
-def push_button(text: str, clicked: Callable[..., object], tip: str = "", *, is_main: bool = False) -> QPushButton:
+def push_button(text: str, clicked: _Act, tip: str = "", *, is_main: bool = False) -> QPushButton:
     """A button; the main one of a dialog is filled, and Enter presses it."""
     button = QPushButton(text, default=True) if is_main else QPushButton(text, autoDefault=False)
     if is_main:
@@ -74,7 +79,7 @@ def tool_button(
     text: str = "",
     *,
     name: str = "",
-    clicked: Callable[..., object] | None = None,
+    clicked: _Act | None = None,
     menu: QMenu | None = None,
 ) -> QToolButton:
     """A button with a drawing, a text or both, which does something or opens a menu.

@@ -19,8 +19,8 @@ from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.panes.vocabulary.model import LENGTH, NOTES
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
+from tokstudio.gui.panes.vocabulary.selection import LENGTH, NOTES
 from tokstudio.gui.state.training_settings import Settings
 
 ID, USES = 0, 6

@@ -72,7 +72,7 @@ def test_a_merge_is_shown_with_what_it_was_chosen_from_and_leads_to_others(qtbot
         look_at_merge(qtbot, session, pane, number)
         why, run = known(session, number), session.runs.active
         assert pane.number.text() == f"merge {number}"
-        left, right, token = (button.text() for button in pane.line.buttons())
+        left, right, token = (button.text() for button in pane.line.buttons)
         assert left + right == token
         assert pane.reason.text() == why.reason
         assert pane.model.rowCount() == 1 + len(why.runners_up)
@@ -105,7 +105,7 @@ def test_a_merge_is_shown_with_what_it_was_chosen_from_and_leads_to_others(qtbot
     assert pane.number.text() == f"merge {number:,}"
     look_at_merge(qtbot, session, pane, 300)
     left, right = session.runs.active.merges[299].tolist()
-    qtbot.mouseClick(pane.line.buttons()[1], Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(pane.line.buttons[1], Qt.MouseButton.LeftButton)
     assert session.view.token == right
     session.view.look_at(left if left < 256 else 65)
     assert says(pane).endswith("is a base token: no merge made it.")
@@ -163,10 +163,10 @@ def test_the_other_alphabet(qtbot, session, pane, trained, actions):
     run = session.runs.active
     number = next(k for k, pair in enumerate(run.merges.tolist(), 1) if 32 in pair)
     look_at_merge(qtbot, session, pane, number)
-    assert "·" in pane.line.buttons()[2].text()
+    assert "·" in pane.line.buttons[2].text()
     actions["byte_level_characters"].setCheckable(True)
     actions["byte_level_characters"].setChecked(True)
-    assert "Ġ" in pane.line.buttons()[2].text()
+    assert "Ġ" in pane.line.buttons[2].text()
     assert "Ġ" in texts(pane, 0)[1]
 
 
@@ -323,7 +323,7 @@ def test_long_tokens_are_cut_to_the_room(qtbot, session, pane, make_run):
     make_run("abcdefghijklmnopqrstuvwxyz0123456789" * 40 + "x", vocabulary_size=292)
     look_at_merge(qtbot, session, pane, len(session.runs.active))
     token = session.runs.active.tokenizer.tokens[session.view.token].decode()
-    shown = pane.line.buttons()[2]
+    shown = pane.line.buttons[2]
     assert "…" in shown.text()
     assert token[:50] in shown.toolTip()
     assert shown.geometry().right() <= pane.line.width()

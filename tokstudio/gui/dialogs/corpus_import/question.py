@@ -23,15 +23,10 @@ _NO_VALUES = ("bytes", "binary", "mixed", "<")  # in the kinds of columns that d
 
 @dataclass(frozen=True)
 class DataSetPlace:
-    """What is looked at.
+    """What is looked at."""
 
-    Attributes:
-        path: A file or a folder.
-        source: The source that is to be read in another way; None for what is not open yet.
-    """
-
-    path: Path
-    source: Source | None = None
+    path: Path  # a file or a folder
+    source: Source | None = None  # the source that is to be read in another way; None for what is not open yet
 
     @property
     def member(self) -> str | None:
@@ -41,32 +36,20 @@ class DataSetPlace:
 
 @dataclass(frozen=True)
 class DataSetLook:
-    """What a look at a data set showed.
-
-    Attributes:
-        place: Where it is.
-        contents: Its columns.
-        key: The same for all data sets with the same columns.
-    """
+    """What a look at a data set showed."""
 
     place: DataSetPlace
-    contents: Contents
-    key: str
+    contents: Contents  # its columns
+    key: str  # the same for all data sets with the same columns
 
 
 @dataclass(frozen=True)
 class ImportQuestion:
-    """Asks how data sets with the same columns are read.
+    """Asks how data sets with the same columns are read."""
 
-    Attributes:
-        looks: The data sets; the first one is shown.
-        reading: What is chosen at first.
-        verb: The text of the button that confirms; `&` marks the mnemonic.
-    """
-
-    looks: tuple[DataSetLook, ...]
-    reading: Reading
-    verb: str = "&Import"
+    looks: tuple[DataSetLook, ...]  # the first one is shown
+    reading: Reading  # what is chosen at first
+    verb: str = "&Import"  # the text of the button that confirms; `&` marks the mnemonic
 
 
 def texts_of(contents: Contents) -> list[Column]:

@@ -21,17 +21,6 @@ from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import ExportReport
 from tokstudio.gui.dialogs.export import queue
 from tokstudio.gui.dialogs.export.format_list import INDENT, FormatList
-from tokstudio.gui.dialogs.export.queue import (
-    TABLES,
-    TOKENIZERS,
-    Exporting,
-    ExportOutcome,
-    ExportTargets,
-    InTurn,
-    Order,
-    RunPart,
-    TargetCheck,
-)
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -106,13 +95,13 @@ class ExportDialog(Dialog):
         self._run, self._preferences, self._choosers = run, preferences, choosers
         self._jobs, self._runs = session.jobs, session.runs
         self._playhead = min(session.view.playhead, len(run))
-        self._part: RunPart | None = None
-        self._target_check: TargetCheck | None = None
-        self._outcomes: dict[str, ExportOutcome] = {}
+        self._part: queue.RunPart | None = None
+        self._target_check: queue.TargetCheck | None = None
+        self._outcomes: dict[str, queue.ExportOutcome] = {}
         self._refusals: dict[Path, str] = {}
         self._parts = LatestJob(session.jobs, self, self._take_part, self._fail, quiet=True)
         self._target_checks = LatestJob(session.jobs, self, self._take_target_check, self._fail, quiet=True)
-        self._fits, self._exporting = InTurn(session.jobs, self), Exporting(session.jobs, self)
+        self._fits, self._exporting = queue.InTurn(session.jobs, self), queue.Exporting(session.jobs, self)
         self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
         self._build(formats, theme)
         self._connect()
@@ -139,7 +128,7 @@ class ExportDialog(Dialog):
         return self._above
 
     def _build(self, formats: Collection[str], theme: Theme) -> None:
-        self.list = FormatList((*TOKENIZERS, *TABLES), formats, theme, self._options())
+        self.list = FormatList((*queue.TOKENIZERS, *queue.TABLES), formats, theme, self._options())
         self.folder = FolderField(self._ask_folder)
         self.folder.set_folder(Path(self._preferences.get("export_folder", str(self._preferences.folder))))
         self.accept_loss = QCheckBox("Export any&way, with losses")
@@ -174,9 +163,9 @@ class ExportDialog(Dialog):
     # ---- choices
 
     @property
-    def places(self) -> ExportTargets:
+    def places(self) -> queue.ExportTargets:
         """The chosen formats with their folders."""
-        return ExportTargets(self.list.chosen, self.folder.folder)
+        return queue.ExportTargets(self.list.chosen, self.folder.folder)
 
     def _choose_part(self) -> None:
         """Chooses the whole run, or only its merges up to the playhead; the tokenizer is made in the background."""
@@ -187,7 +176,7 @@ class ExportDialog(Dialog):
         self._parts.run(partial(queue.part_work, self._run, merges))
         self._refresh()
 
-    def _take_part(self, part: RunPart) -> None:
+    def _take_part(self, part: queue.RunPart) -> None:
         self._part = part
         self.gaps.setVisible(bool(part.moves))
         self._above.setVisible(not (self.part.isHidden() and self.gaps.isHidden()))
@@ -219,7 +208,7 @@ class ExportDialog(Dialog):
         self._target_checks.run(partial(queue.check_target_work, places))
         self._refresh()
 
-    def _take_target_check(self, target_check: TargetCheck) -> None:
+    def _take_target_check(self, target_check: queue.TargetCheck) -> None:
         self._target_check = target_check
         self.folder.set_help(target_check.help_text)
         self.folder.set_error(target_check.problem or self._refusals.get(target_check.places.folder))
@@ -298,11 +287,11 @@ class ExportDialog(Dialog):
         if usual:
             self._preferences.set("export_formats", " ".join(usual))
         self._refusals.clear()
-        orders: list[Order] = []
+        orders: list[queue.Order] = []
         self._begun = self._waiting
         for name in self._begun:
             work = partial(queue.export_work, part, self._closes_gaps, name, folders[name], self._run.corpus)
-            orders.append(Order(name, folders[name], work))
+            orders.append(queue.Order(name, folders[name], work))
             self._outcomes.pop(name, None)
             self.list.rows[name].set_outcome(None)
             self.list.rows[name].show_state("Waiting")
@@ -318,7 +307,7 @@ class ExportDialog(Dialog):
             progress = self._exporting.progress
             self.list.rows[name].show_state(progress.phase.capitalize(), progress)
 
-    def _settled(self, name: str, outcome: ExportOutcome) -> None:
+    def _settled(self, name: str, outcome: queue.ExportOutcome) -> None:
         self._outcomes[name] = outcome
         self.list.rows[name].set_outcome(outcome)
         self.list.show_row(name)

@@ -103,14 +103,11 @@ class PatternChoice(Field):
 class ExtendDialog(SurgeryDialog):
     """Trains further on the corpus of the window.
 
-    Signals:
-        begun: The run that now trains, and the reserved special tokens whose ids its first new tokens are to get.
-
     Args:
         merges: How many of the tokenizer's merges stay; None for all, so that the pattern stays too.
     """
 
-    begun = Signal(object, object)
+    begun = Signal(object, object)  # the run that now trains, and the reserved tokens whose ids its first new ones get
     room = QSize(900, 780)
 
     def __init__(
@@ -123,14 +120,11 @@ class ExtendDialog(SurgeryDialog):
         self._old = run.tokenizer
         self._corpus = session.corpus.current
         size = self._size = len(self._old) if merges is None else len(self._old.at(merges))
-        self.size_limit = LimitField(
-            "Vocabulary size", "All tokens in the end, the old ones included.", size + _MORE, theme,
-            word="vocabulary-size",
-        )  # fmt: skip
+        told = "All tokens in the end, the old ones included."
+        self.size_limit = LimitField("Vocabulary size", told, size + _MORE, theme, word="vocabulary-size")
         self.size_limit.set_value(size + _MORE)
-        self.frequency = LimitField(
-            "Min. frequency", "Stop when no pair occurs this often.", 2, theme, word="minimum-frequency"
-        )
+        told = "Stop when no pair occurs this often."
+        self.frequency = LimitField("Min. frequency", told, 2, theme, word="minimum-frequency")
         self.pattern = PatternChoice(self._old.pattern)
         self.pattern.setVisible(not whole)
         self.ties = ChoiceField("T&ie rule", _TIES, theme, word="tie-rule")

@@ -118,15 +118,12 @@ class SurgeryDialog(Dialog):
 
     Subclasses give the fields to `build`, and define `effect_work` and `result_work`.
 
-    Signals:
-        made: The changed tokenizer, a `ChangedTokenizer`.
-
     Args:
         title: The title of the window.
         verb: What the main button says.
     """
 
-    made = Signal(object)
+    made = Signal(object)  # the changed tokenizer, a `ChangedTokenizer`
     room = QSize(900, 620)
     shares = 5, 6  # of the width: for the fields, for the effect
 

@@ -19,16 +19,8 @@ from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.surgery.specials import check_text
 from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.dialogs.surgery import works
 from tokstudio.gui.dialogs.surgery.parts import FieldError, NothingYet, SurgeryDialog
-from tokstudio.gui.dialogs.surgery.works import (
-    ChangedTokenizer,
-    Effect,
-    SpecialRow,
-    changed_specials_work,
-    settings_text,
-    special_rows,
-    specials_work,
-)
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
@@ -51,7 +43,7 @@ _KINDS = (
 )
 
 
-def wrong_cells(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> dict[Place, str]:
+def wrong_cells(tokenizer: Tokenizer, rows: Sequence[works.SpecialRow]) -> dict[Place, str]:
     """What is wrong with changed and added special tokens, by place."""
     errors: dict[Place, str] = {}
     texts, ids = set[str](), set[int]()
@@ -79,7 +71,7 @@ class SpecialsModel(TableModel):
     titles = ("Token", "Id", "Role", "Kind")
     numbers = (ID,)
 
-    def __init__(self, rows: list[SpecialRow], first: int, theme: Theme, parent: QObject | None = None) -> None:
+    def __init__(self, rows: list[works.SpecialRow], first: int, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.rows = rows
         self._first, self._theme = first, theme
@@ -93,7 +85,7 @@ class SpecialsModel(TableModel):
             number += 1
         self.beginInsertRows(NO_INDEX, at, at)
         after = max([self._first - 1, *(row.id for row in self.rows)]) + 1
-        self.rows.append(SpecialRow(f"<|new_{number}|>", after, None))
+        self.rows.append(works.SpecialRow(f"<|new_{number}|>", after, None))
         self.endInsertRows()
         return at
 
@@ -181,7 +173,7 @@ class SpecialsDialog(SurgeryDialog):
     def __init__(self, session: Session, run: StudioRun, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, "Special Tokens", "&Change Special Tokens", parent)
         self._tokenizer, self._name = run.tokenizer, run.name
-        rows = special_rows(self._tokenizer)
+        rows = works.special_rows(self._tokenizer)
         self._before = tuple(rows)
         self.model = SpecialsModel(rows, len(self._tokenizer.tokens), theme, self)
         self._make_table(theme)
@@ -190,7 +182,7 @@ class SpecialsDialog(SurgeryDialog):
             signal.connect(self._refresh)
         self.table.selectionModel().currentRowChanged.connect(self._show_role)
         self.problem = paragraph_label("error")
-        self.files = paragraph_label("muted", settings_text(self._tokenizer.settings))
+        self.files = paragraph_label("muted", works.settings_text(self._tokenizer.settings))
         self.files.setVisible(bool(self.files.text()))
         self.build(run.name, len(self._tokenizer), _ABOUT, (self.table, self.problem, below, self.files), self.table)
         self.table.setFocus()
@@ -255,7 +247,7 @@ class SpecialsDialog(SurgeryDialog):
 
     # ---- the change
 
-    def effect_work(self) -> Callable[[], Work[Effect]]:
+    def effect_work(self) -> Callable[[], Work[works.Effect]]:
         """Makes the tokenizer with these special tokens."""
         check_changeable(self._tokenizer, whole_words=True)
         rows = tuple(self.model.rows)
@@ -267,8 +259,8 @@ class SpecialsDialog(SurgeryDialog):
             raise FieldError(self.problem.text())
         if rows == self._before:
             raise NothingYet("Nothing is changed yet: rename a special token, add one, or give one a role.")
-        return partial(specials_work, self._tokenizer, rows)
+        return partial(works.specials_work, self._tokenizer, rows)
 
-    def result_work(self) -> Callable[[], Work[ChangedTokenizer]]:
+    def result_work(self) -> Callable[[], Work[works.ChangedTokenizer]]:
         """Makes the tokenizer, with its name."""
-        return partial(changed_specials_work, self._tokenizer, self._name, tuple(self.model.rows))
+        return partial(works.changed_specials_work, self._tokenizer, self._name, tuple(self.model.rows))

@@ -21,7 +21,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
-from tokstudio.gui.widgets.menus import Menu
+from tokstudio.gui.widgets.menus import Menu, tool_button
 
 _LONGEST_NAME = 110
 _SWATCH = QSize(20, 14)
@@ -68,10 +68,8 @@ class Legend(QWidget):
         self.buttons: list[QToolButton] = []
         self._fitting = self._outdated = False
         self.menu = Menu(self)
-        self.menu.triggered.connect(self._choose_action)
-        self.more = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.more.setMenu(self.menu)
-        self.more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.menu.triggered.connect(lambda action: self.chosen.emit(action.data()))
+        self.more = tool_button("", menu=self.menu)
         self._row = row(STRETCH, self.more, spacing=0, parent=self)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
@@ -131,9 +129,8 @@ class Legend(QWidget):
         self._name(button, entry)
         button.setIconSize(_SWATCH)
         button.setIcon(self._swatch(entry))
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.setProperty("key", entry.key)
-        button.clicked.connect(self._choose_button)
+        button.clicked.connect(lambda: self.chosen.emit(button.property("key")))
         return button
 
     def _name(self, button: QToolButton, entry: LegendEntry) -> None:
@@ -185,14 +182,6 @@ class Legend(QWidget):
             painter.setPen(pen)
             painter.drawLine(0, _SWATCH.height() // 2, _SWATCH.width() - 4, _SWATCH.height() // 2)
         return picture
-
-    def _choose_button(self) -> None:
-        button = self.sender()
-        if isinstance(button, QToolButton):
-            self.chosen.emit(button.property("key"))
-
-    def _choose_action(self, action: QAction) -> None:
-        self.chosen.emit(action.data())
 
 
 # --- The curves of the sources of the active run; by parity-aware BPE, those of its languages -------------------------

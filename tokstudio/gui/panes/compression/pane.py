@@ -11,27 +11,11 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
-from PySide6.QtWidgets import QToolButton
 
 from tokstudio.core.base.resources import SAMPLES
 from tokstudio.core.base.wording import in_units, size_text
 from tokstudio.core.guide.glossary import explained
-from tokstudio.gui.panes.compression.curves import (
-    COUNT,
-    RATIO,
-    TOKENS,
-    VIEWS,
-    OpenedCurves,
-    curve,
-    has_held_out_curve,
-    has_other_corpus,
-    held_out_curve,
-    playhead_text,
-    remark,
-    size_in_picture,
-    size_marks,
-    start_marks,
-)
+from tokstudio.gui.panes.compression import curves
 from tokstudio.gui.panes.compression.legend import Legend, LegendEntry, SourceLines
 from tokstudio.gui.panes.compression.welcome import SampleCard, Welcome
 from tokstudio.gui.plot.content import Curve
@@ -43,7 +27,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, paragraph_label, plain, set_word
 from tokstudio.gui.widgets.layouts import stacked
-from tokstudio.gui.widgets.menus import ActionButton, Menu, link_button, set_why_not
+from tokstudio.gui.widgets.menus import ActionButton, Menu, link_button, set_why_not, tool_button
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 from tokstudio.version import __version__
@@ -79,13 +63,13 @@ class CompressionPane(Pane):
         self._session = session
         self._theme = theme
         self._seen = False
-        self._view = RATIO
-        self._by_log = {view: view.log for view in VIEWS}
+        self._view = curves.RATIO
+        self._by_log = {view: view.log for view in curves.VIEWS}
         self._drawn: dict[int, tuple[object, ...]] = {}
         self._shown_active: StudioRun | None = None
         self._shown_switches = 0
         self.plot = CurvePlot(theme)
-        self._opened = OpenedCurves(self.plot, session.on_text)
+        self._opened = curves.OpenedCurves(self.plot, session.on_text)
         self.bar = StepBar(theme, PLAYHEAD, plays=True)
         self.bar.setAccessibleName("Playhead")
         set_word(self.bar, "playhead")
@@ -160,7 +144,9 @@ class CompressionPane(Pane):
         self.header.addWidget(self.legend, 1)
         self.menu = Menu(self)
         group = QActionGroup(self.menu)
-        self._choices = {QAction(one.menu, group, checkable=True, checked=one is self._view): one for one in VIEWS}
+        self._choices = {
+            QAction(one.menu, group, checkable=True, checked=one is self._view): one for one in curves.VIEWS
+        }
         self.menu.addActions(group.actions())
         self.menu.addSeparator()
         self.log = self.menu.addAction("Log scales")
@@ -173,11 +159,7 @@ class CompressionPane(Pane):
         self.curves = self.menu.add_menu("Curves of runs")
         self.curves.aboutToShow.connect(partial(self.fill_curves, self.curves))
         self.menu.triggered.connect(self._choose_view)
-        self.view_button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.view_button.setText("View")
-        self.view_button.setAccessibleName("Values of the curve")
-        self.view_button.setMenu(self.menu)
-        self.view_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.view_button = tool_button("", text="View", name="Values of the curve", menu=self.menu)
         self.header.addWidget(self.view_button)
 
     def _make_speeds(self) -> None:
@@ -187,7 +169,7 @@ class CompressionPane(Pane):
             action = QAction(speed.text, group, checkable=True, statusTip="Set the speed of Play Merges.")
             action.setData(speed.key)
         self.speeds.addActions(group.actions())
-        group.triggered.connect(self._choose_speed)
+        group.triggered.connect(lambda action: self._session.player.set_speed(action.data()))
         self.bar.speed_button.setMenu(self.speeds)
 
     def _make_pages(self, actions: Mapping[str, QAction]) -> None:
@@ -208,8 +190,7 @@ class CompressionPane(Pane):
         self.waiting, self.opened = EmptyState(_WAITING), EmptyState("")
         self.stack = stacked(self.welcome, self.ready, self.waiting, self.opened, self.plot)
         self.remark = paragraph_label("muted")
-        self.remark_line = ElidedLabel()
-        self.remark_line.setProperty("role", "muted")
+        self.remark_line = ElidedLabel("muted")
         self.body.addWidget(self.stack, 1)
         for widget in (self.remark, self.remark_line, self.bar):
             self.body.addWidget(widget)
@@ -331,22 +312,22 @@ class CompressionPane(Pane):
             del self._drawn[key]
         for run in runs:
             of_run = run.identity, len(run), run.ended, run.name, run.held_out.tokens is None
-            other = has_other_corpus(run, active, self._session.on_text.text)
+            other = curves.has_other_corpus(run, active, self._session.on_text.text)
             state = (self._view, run is active, other, *of_run)
             if self._drawn.get(run.key) != state:
                 self._drawn[run.key] = state
                 self._draw_run(run, other)
         if replaced:
             self.plot.fit_zoom()
-        wanted = [run for run in shown if not run.has_counts] if self._view is RATIO and self._seen else []
+        wanted = [run for run in shown if not run.has_counts] if self._view is curves.RATIO and self._seen else []
         opened = self._opened.draw(wanted, active)
         if self.stack.currentWidget() is not self.plot:
             runs, opened = [], []
         marks = ()
-        if self._view is RATIO and active is not None:
-            marks = start_marks(active) + (size_marks(active) if self._marks.isChecked() else ())
+        if self._view is curves.RATIO and active is not None:
+            marks = curves.start_marks(active) + (curves.size_marks(active) if self._marks.isChecked() else ())
         self.plot.set_marks(marks)
-        self._lines.draw(active, self._view is RATIO)
+        self._lines.draw(active, self._view is curves.RATIO)
         self._show_legend([*runs, *opened])
 
     def _show_legend(self, runs: list[StudioRun]) -> None:
@@ -357,12 +338,16 @@ class CompressionPane(Pane):
 
     def _draw_run(self, run: StudioRun, other: bool) -> None:
         active = run is self._session.runs.active
-        role, is_count, size = "active" if active else "other", self._view in (COUNT, TOKENS), size_in_picture(run)
-        points = curve(run, self._view)
+        role, is_count, size = (
+            "active" if active else "other",
+            self._view in (curves.COUNT, curves.TOKENS),
+            curves.size_in_picture(run),
+        )
+        points = curves.curve(run, self._view)
         self.plot.set_curve(
             run.key, Curve(run.name, role, *points, run.hue, counts=is_count, size=size, other_corpus=other)
         )
-        key, held_out = (run.key, _HELD_OUT), held_out_curve(run, self._view)
+        key, held_out = (run.key, _HELD_OUT), curves.held_out_curve(run, self._view)
         if held_out is None:
             self.plot.remove_curve(key)
         else:
@@ -371,9 +356,9 @@ class CompressionPane(Pane):
 
     def _entries(self, run: StudioRun) -> Iterator[LegendEntry]:
         active = run is self._session.runs.active
-        other = has_other_corpus(run, self._session.runs.active, self._session.on_text.text)
+        other = curves.has_other_corpus(run, self._session.runs.active, self._session.on_text.text)
         yield LegendEntry(run.key, run.name, run.hue, active, other_corpus=other)
-        if has_held_out_curve(run, self._view):
+        if curves.has_held_out_curve(run, self._view):
             name = _HELD_OUT if active else f"{run.name}, {_HELD_OUT}"
             yield LegendEntry((run.key, _HELD_OUT), name, run.hue, active, held_out=True, other_corpus=other)
 
@@ -388,10 +373,9 @@ class CompressionPane(Pane):
             self.plot.set_playhead(float(merges), self._opened.playhead_text(run, merges, self._view))
             told = self._opened.remark(run, self._view)
         elif run is not None and run.has_counts and length:
-            self.plot.set_playhead(float(merges), playhead_text(run, merges, self._view))
+            self.plot.set_playhead(float(merges), curves.playhead_text(run, merges, self._view))
             if self.stack.currentWidget() is self.plot:
-                told = remark(run, merges, self._view)
-                told = told or self._lines.remark
+                told = curves.remark(run, merges, self._view) or self._lines.remark
         else:
             self.plot.set_playhead(None, "")
         told = " ".join(filter(None, (told, self._of_other_corpora)))
@@ -402,14 +386,11 @@ class CompressionPane(Pane):
     @property
     def _of_other_corpora(self) -> str:
         """Which curves are of another corpus, also where the legend has no room for their names; "" for none."""
-        curves = self.plot.content.curves.values() if self.stack.currentWidget() is self.plot else ()
-        names = [each.name for each in curves if each.other_corpus]
+        drawn = self.plot.content.curves.values() if self.stack.currentWidget() is self.plot else ()
+        names = [each.name for each in drawn if each.other_corpus]
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-        return (
-            f"Of another corpus, other weights or another held-out share: {', '.join(names[:_MOST_NAMED])}{more}."
-            if names
-            else ""
-        )
+        told = f"Of another corpus, other weights or another held-out share: {', '.join(names[:_MOST_NAMED])}{more}."
+        return told if names else ""
 
     def _fit_remark(self) -> None:
         """Limits the remark to one line in a low pane; its tip has the rest."""
@@ -428,9 +409,6 @@ class CompressionPane(Pane):
             if key in (run.key, (run.key, _HELD_OUT)):
                 self._session.runs.activate(run)
                 return
-
-    def _choose_speed(self, action: QAction) -> None:
-        self._session.player.set_speed(action.data())
 
     def _show_player(self) -> None:
         player = self._session.player
@@ -452,7 +430,7 @@ class CompressionPane(Pane):
         self.view_button.setText("View" if self.title.isVisibleTo(self) else self._view.menu)
 
     def _may_draw_sources(self) -> None:
-        self._lines.allow(self._session.runs.active, self._view is RATIO)
+        self._lines.allow(self._session.runs.active, self._view is curves.RATIO)
 
     def _apply_view(self) -> None:
         logarithmic = self.log.isChecked()

@@ -10,7 +10,7 @@ from functools import partial
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent, QWheelEvent
-from PySide6.QtWidgets import QDialog, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import percent_text, several, size_text
@@ -33,10 +33,11 @@ from tokstudio.gui.state.training_plans import (
 )
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Decimal, JumpSlider
-from tokstudio.gui.widgets.fields import Field
+from tokstudio.gui.widgets.fields import SpinField
 from tokstudio.gui.widgets.labels import Caption, paragraph_label, plain_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
-from tokstudio.gui.widgets.menus import Menu
+from tokstudio.gui.widgets.menus import Menu, push_button, tool_button
+from tokstudio.gui.widgets.pane import Dialog
 from tokstudio.gui.widgets.sliced_work import Slices
 
 # --- The dialog of By Temperature: an exponent from 0 to 1, with the shares that it gives in the pane behind ----------
@@ -47,33 +48,22 @@ _WIDTH = 360
 _WHY = "Shares become proportional to size ^ a: 1 leaves the texts as they are, 0 makes all shares equal."
 
 
-class TemperatureDialog(QDialog):
+class TemperatureDialog(Dialog):
     """Asks for the exponent; the weights follow it, and Cancel restores them."""
 
     def __init__(self, corpus: CorpusState, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Weights by Temperature")
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        super().__init__("Weights by Temperature", parent)
         self._corpus, self._before, self._sources = corpus, corpus.weights, corpus.sources
         self.exponent = Decimal(AS_THEY_ARE)
         self.exponent.setStepType(Decimal.StepType.DefaultStepType)
         self.exponent.setSingleStep(_STEP)
         self.exponent.setValue(_FIRST)
-        self.exponent.apply_style(theme)
-        field = Field("", self.exponent)
+        field = SpinField("&Exponent a", "", self.exponent, theme)
         field.set_brief(True)
-        field.add_label("&Exponent a", self.exponent)
-        field.row.addWidget(self.exponent)
-        cancel = QPushButton("Cancel", autoDefault=False)
-        cancel.clicked.connect(self.reject)
-        take = QPushButton("Set Weights", default=True)
-        take.setProperty("primary", True)
-        take.clicked.connect(self.accept)
-        buttons = row(STRETCH, cancel, take)
-        column(
-            paragraph_label("muted", _WHY), field, STRETCH, buttons, spacing=10, margins=(24, 20, 24, 16), parent=self
-        )
+        buttons = push_button("Cancel", self.reject), push_button("Set Weights", self.accept, is_main=True)
+        self.note.setText(_WHY)
+        parts = (self.note, field, STRETCH, row(STRETCH, *buttons))
+        column(*parts, spacing=10, margins=(24, 20, 24, 16), parent=self)
         self.setMinimumWidth(theme.scaled(_WIDTH))
         self.exponent.valueChanged.connect(self._follow)
         self.finished.connect(self._end)
@@ -131,15 +121,10 @@ class _Slider(JumpSlider):
 
 
 class WeightRow(QWidget):
-    """The weight of one entry.
+    """The weight of one entry."""
 
-    Signals:
-        moved: The user changed the weight, in thousandths; more changes may follow.
-        released: The user let go of the slider.
-    """
-
-    moved = Signal(int)
-    released = Signal()
+    moved = Signal(int)  # the user changed the weight, in thousandths; more changes may follow
+    released = Signal()  # the user let go of the slider
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -167,9 +152,9 @@ class WeightRow(QWidget):
             spacing=1,
             parent=self,
         )
-        self.slider.valueChanged.connect(self._slid)
+        self.slider.valueChanged.connect(lambda step: self._change(_WEIGHTS[step + _STEPS]))
         self.slider.sliderReleased.connect(self.released)
-        self.field.valueChanged.connect(self._typed)
+        self.field.valueChanged.connect(lambda value: self._change(round(value * ONCE)))
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
 
@@ -207,13 +192,7 @@ class WeightRow(QWidget):
         """Shows bytes per token; None shows nothing."""
         self.ratio.setText(f"{ratio:.2f} bytes/token" if ratio is not None else "")
 
-    def _slid(self, step: int) -> None:
-        weight = _WEIGHTS[step + _STEPS]
-        self.show_weight(weight)
-        self.moved.emit(weight)
-
-    def _typed(self, value: float) -> None:
-        weight = round(value * ONCE)
+    def _change(self, weight: int) -> None:
         self.show_weight(weight)
         self.moved.emit(weight)
 
@@ -243,14 +222,10 @@ class Mixture(QWidget):
         self._scripts: dict[tuple[Source, ...], str] = {}
         self.rows: list[WeightRow] = []
         self.note = paragraph_label("muted")
-        self.button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.button.setText("Weights")
-        self.button.setToolTip(explained("Set the weights of all sources together", "weight"))
-        set_word(self.button, "weight")
-        self.button.setAccessibleName("Set the weights of all sources together")
-        menu = Menu(self.button)
+        menu, told = Menu(self), "Set the weights of all sources together"
         menu.addActions([actions[key] for key in ACTIONS])
-        self.button.setMenu(menu)
+        self.button = tool_button(explained(told, "weight"), text="Weights", name=told, menu=menu)
+        set_word(self.button, "weight")
         self._list = column(spacing=10)
         column(self.note, self._list, STRETCH, spacing=8, parent=self)
         self._building = Slices(self)
@@ -285,8 +260,7 @@ class Mixture(QWidget):
         self._building.start(self._build(), self._show_weights)
         self._show_note()
         self._show_ratios()
-        unknown = [key for key in map(self._key, self._shown) if key not in self._scripts]
-        if unknown:
+        if unknown := [key for key in map(self._key, self._shown) if key not in self._scripts]:
             self._looking.run(partial(_scripts_work, unknown))
         else:
             self._looking.cancel()

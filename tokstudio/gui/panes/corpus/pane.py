@@ -6,28 +6,19 @@ The session reads and counts them in the background.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QMenu, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.encodings import ENCODINGS
+from tokstudio.gui.panes.corpus import views
 from tokstudio.gui.panes.corpus.mixture import Mixture, TemperatureDialog
-from tokstudio.gui.panes.corpus.views import (
-    RELOAD,
-    TEXT_INSET,
-    Preview,
-    SourceList,
-    StatisticsTable,
-    encoding_text,
-    outdated_text,
-    read_text,
-)
 from tokstudio.gui.session.common.jobs import Job
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import CHANGED, GONE, Problem, is_data_set, is_missing
@@ -35,15 +26,21 @@ from tokstudio.gui.state.training_plans import has_mixture
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import layouts
-from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.labels import Caption, in_a_sentence, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, stacked
-from tokstudio.gui.widgets.menus import Menu, link_button
+from tokstudio.gui.widgets.menus import Menu, link_button, push_button, tool_button
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 # --- A list of error messages that stay until they are dismissed or solved --------------------------------------------
 
 _SHOWN = 3
+#: What can be done about some problems: the text of the button, its accessible name, and the file.
+_WAYS: tuple[tuple[str, str, Callable[[Problem], Path | None]], ...] = (
+    ("Read as Bytes", "Read {} as bytes", lambda problem: problem.binary),
+    ("Keep What Was Whole", "Keep what was whole of {}", lambda problem: problem.truncated),
+    ("Read as Plain Text", "Read {} as plain text", lambda problem: problem.no_column),
+)
 
 
 class ProblemList(QWidget):
@@ -64,9 +61,8 @@ class ProblemList(QWidget):
         column(*self._rows, self._last, spacing=2, parent=self)
         for number, one in enumerate(self._rows):
             one.close_button.clicked.connect(partial(self._dismiss, number))
-            one.bytes_button.clicked.connect(partial(self._ask_for_bytes, number))
-            one.whole_button.clicked.connect(partial(self._ask_for_whole, number))
-            one.text_button.clicked.connect(partial(self._ask_for_text, number))
+            for way, asked in enumerate((self.bytesAsked, self.wholeAsked, self.textAsked)):
+                one.buttons[way].clicked.connect(partial(self._ask, number, way, asked))
         self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         # Another message of the window may use the same key: whichever is visible is closed.
         for signal in (self._escape.activated, self._escape.activatedAmbiguously):
@@ -87,10 +83,8 @@ class ProblemList(QWidget):
 
     def mend(self, paths: Collection[Path | None]) -> None:
         """Removes the problems of these files; None stands for problems without a file."""
-        left = [problem for problem in self._problems if problem.path not in paths]
-        if left != self._problems:
-            self._problems = left
-            self._show()
+        self._problems = [problem for problem in self._problems if problem.path not in paths]
+        self._show()
 
     def clear(self) -> None:
         """Dismisses all."""
@@ -101,14 +95,8 @@ class ProblemList(QWidget):
         del self._problems[number]
         self._show()
 
-    def _ask_for_bytes(self, number: int) -> None:
-        self.bytesAsked.emit(self._problems[number].binary)
-
-    def _ask_for_whole(self, number: int) -> None:
-        self.wholeAsked.emit(self._problems[number].truncated)
-
-    def _ask_for_text(self, number: int) -> None:
-        self.textAsked.emit(self._problems[number].no_column)
+    def _ask(self, number: int, way: int, asked: SignalInstance) -> None:
+        asked.emit(_WAYS[way][2](self._problems[number]))
 
     def _show(self) -> None:
         for number, one in enumerate(self._rows):
@@ -128,32 +116,23 @@ class _Row(QWidget):
         self._label = plain_label("error")
         self._label.setWordWrap(True)
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.bytes_button, self.whole_button = QPushButton("Read as Bytes"), QPushButton("Keep What Was Whole")
-        self.text_button = QPushButton("Read as Plain Text")
-        buttons = self.bytes_button, self.whole_button, self.text_button
-        for button in buttons:
-            button.setProperty("link", "true")
-        self.close_button = QToolButton()
-        self.close_button.setIcon(icon("close", theme, "muted"))
-        self.close_button.setToolTip("Dismiss (Esc dismisses all)")
-        self.close_button.setAccessibleName("Dismiss")
+        self.buttons = [QPushButton(text) for text, _, _ in _WAYS]
+        for button in self.buttons:
+            button.setProperty("link", True)
+        self.close_button = tool_button("Dismiss (Esc dismisses all)", icon("close", theme, "muted"), name="Dismiss")
         top = Qt.AlignmentFlag.AlignTop
         # Beside the sentence, a button would leave it no room in a narrow pane.
-        told = column(self._label, row(*buttons, STRETCH), spacing=2)
+        told = column(self._label, row(*self.buttons, STRETCH), spacing=2)
         row((told, 1), (self.close_button, top), spacing=4, parent=self)
 
     def show_problem(self, problem: Problem | None) -> None:
         """Shows a problem; None hides the row."""
         if problem is not None:
-            set_role(self._label, "muted" if problem.remark else "error")
-            self._label.setText(in_a_sentence(problem.text))
+            say(self._label, in_a_sentence(problem.text), "muted" if problem.remark else "error")
             name = problem.path.name if problem.path is not None else ""
-            self.bytes_button.setVisible(problem.binary is not None)
-            self.bytes_button.setAccessibleName(f"Read {name} as bytes")
-            self.whole_button.setVisible(problem.truncated is not None)
-            self.whole_button.setAccessibleName(f"Keep what was whole of {name}")
-            self.text_button.setVisible(problem.no_column is not None)
-            self.text_button.setAccessibleName(f"Read {name} as plain text")
+            for button, (_, told, file) in zip(self.buttons, _WAYS, strict=True):
+                button.setVisible(file(problem) is not None)
+                button.setAccessibleName(told.format(name))
             self.close_button.setAccessibleName(f"Dismiss: {problem.text}")
         # Only now: all buttons together would make the pane wider.
         self.setVisible(problem is not None)
@@ -181,11 +160,11 @@ class CorpusPane(Pane):
         self._previewed: Source | None = None
         self._make_header()
         self.problems = ProblemList(theme)
-        self.source_list = SourceList(theme)
-        self.statistics = StatisticsTable(theme)
+        self.source_list = views.SourceList(theme)
+        self.statistics = views.StatisticsTable(theme)
         self.caption = Caption()
-        self.caption.setContentsMargins(TEXT_INSET, 0, TEXT_INSET, 0)
-        self.preview = Preview()
+        self.caption.setContentsMargins(views.TEXT_INSET, 0, views.TEXT_INSET, 0)
+        self.preview = views.Preview()
         content = QWidget()
         parts = (self.source_list, self.statistics, self.caption, (self.preview, 1))
         column(*parts, spacing=8, parent=content)
@@ -230,34 +209,20 @@ class CorpusPane(Pane):
     # ---- construction
 
     def _make_header(self) -> None:
-        self.add_button = QToolButton(
-            popupMode=QToolButton.ToolButtonPopupMode.InstantPopup,
-            toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon,
-        )
-        self.add_button.setText("Add")
-        self.add_button.setIcon(icon("add", self._theme))
-        self.add_button.setToolTip("Add text to the corpus")
-        self.add_button.setAccessibleName("Add text to the corpus")
-        menu = Menu(self.add_button)
+        menu = Menu(self)
         for key in ("open_corpus", "open_folder", "open_counts", "paste_corpus", "", *_SAMPLES):
             menu.addAction(self._actions[key]) if key else menu.addSeparator()
-        self.add_button.setMenu(menu)
-        self.remove_button = QToolButton()
-        self.remove_button.setIcon(icon("remove", self._theme))
-        self.remove_button.setToolTip("Remove the selected sources (Del)")
-        self.remove_button.setAccessibleName("Remove the selected sources")
+        self.add_button = tool_button("Add text to the corpus", icon("add", self._theme), "Add", menu=menu)
+        told = "Remove the selected sources"
+        drawing = icon("remove", self._theme)
+        self.remove_button = tool_button(f"{told} (Del)", drawing, name=told, clicked=self.remove_selected)
         self.header.addWidget(self.add_button)
         self.header.addWidget(self.remove_button)
 
     def _make_empty_state(self) -> QWidget:
-        buttons: list[QPushButton] = []
-        for key in ("open_corpus", *_SAMPLES):
-            action = self._actions[key]
-            button = QPushButton(action.text().replace("&", ""))
-            button.setProperty("link", key in _SAMPLES)
-            button.setToolTip(action.statusTip())
-            button.clicked.connect(action.trigger)
-            buttons.append(button)
+        first, *samples = (self._actions[key] for key in ("open_corpus", *_SAMPLES))
+        kinds = [(push_button, first), *((link_button, action) for action in samples)]
+        buttons = (make(one.text().replace("&", ""), one.trigger, one.statusTip()) for make, one in kinds)
         empty = EmptyState(_EMPTY, *buttons)
         layout = empty.layout()
         if layout is not None:
@@ -266,7 +231,6 @@ class CorpusPane(Pane):
         return empty
 
     def _connect(self) -> None:
-        self.remove_button.clicked.connect(self.remove_selected)
         self.source_list.removeAsked.connect(self.remove_selected)
         self.source_list.clicked.connect(self._clicked)
         self.source_list.customContextMenuRequested.connect(self._show_menu)
@@ -332,11 +296,11 @@ class CorpusPane(Pane):
         if source is None:
             self.caption.say("")
             return
-        remarks = [read_text(source), source.note if source.counts is None else ""]
+        remarks = [views.read_text(source), source.note if source.counts is None else ""]
         if is_missing(source):
             remarks = ["not found when the project was opened"]
         elif source in self._corpus.outdated:
-            remarks.append(outdated_text(self._corpus.outdated[source]))
+            remarks.append(views.outdated_text(self._corpus.outdated[source]))
         self.caption.say(source.name, remarks)
 
     def _selection_changed(self) -> None:
@@ -350,8 +314,7 @@ class CorpusPane(Pane):
 
     def remove_selected(self) -> None:
         """Removes the selected sources from the corpus."""
-        rows = self.source_list.selected_rows()
-        if rows:
+        if rows := self.source_list.selected_rows():
             self._corpus.remove_sources(rows)
 
     def ask_temperature(self) -> None:
@@ -359,7 +322,7 @@ class CorpusPane(Pane):
         TemperatureDialog(self._corpus, self._theme, self).show()
 
     def _clicked(self, index: QModelIndex) -> None:
-        if index.column() == RELOAD and self.source_list.sources_model.is_changed(index.row()):
+        if index.column() == views.RELOAD and self.source_list.sources_model.is_changed(index.row()):
             self._reload([index.row()])
 
     def _reload(self, rows: list[int]) -> None:
@@ -373,13 +336,12 @@ class CorpusPane(Pane):
         self._reload(self.source_list.selected_rows())
 
     def _encoding_picked(self, action: QAction) -> None:
-        encoding: str | None = action.data()
         rows = self._decoded_rows()
-        for path in (self._corpus.sources[number].path for number in rows):
-            if path is not None and encoding is None:
-                self._chosen.pop(path, None)
-            elif path is not None and encoding is not None:
-                self._chosen[path] = encoding
+        paths = [path for number in rows if (path := self._corpus.sources[number].path) is not None]
+        self._chosen = {path: encoding for path, encoding in self._chosen.items() if path not in paths}
+        encoding: str | None = action.data()
+        if encoding is not None:
+            self._chosen |= dict.fromkeys(paths, encoding)
         self._reload(rows)
 
     def selected_sources(self) -> list[Source]:
@@ -392,8 +354,7 @@ class CorpusPane(Pane):
         return [row for row, source in selected if source.path is not None and source.counts is None]
 
     def _show_menu(self, point: QPoint) -> None:
-        menu = self.make_menu()
-        if menu is not None:
+        if (menu := self.make_menu()) is not None:
             menu.popup(self.source_list.viewport().mapToGlobal(point))
 
     def make_menu(self) -> QMenu | None:
@@ -425,7 +386,7 @@ class CorpusPane(Pane):
             group = QActionGroup(menu)
             group.triggered.connect(self._encoding_picked)
         for encoding in (None, *ENCODINGS):
-            action = menu.addAction("Detect" if encoding is None else encoding_text(encoding))
+            action = menu.addAction("Detect" if encoding is None else views.encoding_text(encoding))
             action.setData(encoding)
             action.setCheckable(encoding is not None)
             action.setChecked(used == {encoding})

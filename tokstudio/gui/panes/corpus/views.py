@@ -7,16 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import (
-    QEvent,
-    QItemSelection,
-    QItemSelectionModel,
-    QModelIndex,
-    QObject,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -26,7 +17,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPlainTextEdit,
     QSizePolicy,
-    QTableView,
     QWidget,
 )
 
@@ -39,7 +29,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets import layouts
-from tokstudio.gui.widgets.figures import TableModel
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
 from tokstudio.gui.widgets.layouts import scrolls_body
 from tokstudio.gui.widgets.sliced_work import Slices
@@ -140,15 +130,10 @@ class SourcesModel(TableModel):
         return self._reload if role == Qt.ItemDataRole.DecorationRole else None
 
 
-def counted_text(source: Source) -> str:
-    """Says how many words have given counts: "12,345 words, counted"."""
-    return f"{_words(source)}, counted"
-
-
 def read_text(source: Source) -> str:
     """Says how a source was read: its encoding, the column of a data set, or that its words were counted."""
     if source.counts is not None:
-        return counted_text(source)
+        return f"{_words(source)}, counted"
     reading = source.reading
     if not source.is_rows or reading is None or reading.field is None:
         return encoding_text(source.encoding)
@@ -207,26 +192,22 @@ _WORD_BYTES = 60
 _CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 
 
-class SourceList(QTableView):
+class SourceList(ReadOnlyTable):
     """The list of sources, as high as its rows, up to four."""
 
     removeAsked = Signal()
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(showGrid=False, wordWrap=False)
+        super().__init__("Sources")
         self._theme = theme
         self.sources_model = SourcesModel(theme, self)
         self.setModel(self.sources_model)
-        self.setAccessibleName("Sources")
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setTabKeyNavigation(False)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.verticalHeader().hide()
         self.horizontalHeader().hide()
         self.horizontalHeader().setMinimumSectionSize(16)
         self.horizontalHeader().setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
@@ -289,24 +270,23 @@ class SourceList(QTableView):
 
 
 _TERMS = {"Bytes": "byte", "Characters": "character", "Documents": "document"}
+_FIGURES = (
+    "Bytes",
+    "Characters",
+    "Distinct characters",
+    "Lines",
+    "Documents",
+    "Words, counted",
+    "Longest line",
+    "Scripts",
+    "No font for",
+    "Encoding",
+    "Not UTF-8",
+)
 
 
 class StatisticsTable(QWidget):
     """The statistics of a corpus, as rows with a name and a figure."""
-
-    _ROWS = (
-        "Bytes",
-        "Characters",
-        "Distinct characters",
-        "Lines",
-        "Documents",
-        "Words, counted",
-        "Longest line",
-        "Scripts",
-        "No font for",
-        "Encoding",
-        "Not UTF-8",
-    )
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -318,7 +298,7 @@ class StatisticsTable(QWidget):
         self._grid.setContentsMargins(TEXT_INSET, 0, TEXT_INSET, 0)
         self._grid.setHorizontalSpacing(12)
         self._grid.setColumnStretch(1, 1)
-        for row, name in enumerate(self._ROWS):
+        for row, name in enumerate(_FIGURES):
             self._add_row(row, name)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
@@ -357,7 +337,7 @@ class StatisticsTable(QWidget):
 
     def _name_missing_fonts(self, scripts: list[str]) -> Iterator[None]:
         # In steps: the first check of the fonts of all scripts takes 30 ms.
-        missing = []
+        missing: list[str] = []
         for script in scripts:
             yield
             if lacks_font(script):
@@ -402,9 +382,8 @@ class Preview(QPlainTextEdit):
     def __init__(self) -> None:
         super().__init__(readOnly=True, undoRedoEnabled=False, tabChangesFocus=True)
         self.setAccessibleName("Preview of the selected source")
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
+        flags = Qt.TextInteractionFlag
+        self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
 
     def show_source(self, source: Source | None) -> None:
         """Shows the beginning of a source, with "…" for the rest."""

@@ -6,18 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from PySide6.QtCore import (
-    QEvent,
-    QModelIndex,
-    QPoint,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-    QTimer,
-    Signal,
-    SignalInstance,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import (
     QAction,
     QColor,
@@ -86,7 +75,6 @@ class TextButton(QToolButton):
         self.texts.aboutToShow.connect(partial(self.fill, self.texts))
         self.fill(self.texts)
         self.setMenu(self.texts)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setProperty("low", True)
         # The title decides how high the row is: a low window has no room to spare.
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -125,8 +113,7 @@ class TextButton(QToolButton):
         fitting = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _LONGEST_TEXT_NAME)
         self.setText(f"Measured on {fitting}".replace("&", "&&"))
         size = f" ({text.corpus.bytes:,} bytes)" if text is not None else ""
-        told = f"Bytes per token of every row are measured on {name}{size}. Choose another text."
-        self.setToolTip(plain(told))
+        self.setToolTip(plain(f"Bytes per token of every row are measured on {name}{size}. Choose another text."))
         self.setAccessibleName(f"Measured on {name}")
 
 

@@ -6,7 +6,6 @@ The result is compared with the text and checked by decoding.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,29 +70,29 @@ _ITEM = regex.compile(r"[^\s,;\[\]]+")
 
 
 @dataclass(frozen=True, eq=False)
-class Encoded:
-    """An encoded text."""
+class TokensOfText:
+    """A text in tokens."""
 
-    text: str
-    data: bytes  # its UTF-8
+    text: str  # invalid UTF-8 is U+FFFD
+    data: bytes  # its bytes
     ids: NDArray[np.uint32]  # uint32 [tokens]
     ends: NDArray[np.int64]  # int64 [tokens], the byte after each token's last one
     special: NDArray[np.bool_]  # bool [tokens], which are special tokens
-    differs: int | None  # the first byte where the decoded ids differ from the text; None if they are equal
     drawn: Written  # the text to draw, and the end of each token in its bytes; empty without tokens
 
 
 @dataclass(frozen=True, eq=False)
-class DecodedIds:
-    """Decoded ids."""
+class Encoded(TokensOfText):
+    """An encoded text."""
 
-    ids: NDArray[np.uint32]  # uint32 [tokens], the ids that are in the vocabulary
-    data: bytes  # their bytes
-    ends: NDArray[np.int64]  # int64 [tokens], the byte after each token's last one
-    special: NDArray[np.bool_]  # bool [tokens], which are special tokens
-    text: str  # the bytes as text; invalid UTF-8 is U+FFFD
+    differs: int | None  # the first byte where the decoded ids differ from the text; None if they are equal
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedIds(TokensOfText):
+    """The text of those ids that are in the vocabulary."""
+
     problem: str  # the ids that could not be decoded, in one or two sentences; or ""
-    drawn: Written  # the text to draw, and the end of each token in its bytes
 
 
 def encode_work(
@@ -116,7 +115,7 @@ def encode_work(
     drawn = (data if len(ids) else b"", ends)
     if byte_level and len(ids):
         drawn = yield from byte_level_work(data, ends, special)
-    return Encoded(text, data, ids, ends, special, _first_difference(data, back), drawn)
+    return Encoded(text, data, ids, ends, special, drawn, _first_difference(data, back))
 
 
 def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False) -> Work[DecodedIds]:
@@ -144,10 +143,12 @@ def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False)
     data, ends = yield from _spell_work(tokenizer, ids)
     # A library may decode ids to another text than their tokens joined.
     decoded = data if tokenizer.library is None else (yield from tokenizer.decode_bytes_work(ids))
-    problem = f"{_name_unknown(unknown)} {_name_wrong(wrong)}".strip()
+    quoted = [f"“{item}”" if len(item) <= 20 else f"“{item[:20]}…”" for item in wrong]
+    missing = _said(list(unknown), "Id {} is not in the vocabulary.", "Ids {} are not in the vocabulary.")
+    problem = f"{missing} {_said(quoted, '{} is not an id.', '{} are not ids.')}".strip()
     special = _special(tokenizer, ids)
     drawn = (yield from byte_level_work(data, ends, special)) if byte_level else (data, ends)
-    return DecodedIds(ids, data, ends, special, decoded.decode("utf-8", "replace"), problem, drawn)
+    return DecodedIds(decoded.decode("utf-8", "replace"), data, ids, ends, special, drawn, problem)
 
 
 def text_work(data: NDArray[np.uint8]) -> Work[tuple[str, bool]]:
@@ -231,18 +232,11 @@ def _whole_number(item: str) -> int | None:
     return int(item) if digits.isascii() and digits.isdigit() and len(digits) <= 20 else None
 
 
-def _name_unknown(items: Iterable[str]) -> str:
-    names = list(items)
+def _said(names: list[str], one: str, several: str) -> str:
+    """A sentence about one name or several; "" for none."""
     if len(names) == 1:
-        return f"Id {names[0]} is not in the vocabulary."
-    return f"Ids {_listed(names)} are not in the vocabulary." if names else ""
-
-
-def _name_wrong(items: Iterable[str]) -> str:
-    names = [f"“{item}”" if len(item) <= 20 else f"“{item[:20]}…”" for item in items]
-    if len(names) == 1:
-        return f"{names[0]} is not an id."
-    return f"{_listed(names)} are not ids." if names else ""
+        return one.format(names[0])
+    return several.format(_listed(names)) if names else ""
 
 
 def _listed(names: list[str]) -> str:

@@ -28,6 +28,7 @@ from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import figure
 from tokstudio.gui.token_text.token_label import paint_special
+from tokstudio.gui.widgets.figures import keeps_copy
 from tokstudio.gui.widgets.labels import ask_word, guarded_painter, mark_word
 
 # --- Names with counts in columns of equal width, in up to two rows; a tool tip has those that do not fit -------------
@@ -269,14 +270,11 @@ class IdGrid(QAbstractScrollArea):
 
     def event(self, event: QEvent) -> bool:
         """Handles Copy itself while it has the focus."""
-        if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent) or not _copies(event):
-            return super().event(event)
-        event.accept()
-        return True
+        return keeps_copy(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Moves between ids, extends the selection with Shift, copies."""
-        if _copies(event):
+        if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
             return
         last = len(self._ids) - 1
@@ -369,7 +367,3 @@ class IdGrid(QAbstractScrollArea):
         if self._first >= 0:
             text += f" Selected: {int(self._ids[self._first])}, number {self._first + 1:,}."
         self.setAccessibleDescription(text)
-
-
-def _copies(event: QKeyEvent) -> bool:
-    return event.matches(QKeySequence.StandardKey.Copy)

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 
 from PySide6.QtCore import QMimeData, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QResizeEvent, QShowEvent, QTextCursor
+from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QWidget
 
 from tokstudio.core.base.errors import TokStudioError
@@ -20,7 +20,7 @@ from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.panes.text.encoding_job import LONGEST
+from tokstudio.gui.panes.text.encoding_job import LONGEST, TokensOfText
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
@@ -149,27 +149,6 @@ class TextInput(QPlainTextEdit):
         """Accepts only text: files go to the owner."""
         return source.hasText() and not source.hasUrls()
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Passes files to the owner."""
-        if event.mimeData().hasUrls():
-            event.ignore()
-        else:
-            super().dragEnterEvent(event)
-
-    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Passes files to the owner."""
-        if event.mimeData().hasUrls():
-            event.ignore()
-        else:
-            super().dragMoveEvent(event)
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """Passes files to the owner."""
-        if event.mimeData().hasUrls():
-            event.ignore()
-        else:
-            super().dropEvent(event)
-
     def _replace_all(self, text: str) -> None:
         if self._undone > _MOST_UNDONE or self.document().availableUndoSteps() > _MOST_STEPS:
             # Only without undo does Qt release the removed text.
@@ -286,6 +265,7 @@ class TextPage(QWidget):
         super().__init__()
         self.session = session
         self.state = ("", "")
+        self.encoded: TokensOfText | None = None  # what is shown
         self.byte_level = False  # whether results are drawn in the byte-level alphabet
         self._asked: _Key | None = None
         self._shown: _Key | None = None
@@ -334,16 +314,29 @@ class TextPage(QWidget):
         """Returns the other inputs of a result."""
         return None
 
-    def token_at(self, index: int) -> int:
-        """Returns the id of the token with this number."""
-        raise NotImplementedError
-
     def _in_characters(self) -> bool:
         """Returns whether the text is drawn in the byte-level alphabet."""
         run = self.session.runs.active
         return self._characters.isChecked() and run is not None and run.byte_level
 
     # Shared by both pages
+
+    def token_at(self, index: int) -> int:
+        """Returns the id of the token with this number."""
+        assert self.encoded is not None
+        return int(self.encoded.ids[index])
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens, or of all."""
+        if self.encoded is not None:
+            self.view.copy_ids()
+
+    def copy(self) -> None:
+        """Copies the text of the selected tokens, or all of it without a selection."""
+        if self.view.selection() is not None:
+            self.view.copy()
+        elif self.encoded is not None:
+            QGuiApplication.clipboard().setText(self.encoded.text)
 
     def take_text(self, text: str) -> None:
         """Sets the text of the field, as if the user had pasted it."""

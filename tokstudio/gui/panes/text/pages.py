@@ -52,10 +52,8 @@ class DropoutBar(QWidget):
         self.share = Percent()
         self.share.setToolTip("How often a merge that could be made is passed over")
         self.share.setAccessibleName("Share of merges that are passed over")
-        self.again = link_button("Again", actions["dropout_again"].trigger)
-        self.again.setToolTip("Pass over other merges")
-        self.off = link_button("Off", self._switch.trigger)
-        self.off.setToolTip("Encode without dropout")
+        self.again = link_button("Again", actions["dropout_again"].trigger, "Pass over other merges")
+        self.off = link_button("Off", self._switch.trigger, "Encode without dropout")
         row(TermLabel("Dropout", "dropout"), self.share, self.again, self.off, STRETCH, spacing=8, parent=self)
         self.share.valueChanged.connect(self._set_share)
         view.dropout_changed.connect(self._follow)
@@ -102,7 +100,6 @@ class EncodePage(TextPage):
     """Encodes a text. `show_ids` shows the ids below the pieces and, as a list to copy, below the figures."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
-        self.encoded: Encoded | None = None
         self._restoring = False
         self._recognised = False
         self._compared: object = None
@@ -179,22 +176,12 @@ class EncodePage(TextPage):
         size = f"{len(text.encode('utf-8', 'replace')):,}" if len(text) <= _COUNTED_AT_ONCE else "–"
         self.figures.set_values((f"{len(text):,}", size, "–" if text else "0", "–"))
 
-    def token_at(self, index: int) -> int:
-        """Returns the id of the token with this number."""
-        assert self.encoded is not None
-        return int(self.encoded.ids[index])
-
-    def copy_ids(self) -> None:
-        """Copies the ids of the selected tokens, or of all."""
-        if self.encoded is not None:
-            self.view.copy_ids()
-
     def copy(self) -> None:
-        """Copies the text of the selected tokens, or all of it without a selection."""
-        if self.view.selection() is not None:
-            self.view.copy()
-        else:
+        """Copies the text of the selected tokens, or all of it, also without a tokenizer."""
+        if self.encoded is None:
             QGuiApplication.clipboard().setText(self.session.view.text)
+        else:
+            super().copy()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Hides the parts that do not fit."""
@@ -207,13 +194,10 @@ class EncodePage(TextPage):
         self._compare_later()
 
     def _make_comparison(self, actions: Mapping[str, QAction]) -> None:
-        self.caption = link_button("Other tokenizers", lambda: self.session.comparison.stack_text())
-        self.caption.setToolTip(
-            "Tokens of the same text with other tokenizers\nA click shows the text in each, one below another"
-        )
+        tip = "Tokens of the same text with other tokenizers\nA click shows the text in each, one below another"
+        self.caption = link_button("Other tokenizers", lambda: self.session.comparison.stack_text(), tip)
         self.others = CountsGrid(self._theme)
-        self.brief = ElidedLabel()  # replaces the counts where there is little room
-        self.brief.setProperty("role", "muted")
+        self.brief = ElidedLabel("muted")  # replaces the counts where there is little room
         self.specials = QCheckBox("Special tokens")
         self.specials.setAccessibleName("Recognise special tokens")
         self.specials.toggled.connect(self._switch_specials)
@@ -380,7 +364,6 @@ class DecodePage(TextPage):
     """Decodes ids to pieces and to plain text that can be selected and copied."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
-        self._decoded: DecodedIds | None = None
         super().__init__(session, theme, actions, _DECODE_FIGURES, _DECODE_PLACEHOLDER)
         self.input.setAccessibleName("Ids")
         self.problem = paragraph_label("error")
@@ -407,7 +390,7 @@ class DecodePage(TextPage):
     def display(self, result: object, table: EncodedText) -> None:
         """Shows the text of the existing ids, and names the others."""
         assert isinstance(result, DecodedIds)
-        self._decoded = result
+        self.encoded = result
         self.view.show_table(table)
         self._set_output(result.text)
         self._set_problem(result.problem)
@@ -418,7 +401,7 @@ class DecodePage(TextPage):
 
     def display_nothing(self, text: str) -> None:
         """Shows no text."""
-        self._decoded = None
+        self.encoded = None
         self.view.clear()
         self._set_output("")
         missing = bool(text) and self.session.runs.active is None
@@ -426,27 +409,10 @@ class DecodePage(TextPage):
         self.view.set_placeholder("")
         self.figures.set_values(("0", "0", "0", "–"))
 
-    def token_at(self, index: int) -> int:
-        """Returns the id of the token with this number."""
-        assert self._decoded is not None
-        return int(self._decoded.ids[index])
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keeps the message about a problem readable."""
         super().resizeEvent(event)
         self._fit_problem()
-
-    def copy_ids(self) -> None:
-        """Copies the ids of the selected tokens, or of all."""
-        if self._decoded is not None:
-            self.view.copy_ids()
-
-    def copy(self) -> None:
-        """Copies the text of the selected tokens, or all of it without a selection."""
-        if self.view.selection() is not None:
-            self.view.copy()
-        elif self._decoded is not None:
-            QGuiApplication.clipboard().setText(self._decoded.text)
 
     def _fit_output(self) -> None:
         self.output.setMaximumHeight(self._theme.scaled(_OUTPUT_HEIGHT))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
@@ -27,11 +27,11 @@ from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.file_dialogs import path_of
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.layouts import set_tab_order, stacked
-from tokstudio.gui.widgets.menus import Menu, connect_once, offer_actions
+from tokstudio.gui.widgets.menus import Menu, button_of, offer_actions, tool_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 
 _ICON = 16
@@ -130,16 +130,13 @@ class TextPane(Pane):
         self.tabs.tabBarClicked.connect(self._tab_clicked)
         self.header.insertWidget(1, self.tabs)
         self.state_icon, self.state_label = QLabel(), QLabel()
-        self.toggles = [self._toggle(actions[name]) for name in ("show_white_space", "show_ids")]
-        self.samples = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.samples.setIcon(icon("text", self._theme, "muted"))
-        self.samples.setToolTip("Samples: a sentence in another language")
-        self.samples.setAccessibleName("Samples")
-        menu = Menu(self.samples)
+        self.toggles = [button_of(actions[name]) for name in ("show_white_space", "show_ids")]
+        menu = Menu(self)
         for name, sentence in DEMO_SENTENCES:
             menu.addAction(name).setData(sentence)
         menu.triggered.connect(self._take_sample)
-        self.samples.setMenu(menu)
+        tip, drawing = "Samples: a sentence in another language", icon("text", self._theme, "muted")
+        self.samples = tool_button(tip, drawing, name="Samples", menu=menu)
         for widget in (self.state_icon, self.state_label, *self.toggles, self.samples):
             self.header.addWidget(widget)
         for button in (*self.toggles, self.samples):
@@ -161,13 +158,6 @@ class TextPane(Pane):
         keys.setEnabled(False)
         keys.activated.connect(self.steps.bar.buttons[name].click)
         return keys
-
-    def _toggle(self, action: QAction) -> QToolButton:
-        button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
-        button.setDefaultAction(action)
-        connect_once(button)
-        button.setAccessibleName(action.text().replace("&", ""))
-        return button
 
     def ask_why_not(self) -> None:
         """Explains on the page Steps why the selection is not one token; of one piece or none, the word around it.
@@ -204,8 +194,7 @@ class TextPane(Pane):
     def _show_state(self) -> None:
         kind, text = self.page.state
         role, drawn, side = _ROLES[kind], _ICONS.get(kind), self._theme.scaled(13)
-        self.state_label.setText(text)
-        set_role(self.state_label, role)
+        say(self.state_label, text, role)
         if drawn is not None:
             self.state_icon.setPixmap(icon(drawn, self._theme, role).pixmap(QSize(side, side), self.devicePixelRatio()))
             tip = "Round trip: decoding the ids gives the text back." if kind == "good" else f"Round trip {text}."

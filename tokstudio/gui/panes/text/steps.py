@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, QSize, Qt, Signal
-from PySide6.QtWidgets import QFrame, QToolButton
+from PySide6.QtWidgets import QFrame
 
 from tokstudio.core.analysis.encoding_steps import Round, Rounds, Steps, prepared_steps_work, steps_work
 from tokstudio.core.analysis.why_not_one_token import WhyNot, why_not_one
@@ -30,7 +30,7 @@ from tokstudio.gui.token_text.token_label import in_characters as characters_lab
 from tokstudio.gui.token_text.token_label import token_label
 from tokstudio.gui.widgets.labels import isolated, paragraph_label, plain
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
-from tokstudio.gui.widgets.menus import link_button
+from tokstudio.gui.widgets.menus import link_button, tool_button
 
 # --- The line that names a step of an encoding ------------------------------------------------------------------------
 
@@ -79,13 +79,9 @@ class WhyNotLine(QFrame):
         for link in self.links:
             link.setAccessibleName("Show a merge")
         self._tokens: list[int] = []
-        self.close_button = QToolButton()
-        self.close_button.setIcon(icon("close", theme, "muted"))
+        drawing = icon("close", theme, "muted")
+        self.close_button = tool_button("Close", drawing, name="Close the answer", clicked=self.closed)
         self.close_button.setIconSize(QSize(14, 14))
-        self.close_button.setAccessibleName("Close the answer")
-        self.close_button.setToolTip("Close")
-        self.close_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.close_button.clicked.connect(self.closed)
         top = row((self.words, 1), (self.close_button, Qt.AlignmentFlag.AlignTop))
         column(top, row(*self.links, STRETCH), spacing=2, margins=(8, 6, 6, 6), parent=self)
 
@@ -286,14 +282,12 @@ class RoundsModel(TokenTable):
 
     def set_rounds(self, run: StudioRun | None, rounds: Rounds | None) -> None:
         """Shows the states of an encoding; None shows nothing."""
-        with self.changes():
-            self.beginResetModel()
+        with self.resetting():
             if run is not self.run:
                 self.hold(run)
             self._rounds, self._known, self._current = rounds, {}, -1
             if rounds is not None:
                 self._pieces = len(rounds.state(0)), len(rounds.state(1))
-            self.endResetModel()
 
     def set_current(self, row: int) -> None:
         """Marks the current state."""
@@ -313,18 +307,6 @@ class RoundsModel(TokenTable):
     def token_at(self, row: int) -> int | None:
         """The id of the token that a row's merge makes; None for the first two rows."""
         return self.round(row).token if 2 <= row < self.rowCount() else None
-
-    def slot_at(self, row: int) -> int:
-        """The row's number."""
-        return row
-
-    def slots_between(self, top: int, bottom: int) -> list[int]:
-        """The numbers of some rows."""
-        return list(range(top, bottom + 1))
-
-    def row_of(self, slot: int) -> int:
-        """The row with a number; -1 if there is none."""
-        return slot if 0 <= slot < self.rowCount() else -1
 
     def cell(self, row: int, column: int) -> TokenCell:
         """The content of a cell."""

@@ -17,17 +17,8 @@ from tokstudio.core.analysis.encoding_steps import Rounds, State
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.tokenizer.dropout import Dropout
+from tokstudio.gui.panes.text import steps
 from tokstudio.gui.panes.text.encoding_job import byte_level_work
-from tokstudio.gui.panes.text.steps import (
-    LONGEST,
-    PARTS,
-    RoundsModel,
-    Stepping,
-    WhyNotLine,
-    answer_words,
-    step_words,
-    stepping_work,
-)
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.common.view_state import TextSelection
 from tokstudio.gui.session.session import Session
@@ -44,7 +35,7 @@ from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 _NO_TEXT = "Enter a text under Encode to step through its encoding."
 _NO_TOKENIZER = "Train or open a tokenizer to step through this text."
 _NOT_READY = "The steps appear here once the corpus is read."
-_TOO_LONG = f"At most {LONGEST:,} bytes can be stepped through: select less text to see why it is not one token."
+_TOO_LONG = f"At most {steps.LONGEST:,} bytes can be stepped through: select less text to see why it is not one token."
 _DROPPED = "Merges are passed over at random here: switch Dropout off to see why it is not one token."
 #: Keys for a step forwards or back from elsewhere in the pane, with the buttons that they press.
 STEP_KEYS = {"previous": "Alt+Left", "next": "Alt+Right"}
@@ -80,7 +71,7 @@ class StepsPage(QWidget):
         self._of_word = False  # whether the question is about a whole pre-token
         self._asked: _Key | None = None
         self._shown: _Key | None = None
-        self.stepping: Stepping | None = None
+        self.stepping: steps.Stepping | None = None
         self.rounds: Rounds | None = None
         self.here: State | None = None
         self._playhead = -1
@@ -165,7 +156,7 @@ class StepsPage(QWidget):
         elif key != self._asked:
             self._asked = key
             tokenizer, text, selected = self._view.dropped(run.tokenizer), self._view.text, self._selected
-            self.latest.run(lambda: stepping_work(tokenizer, text, selected, "all" if recognised else ()))
+            self.latest.run(lambda: steps.stepping_work(tokenizer, text, selected, "all" if recognised else ()))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Follows the current selection."""
@@ -184,7 +175,7 @@ class StepsPage(QWidget):
 
     # ---- results
 
-    def _take(self, made: Stepping) -> None:
+    def _take(self, made: steps.Stepping) -> None:
         asked, before = self._asked, self._shown
         self._shown, self.stepping, self._playhead = asked, made, -1
         anew = before is None or asked is None or before[2:4] != asked[2:4]
@@ -261,7 +252,7 @@ class StepsPage(QWidget):
         self.view.set_show_ids(self._actions["show_ids"].isChecked() and number > 0)
         made = np.searchsorted(state.starts, step.starts) if step.merge else np.zeros(0, np.int64)
         self.view.mark(made.tolist())
-        self.phase.setText(step_words(rounds, number, len(state), in_characters=characters))
+        self.phase.setText(steps.step_words(rounds, number, len(state), in_characters=characters))
         self.model.set_current(number)
         self.table.show_row(number)
 
@@ -278,12 +269,14 @@ class StepsPage(QWidget):
 
     def _answer(self) -> None:
         made, rounds, asked = self.stepping, self.rounds, self.question
-        if asked is not None and asked[1] - asked[0] > LONGEST:
+        if asked is not None and asked[1] - asked[0] > steps.LONGEST:
             self.why_not.show_answer(_TOO_LONG, {})
         elif asked is not None and made is not None and made.steps.tokenizer.dropout is not None:
             self.why_not.show_answer(_DROPPED, {})
         elif made is not None and rounds is not None and asked is not None and self._holds(*asked):
-            self.why_not.show_answer(*answer_words(made, rounds.steps, asked, self._playhead, of_word=self._of_word))
+            self.why_not.show_answer(
+                *steps.answer_words(made, rounds.steps, asked, self._playhead, of_word=self._of_word)
+            )
         else:
             self.why_not.hide()
             return
@@ -350,15 +343,15 @@ class StepsPage(QWidget):
         self.view.setAccessibleName("Pieces of this step")
         self.view.setMinimumHeight(64)
         self.view.selectionChanged.connect(self._tell_selected)
-        self.why_not = WhyNotLine(theme)
+        self.why_not = steps.WhyNotLine(theme)
         self.why_not.linkClicked.connect(self._view.look_at)
         self.why_not.closed.connect(self._close_answer)
         self.why_not.hide()
-        self.model = RoundsModel(self)
+        self.model = steps.RoundsModel(self)
         self.table = FollowTable(self.model, theme, "Steps")
         for number in range(2):
             # The text of a row without tokens spans both columns of tokens.
-            self.table.setSpan(number, PARTS, 1, 2)
+            self.table.setSpan(number, steps.PARTS, 1, 2)
         rows = _LEAST_ROWS * self.table.verticalHeader().defaultSectionSize()
         self.table.setMinimumHeight(self.table.horizontalHeader().height() + rows)
         self.table.rowChosen.connect(self.bar.slider.setValue)

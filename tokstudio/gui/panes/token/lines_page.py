@@ -176,22 +176,21 @@ class LinesPage(QWidget):
         return f"The first {rows:,} of {self._uses:,} places" if self._uses else f"The first {places}"
 
     def _failed(self, error: Exception) -> None:
-        self.stop.hide()
-        # Its later results were not delivered, so it cannot continue.
         self._search = None
-        if rows := self.model.rowCount():
-            self.note.setText(f"{self._count(rows, False)}. {problem_of(error).text}")
-        else:
-            self._say(problem_of(error).text)
+        told = problem_of(error).text
+        self._end_early(told, told)
 
     def _stop(self) -> None:
         self._jobs.cancel()
+        self._end_early("Stopped.", "Stopped before the token was found. Select it again to restart the search.")
+
+    def _end_early(self, why: str, without_lines: str) -> None:
         self.stop.hide()
         if rows := self.model.rowCount():
-            self.note.setText(f"{self._count(rows, False)}. Stopped.")
+            self.note.setText(f"{self._count(rows, False)}. {why}")
         else:
-            self._say("Stopped before the token was found. Select it again to restart the search.")
-        # The cancelled job may still be at its last step, so a search to be continued starts again.
+            self._say(without_lines)
+        # Later results of the job are not delivered, so a search to be continued starts again.
         self._search = None
 
     def _forget(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.base.wording import several_whole
@@ -28,7 +28,7 @@ from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_label import TokenLabel, meaning
 from tokstudio.gui.widgets.labels import TermLabel, paragraph_label
 from tokstudio.gui.widgets.layouts import column, row, set_tab_order, stacked
-from tokstudio.gui.widgets.menus import Menu
+from tokstudio.gui.widgets.menus import Menu, tool_button
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.version import __version__
 
@@ -165,8 +165,8 @@ class TokenPane(Pane):
     def _build_menu(self, actions: Mapping[str, QAction]) -> None:
         self._menu = Menu(self)
         self._menu.addAction("Copy &Text", self._copy_text)
-        self._menu.addAction("Copy &Bytes", self._copy_bytes)
-        self._menu.addAction("Copy &Id", self._copy_id)
+        self._menu.addAction("Copy &Bytes", lambda: self._put(self._bytes().hex(" ").upper()))
+        self._menu.addAction("Copy &Id", lambda: self._put(str(self._view.token)))
         self._tree_menu = Menu(self)
         self._tree_menu.addActions(self._menu.actions())
         self._tree_menu.addSeparator()
@@ -175,13 +175,10 @@ class TokenPane(Pane):
         self._tree_menu.addAction("&Fit", self.tree.fit)
         self._tree_menu.addSeparator()
         self._tree_menu.addAction(actions["export_tree_svg"])
-        self.copies = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.copies.setIcon(icon("copy", self._theme, "muted"))
+        tip, drawing = "Copy the token's text, bytes or id", icon("copy", self._theme, "muted")
+        self.copies = tool_button(tip, drawing, name="Copy the token", menu=self._menu)
         self.copies.setIconSize(QSize(16, 16))
-        self.copies.setToolTip("Copy the token's text, bytes or id")
-        self.copies.setAccessibleName("Copy the token")
         self.copies.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.copies.setMenu(self._menu)
         self.header.addWidget(self.copies)
         set_tab_order(self.tabs, self.copies, self.tree)
 
@@ -234,12 +231,6 @@ class TokenPane(Pane):
 
     def _copy_text(self) -> None:
         self._put(self._bytes().decode("utf-8", "replace"))
-
-    def _copy_bytes(self) -> None:
-        self._put(self._bytes().hex(" ").upper())
-
-    def _copy_id(self) -> None:
-        self._put(str(self._view.token))
 
     def _bytes(self) -> bytes:
         run, token = self._runs.active, self._view.token

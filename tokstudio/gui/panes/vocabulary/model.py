@@ -12,25 +12,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
-from tokstudio.gui.panes.vocabulary.selection import (
-    BYTES,
-    ID,
-    KIND,
-    LENGTH,
-    MERGE,
-    NOTES,
-    PARTS,
-    TOKEN,
-    USES,
-    Answer,
-    ShownTokens,
-    VocabularyQuestion,
-    rows_work,
-)
+from tokstudio.gui.panes.vocabulary import selection
 from tokstudio.gui.session.measuring.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
@@ -104,8 +90,6 @@ class VocabularyModel(TokenTable):
     times a second. With Picky BPE, tokens that a merge up to there removed are not listed.
     """
 
-    failed = Signal(object)  # an order or a filter failed or was cancelled (Exception)
-
     columns = (
         TokenColumn("Id", "number", "Number of the token in the tokenizer's output", word="id"),
         TokenColumn("Token", "token", "The token as text, or as bytes if it is not text", 5, 13, word="token"),
@@ -122,7 +106,7 @@ class VocabularyModel(TokenTable):
 
     def __init__(self, indexing: TokenIndexing, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.question = VocabularyQuestion(Query(""))
+        self.question = selection.VocabularyQuestion(Query(""))
         self.playhead = 0
         self.size = 0  # slots of the tokens made up to the playhead
         self.present: NDArray[np.bool_] | None = None  # which of them are there; None where all are
@@ -131,7 +115,7 @@ class VocabularyModel(TokenTable):
         self._matches: Matches | None = None  # of the last answered filter
         self._job = RowsJob(indexing, self)
         self._job.done.connect(self._take)
-        self._job.failed.connect(self._fail)
+        self._job.failed.connect(self.fail)
         indexing.changed.connect(self._say_uses)  # it knows more about long tokens
         self._later = QTimer(self, singleShot=True, interval=indexing.jobs.pauses.updates)
         self._later.timeout.connect(self._refresh_when_free)
@@ -140,8 +124,7 @@ class VocabularyModel(TokenTable):
 
     def set_run(self, run: StudioRun | None, playhead: int = 0) -> None:
         """Shows the vocabulary of a run after a number of merges."""
-        with self.changes():
-            self.beginResetModel()
+        with self.resetting():
             self._job.cancel()
             self._later.stop()
             self.hold(run)
@@ -151,7 +134,6 @@ class VocabularyModel(TokenTable):
             self._rows = self._in_order_of_making()
             self._uses = self._uses_at(playhead) if self.size <= _MOST_AT_ONCE else TokenUses()
             self._matches = None
-            self.endResetModel()
         self._refresh()
 
     def set_playhead(self, merges: int) -> None:
@@ -207,10 +189,6 @@ class VocabularyModel(TokenTable):
         """The slot of the token in a row."""
         return self._rows.slot_at(row)
 
-    def slots_between(self, top: int, bottom: int) -> list[int]:
-        """The slots of some rows."""
-        return [self._rows.slot_at(row) for row in range(top, bottom + 1)]
-
     def row_of(self, slot: int) -> int:
         """The row of a token; -1 if it is not shown."""
         return self._rows.row_of(slot)
@@ -228,10 +206,10 @@ class VocabularyModel(TokenTable):
         """The content of a cell."""
         slot = self.slot_at(row)
         assert self.tokens is not None
-        if column == TOKEN:
+        if column == selection.TOKEN:
             token = self.shown(slot)
             return TokenCell(marked(token), (token,), special=self.tokens.kind_of(slot) == "special")
-        if column == PARTS:
+        if column == selection.PARTS:
             parts = self.tokens.parts_of(slot)
             tokens = tuple(self.shown(part) for part in parts) if parts else ()
             return TokenCell(" + ".join(marked(token) for token in tokens), tokens)
@@ -261,14 +239,14 @@ class VocabularyModel(TokenTable):
         """A text as wide as the widest of a column."""
         if self.run is None or self.tokens is None:
             return "0,000"
-        if column == ID:
+        if column == selection.ID:
             return figure(max(len(self.tokens), int(self.tokens.ids.max(initial=0))))
-        if column == MERGE:
+        if column == selection.MERGE:
             return figure(len(self.run))
-        if column == USES:
+        if column == selection.USES:
             highest = self.run.uses.highest
             return "–" if highest is None else figure(highest, self.run.weight_scale)
-        return max(KINDS, key=len) if column == KIND else "00,000"
+        return max(KINDS, key=len) if column == selection.KIND else "00,000"
 
     # ---- Qt's own
 
@@ -280,21 +258,21 @@ class VocabularyModel(TokenTable):
 
     def _words(self, slot: int, column: int) -> str:
         assert self.tokens is not None
-        if column == ID:
+        if column == selection.ID:
             return f"{self.tokens.id_of(slot):,}"
-        if column == BYTES:
+        if column == selection.BYTES:
             return hex_head(self.tokens.head(slot, _HEX_BYTES + 1), _HEX_BYTES)
-        if column == LENGTH:
+        if column == selection.LENGTH:
             return f"{self.tokens.length(slot):,}"
-        if column == MERGE:
+        if column == selection.MERGE:
             return figure(slot - self._first + 1 if slot >= self._first else None)
-        if column == USES:
+        if column == selection.USES:
             return figure(self._uses.count_of(slot), self._uses.scale)
-        return self.tokens.kind_of(slot) if column == KIND else notes(slot, self.tokens, self._uses)
+        return self.tokens.kind_of(slot) if column == selection.KIND else notes(slot, self.tokens, self._uses)
 
     def _say_uses(self) -> None:
         if rows := self.rowCount():
-            self.dataChanged.emit(self.index(0, ID), self.index(rows - 1, NOTES))
+            self.dataChanged.emit(self.index(0, selection.ID), self.index(rows - 1, selection.NOTES))
 
     # ---- rows
 
@@ -321,12 +299,12 @@ class VocabularyModel(TokenTable):
         question = self.question
         if question.filters or self.tokens is None:
             return False
-        by_id = question.column == ID and not question.descending and self.tokens.ids_ascend
-        return by_id or question.column == MERGE
+        by_id = question.column == selection.ID and not question.descending and self.tokens.ids_ascend
+        return by_id or question.column == selection.MERGE
 
     @property
     def _wants_newest_first(self) -> bool:
-        return self.question.column == MERGE and self.question.descending
+        return self.question.column == selection.MERGE and self.question.descending
 
     def _resize(self, size: int) -> None:
         """Adds or removes rows at the end of the order of making."""
@@ -354,7 +332,7 @@ class VocabularyModel(TokenTable):
         else:
             self._refresh()
 
-    def _ask(self, question: VocabularyQuestion) -> None:
+    def _ask(self, question: selection.VocabularyQuestion) -> None:
         self.question = question
         self._refresh()
 
@@ -374,22 +352,20 @@ class VocabularyModel(TokenTable):
                     matches = Matches(question.query)
                 size, uses, present = self.size, self._uses, self.present
 
-                def work() -> Work[Answer]:
-                    return rows_work(ShownTokens.of(tokens, size, uses, question.query, present), question, matches)
+                def work() -> Work[selection.Answer]:
+                    return selection.rows_work(
+                        selection.ShownTokens.of(tokens, size, uses, question.query, present), question, matches
+                    )
 
                 self._job.run(tokens, work, indexed=question.needs_index)
         self.matches_changed.emit()
 
-    def _take(self, answer: Answer) -> None:
+    def _take(self, answer: selection.Answer) -> None:
         self._matches = answer.matches
         # The pane reports an expression that took too long; the rows stay.
         if answer.rows is not None:
             self._show(OrderedTokens(slots=answer.rows))
         self.matches_changed.emit()
-
-    def _fail(self, error: Exception) -> None:
-        self.matches_changed.emit()
-        self.failed.emit(error)
 
     def _show(self, rows: OrderedTokens) -> None:
         """Replaces the rows; the selection stays on tokens that still exist."""

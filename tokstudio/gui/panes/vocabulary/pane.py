@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QToolButton
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
@@ -20,7 +19,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filters import FilterButton, UsesOffer
 from tokstudio.gui.token_table.query import FilterQuery, Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
-from tokstudio.gui.widgets.menus import connect_once
+from tokstudio.gui.widgets.menus import button_of
 
 _EMPTY = (
     "The tokens of the vocabulary are listed here, with their parts and their uses in the corpus. "
@@ -41,12 +40,7 @@ class VocabularyPane(TablePane):
         self.kinds = FilterButton(theme)
         self.panel = self.kinds.panel
         self.header.addWidget(self.kinds)
-        export = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonIconOnly)
-        export.setDefaultAction(actions["export_vocabulary_csv"])
-        connect_once(export)
-        export.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        export.setAccessibleName("Export the vocabulary as CSV")
-        self.header.addWidget(export)
+        self.header.addWidget(button_of(actions["export_vocabulary_csv"], "Export the vocabulary as CSV"))
         self.uses_offer = UsesOffer(actions["count_uses"], theme)
         self.body.insertWidget(0, self.uses_offer)
         # The latest merges first, as the bytes 00, 01, 02 are of little interest.
@@ -60,9 +54,6 @@ class VocabularyPane(TablePane):
         self._soon = QTimer(self, singleShot=True, interval=session.jobs.pauses.painted)
         self._soon.timeout.connect(self._begin_index)
         self._indexed: StudioRun | None = None
-        self._tokens.failed.connect(self.search_failed)
-        self._tokens.matches_changed.connect(self.show_matches)
-        session.runs.changed.connect(self._runs_changed)
         session.reachability.changed.connect(self._tokens.show_reach)
         session.view.playhead_changed.connect(self._playhead_changed)
         session.corpus.sources_changed.connect(self._offer_uses)
@@ -116,11 +107,6 @@ class VocabularyPane(TablePane):
         return [token for each in rows if (token := self._tokens.token_at(each)) is not None]
 
     # ---- the session
-
-    def _runs_changed(self) -> None:
-        # A deleted run is released at once, even in a hidden pane.
-        if self.seen or self._tokens.run not in (None, *self._session.runs.shown):
-            self.catch_up()
 
     def _playhead_changed(self) -> None:
         if self.seen and self._session.runs.active is self._tokens.run:

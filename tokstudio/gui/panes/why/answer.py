@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QProgressBar, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
 from tokstudio.core.base.progress import Progress
@@ -19,9 +20,10 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import copied, marked
 from tokstudio.gui.token_text.token_chips import Chip
-from tokstudio.gui.widgets.fields import set_role
+from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.labels import ElidedLabel, isolated, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.menus import push_button
 
 # --- A line that shows running work, its progress, and a button to cancel it ------------------------------------------
 
@@ -43,8 +45,7 @@ class BusyLine(QWidget):
         self.label, self.phase = paragraph_label("", words), plain_label("muted")
         self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName("Progress")
-        self.cancel = QPushButton("Cancel")
-        self.cancel.clicked.connect(self.cancelAsked)
+        self.cancel = push_button("Cancel", self.cancelAsked)
         self._timer = QTimer(self, interval=_TICK)
         self._timer.timeout.connect(self._refresh)
         below = row((self.phase, 1), self.cancel)
@@ -86,39 +87,32 @@ class MergeLine(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._chips: tuple[Chip, ...] = ()
-        self._buttons: list[QPushButton] = []
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        for name in ("Left token", "Right token", "Token"):
-            button = QPushButton()
+        self.buttons = tuple(push_button("", partial(self._tell, place)) for place in range(3))
+        for button, name in zip(self.buttons, ("Left token", "Right token", "Token"), strict=True):
             button.setProperty("chip", True)
             button.setAccessibleName(name)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-            button.clicked.connect(self._tell)
-            self._buttons.append(button)
         self._signs = [plain_label("muted", "+"), plain_label("muted", "→")]
-        (left, right, token), (plus, arrow) = self._buttons, self._signs
+        (left, right, token), (plus, arrow) = self.buttons, self._signs
         row(left, plus, right, arrow, token, STRETCH, spacing=6, parent=self)
         theme.changed.connect(self._fit)
 
     def set_merge(self, left: Chip, right: Chip, token: Chip) -> None:
         """Shows a merge."""
         self._chips = (left, right, token)
-        for button, chip in zip(self._buttons, self._chips, strict=True):
+        for button, chip in zip(self.buttons, self._chips, strict=True):
             button.setToolTip(plain(f"{chip.label}\nid {chip.id:,}"))
             button.setAccessibleName(f"{chip.label}, id {chip.id:,}")
         self._fit()
 
-    def buttons(self) -> tuple[QPushButton, ...]:
-        """Returns the buttons of left, right and token."""
-        return tuple(self._buttons)
-
     def sizeHint(self) -> QSize:
         """Makes room for the buttons."""
-        return QSize(200, self._buttons[0].sizeHint().height())
+        return QSize(200, self.buttons[0].sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
         """Returns a width that does not depend on the tokens."""
-        return QSize(1, self._buttons[0].sizeHint().height())
+        return QSize(1, self.buttons[0].sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Cuts tokens to the width."""
@@ -131,7 +125,7 @@ class MergeLine(QWidget):
         font = self._theme.monospace_font(_FONT)
         metrics = QFontMetrics(font)
         signs = sum(label.sizeHint().width() + 12 for label in self._signs)
-        room = self.width() - signs - 2 * _EDGE * len(self._buttons)
+        room = self.width() - signs - 2 * _EDGE * len(self.buttons)
         wanted = [metrics.horizontalAdvance(chip.label) + 1 for chip in self._chips]
         least = metrics.horizontalAdvance("m" * _LEAST)
         # The longest are cut first, to the same width.
@@ -139,16 +133,15 @@ class MergeLine(QWidget):
         for place, index in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
             widths[index] = min(wanted[index], max(left // (len(wanted) - place), least))
             left -= widths[index]
-        for button, chip, width in zip(self._buttons, self._chips, widths, strict=True):
+        for button, chip, width in zip(self.buttons, self._chips, widths, strict=True):
             button.setFont(font)
             text = metrics.elidedText(chip.label, Qt.TextElideMode.ElideMiddle, width)
             button.setText(isolated(text).replace("&", "&&"))
             button.setFixedWidth(width + 2 * _EDGE)
 
-    def _tell(self) -> None:
-        button = self.sender()
-        if self._chips and isinstance(button, QPushButton):
-            self.clicked.emit(self._chips[self._buttons.index(button)].id)
+    def _tell(self, place: int) -> None:
+        if self._chips:
+            self.clicked.emit(self._chips[place].id)
 
 
 # --- The choices of other rules: a row each, with the pair and whether it is the same ---------------------------------
@@ -187,8 +180,7 @@ class RuleGrid(QWidget):
         for (name, pair, same), choice in zip(self._rows, choices, strict=False):
             name.setText(choice.rule)
             pair.setText(choice.pair)
-            same.setText("the same" if choice.same else "another pair")
-            set_role(same, "muted" if choice.same else "warning")
+            say(same, *(("the same", "muted") if choice.same else ("another pair", "warning")))
 
     def choices(self) -> tuple[RuleChoice, ...]:
         """Returns the rules."""
@@ -228,13 +220,11 @@ class RunnersModel(TokenTable):
 
     def set_answer(self, run: StudioRun | None, why: WhyMerge | None) -> None:
         """Shows the candidates of a merge; None shows nothing."""
-        with self.changes():
-            self.beginResetModel()
+        with self.resetting():
             self.hold(run)
             self._pairs = () if why is None else (why.chosen, *why.runners_up)
             self._merges = [] if run is None else merges_of(run, self._pairs)
             self._scale = 1 if why is None else why.scale
-            self.endResetModel()
 
     def grow(self) -> None:
         """Updates which pairs were merged, as the run has grown."""
@@ -255,18 +245,6 @@ class RunnersModel(TokenTable):
         if self.run is None or not 0 <= row < len(self._pairs) or not self._merges[row]:
             return None
         return self.run.id_of_merge(self._merges[row])
-
-    def slot_at(self, row: int) -> int:
-        """The row's number."""
-        return row
-
-    def slots_between(self, top: int, bottom: int) -> list[int]:
-        """The numbers of some rows."""
-        return list(range(top, bottom + 1))
-
-    def row_of(self, slot: int) -> int:
-        """The row with a number; -1 if there is none."""
-        return slot if 0 <= slot < len(self._pairs) else -1
 
     def cell(self, row: int, column: int) -> TokenCell:
         """The content of a cell."""

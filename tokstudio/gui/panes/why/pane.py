@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
 from tokstudio.core.base.wording import shown
@@ -31,7 +31,7 @@ from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.token_text.token_label import in_characters, token_label
 from tokstudio.gui.widgets.labels import isolated, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, set_tab_order, stacked
-from tokstudio.gui.widgets.menus import link_button
+from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 # --- Determines the merge that the Why pane explains, or why there is none --------------------------------------------
@@ -292,11 +292,10 @@ class WhyPane(Pane):
     def _runs_changed(self) -> None:
         runs = self._runs.shown
         self._known = {key: answer for key, answer in self._known.items() if key[0] in runs}
-        if self.model.run is not None:
-            if self.model.run in runs:
-                self.model.grow()
-            else:
-                self.model.set_answer(None, None)
+        if self.model.run in runs:
+            self.model.grow()
+        else:
+            self.model.set_answer(None, None)
         self.refresh()
 
     def _rewrite(self) -> None:
@@ -358,7 +357,7 @@ class WhyPane(Pane):
         self.page = TallBody(content)
         self.pages = stacked(self.empty, self.page)
         self.body.addWidget(self.pages)
-        set_tab_order(self.tabs, *self.line.buttons(), self.busy_line.cancel, self.table, self.go, self.again)
+        set_tab_order(self.tabs, *self.line.buttons, self.busy_line.cancel, self.table, self.go, self.again)
 
     def _build_answer(self, theme: Theme) -> QWidget:
         self.reason, self.later = paragraph_label(), paragraph_label("muted")
@@ -385,8 +384,7 @@ class WhyPane(Pane):
 
     def _build_problem(self) -> QWidget:
         self.problem = paragraph_label()
-        self.again = QPushButton("Try Again")
-        self.again.clicked.connect(self._ask_again)
+        self.again = push_button("Try Again", self._ask_again)
         self._problem_page = QWidget()
         content = (self.problem, (self.again, Qt.AlignmentFlag.AlignLeft), STRETCH)
         column(*content, margins=(0, 4, 0, 0), parent=self._problem_page)
