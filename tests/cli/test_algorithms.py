@@ -183,7 +183,7 @@ def test_the_settings_of_parity_reach_the_core(learn, parallel, tmp_path):
     outcome = learn(0, "parity", parallel, window).json
     config = parity.parity(300, parallel=parity.PARALLEL, window=5, alpha=1.5, global_merges=3)
     expected = train(parity.corpus_of(parity.TEXTS), config)
-    numbers = expected.run.chosen.numbers.tolist()
+    numbers = expected.run.columns["chosen_by"].tolist()
     assert [(source["name"], source["chosen_merges"]) for source in outcome["sources"]] == [
         (name, numbers.count(number)) for number, name in enumerate(parity.TEXTS)
     ]
@@ -216,7 +216,7 @@ def test_ratios(learn):
     printed = learn(0, "parity", "--ratios fi=3 --print-merges")
     made = train(parity.corpus_of(parity.TEXTS), parity.parity(300, ratios={"fi": 3})).run
     assert before_into(printed.out) == merge_lines(made.merges)
-    assert f"bytes per token, chose {made.chosen.numbers.tolist().count(2)} merges." in printed.err
+    assert f"bytes per token, chose {made.columns['chosen_by'].tolist().count(2)} merges." in printed.err
 
 
 # --- Weights ----------------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ CASES = {
 
 def facts(run: Run) -> dict[str, Any]:
     """All that a run says of its merges, as plain values."""
-    names = ("config", "merges", "counts", "tokens_after", "base_counts", "overtaken", "second_counts", "removals")
+    names = ("config", "merges", "counts", "tokens_after", "base_counts", "languages")
     values = {name: getattr(run, name) for name in names}
-    values["chosen"] = None if run.chosen is None else (run.chosen.languages, run.chosen.numbers.tolist())
+    values |= run.columns
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}

@@ -217,10 +217,10 @@ def source_facts(run: Run, corpus: Corpus) -> list[tuple[str, int, int | None]]:
     """The name and the weight in thousandths of each entry, and the merges it chose; None for plain BPE."""
     weights = corpus.weights or (ONCE,) * len(corpus.sources)
     facts = dict(zip(entries(corpus.sources), weights, strict=True)).items()
-    if run.chosen is None:
+    if not run.languages:
         return [(name, weight, None) for (name, _), weight in facts]
     # Entries of weight 0 are no languages.
-    chosen = iter(np.bincount(run.chosen.numbers + 1, minlength=len(run.chosen.languages) + 1)[1:].tolist())
+    chosen = iter(np.bincount(run.columns["chosen_by"] + 1, minlength=len(run.languages) + 1)[1:].tolist())
     return [(name, weight, next(chosen) if weight else 0) for (name, _), weight in facts]
 
 

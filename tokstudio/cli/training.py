@@ -328,7 +328,7 @@ class _Measured:
 
 def _has_sources(run: Run) -> bool:
     """Whether a run is reported by source."""
-    return run.corpus.weights is not None or run.chosen is not None
+    return run.corpus.weights is not None or len(run.languages) > 0
 
 
 def _measure(measured: _Measured, trainer: Trainer, console: Console) -> bool:
@@ -510,8 +510,8 @@ def _in_words(batch: MergeBatch, first: int) -> str:
 
     Lines about the parts that Picky BPE removes follow their merge.
     """
-    if batch.removals is not None:
-        return "".join(_events_in_words(batch, first, batch.removals))
+    if "removals" in batch.columns:
+        return "".join(_events_in_words(batch, first, batch.columns["removals"]))
     pairs = enumerate(zip(batch.left.tolist(), batch.right.tolist(), strict=True), first + batch.first - 1)
     return "".join(f"Merge ({left}, {right}) into a new token {made}\n" for made, (left, right) in pairs)
 

@@ -178,7 +178,7 @@ def test_why_a_merge_says_its_phase_and_the_count_that_it_came_before(tokenizer)
         why = finish(why_work(corpus, run, number))
         left, right = run.merges[number - 1].tolist()
         assert (why.number, why.chosen) == (number, PairCount(left, right, run.counts[number - 1]))
-        assert why.overtaken == run.overtaken[number - 1]
+        assert why.overtaken == run.columns["overtaken"][number - 1]
         assert why.choices["first"] == why.chosen
         assert all(pair.count <= why.chosen.count for pair in why.runners_up)
         if why.overtaken < 0:

@@ -267,7 +267,7 @@ def test_the_candidates_are_those_of_the_language_that_chose(tie_break, more):
     run = by_turns(tie_break=tie_break, **more)
     for number in (1, 3, 8, 25, 60):
         why = finish(why_work(BY_LANGUAGE, run, number, 5))
-        language = int(run.chosen.numbers[number - 1])
+        language = int(run.columns["chosen_by"][number - 1])
         ids = [list(text.encode()) for text in LANGUAGES.values()]
         for place, pair in enumerate(run.merges[: number - 1].tolist()):
             ids = [replace(document, *pair, 256 + place) for document in ids]
@@ -308,7 +308,7 @@ def test_the_words_where_one_was_passed_over():
     run = by_turns(window=4, alpha=0.9, ratios={"fi": 50})
     reasons = [finish(why_work(BY_LANGUAGE, run, number)).reason for number in range(1, 6)]
     assert any("of those that may choose. fi.txt chose too often lately. " in reason for reason in reasons)
-    assert run.chosen.numbers[:2].tolist() == [2, 2]
+    assert run.columns["chosen_by"][:2].tolist() == [2, 2]
 
 
 def test_a_language_without_a_pair_is_no_problem():
@@ -318,7 +318,7 @@ def test_a_language_without_a_pair_is_no_problem():
         corpus,
         TrainingConfig(min_frequency=2, algorithm=ParityAware(parallel={"a": "a" * 23, "b": "b"})),
     ).run
-    assert set(run.chosen.numbers.tolist()) == {1}
+    assert set(run.columns["chosen_by"].tolist()) == {1}
     assert finish(why_work(corpus, run, 1)).choosing.number == 1
 
 

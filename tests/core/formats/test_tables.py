@@ -26,6 +26,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.model.algorithms import ParityAware, SuperBPE
+from tokstudio.core.model.columns import language_of
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import train
@@ -235,8 +236,7 @@ def test_counts_of_weighted_sources_are_divided():
 def test_the_log_of_a_run_by_turns_says_who_chose():
     sources = (Source.from_texts(["das haus " * 9], 'a "b".txt'), Source.from_texts(["the house " * 9], "en"))
     made = train(Corpus(sources), TrainingConfig(vocabulary_size=270, algorithm=ParityAware(global_merges=2)))
-    chosen = made.run.chosen
-    expected = [chosen.name(row) or "" for row in range(14)]
+    expected = [language_of(made.run, row) or "" for row in range(14)]
     assert expected[:2] == ["", ""]
     assert len(set(expected)) == 3
     assert [row["chosen_by"] for row in table(made, "merges-csv")] == expected
@@ -254,7 +254,7 @@ def test_the_log_says_the_stage_of_superbpe_and_what_supermerges_came_before():
     assert [row["stage"] for row in table(made, "merges-csv")] == [str(stage) for stage in stages]
     corpus = Corpus((Source.from_texts(text, "a"),)).with_weights({"a": 1.5})
     made = train(corpus, TrainingConfig(algorithm="boundless", **given))
-    counts = [None if count < 0 else count / 1000 for count in made.run.overtaken.tolist()]
+    counts = [None if count < 0 else count / 1000 for count in made.run.columns["overtaken"].tolist()]
     assert len({*counts}) > 2
     assert [row["overtaken"] for row in objects(made)] == counts
     assert [row["overtaken"] for row in table(made, "merges-csv")] == ["" if n is None else f"{n:g}" for n in counts]

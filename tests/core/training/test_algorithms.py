@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import copy
 import pickle
 from dataclasses import replace
 
@@ -58,31 +57,18 @@ def test_a_run_stopped_early_has_the_tokenizer_of_the_playhead(name, tokenizers)
     assert pickle.loads(pickle.dumps(earlier)).encode(text) == earlier.encode(text)
 
 
-def changed(run, name, value):
-    """A run that says something else, whether or not it can be."""
-    made = copy.copy(run)
-    object.__setattr__(made, name, value)
-    return made
+#: What a run of each algorithm says beside its merges, and one of the places to change in it.
+PLACES = {"boundless": ("overtaken", None), "superbpe": ("second_counts", 0), "picky": ("removals", (5, 1))}
 
 
 def damaged(name, run):
-    match name:
-        case "boundless":
-            overtaken = run.overtaken.copy()
-            overtaken[np.flatnonzero(overtaken > 0)[0]] += 1
-            return changed(run, "overtaken", overtaken)
-        case "superbpe":
-            counts = run.second_counts.copy()
-            counts[0] += 1
-            return changed(run, "second_counts", counts)
-        case "picky":
-            rows = run.removals.copy()
-            rows[5, 1] += 1
-            return changed(run, "removals", rows)
-        case _:
-            numbers = run.chosen.numbers.copy()
-            numbers[7] = (numbers[7] + 1) % 2
-            return changed(run, "chosen", replace(run.chosen, numbers=numbers))
+    """A run that says something else, whether or not it can be."""
+    column, place = PLACES.get(name, ("chosen_by", 7))
+    values = run.columns[column].copy()
+    if name == "boundless":
+        place = np.flatnonzero(values > 0)[0]
+    values[place] += -1 if column == "chosen_by" and values[place] else 1
+    return replace(run, columns={column: values})
 
 
 @every

@@ -56,7 +56,7 @@ def assert_is_the_definition(tokenizer, texts, weights=None, refuses=lambda toke
     made = train_boundless(texts, pattern, weights, vocabulary_size=size, refuses=refuses, **rules)
     assert run.merges.tolist() == [list(pair) for pair in made.merges]
     assert run.counts.tolist() == made.counts
-    assert run.overtaken.tolist() == made.overtaken
+    assert run.columns["overtaken"].tolist() == made.overtaken
     is_super = [count >= 0 for count in made.overtaken]
     for merges in {0, len(run) // 3, len(run) // 2, len(run)}:
         earlier, tokens = tokenizer.at(merges), 0
@@ -115,7 +115,7 @@ def test_the_definition_on_large_text():
     made = train_boundless([text.encode() for text in texts], named_pattern("gpt2"), vocabulary_size=800)
     assert tokenizer.merges.tolist() == [list(pair) for pair in made.merges]
     assert tokenizer.run.counts.tolist() == made.counts
-    assert tokenizer.run.overtaken.tolist() == made.overtaken
+    assert tokenizer.run.columns["overtaken"].tolist() == made.overtaken
     assert tokenizer.supermerges.sum() > 10
     for merges in (0, 300, 480, 500, 544):
         tokens = tokenizer.run.tokens_after[merges - 1] if merges else tokenizer.run.tokens_before
@@ -127,7 +127,7 @@ class TestDefinition:
         run = TRAINED.run
         assert run.supermerges.sum() > 5
         for merge in np.flatnonzero(run.supermerges).tolist():
-            assert run.counts[merge] > run.overtaken[merge]
+            assert run.counts[merge] > run.columns["overtaken"][merge]
         assert b" of the" in tokens_of(TRAINED)
         plain = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320, pattern="gpt2"))
         kept = [token for token, across in zip(tokens_of(TRAINED), IS_SUPER, strict=True) if not across]
@@ -192,9 +192,10 @@ class TestTraining:
         for _ in resumed:
             pass
         # More merges within words are left, and the last supermerges come before these.
-        assert (run.overtaken == 0).sum() > (whole.overtaken[: len(run)] == 0).sum()
-        for name in ("merges", "counts", "tokens_after", "overtaken"):
+        assert (run.columns["overtaken"] == 0).sum() > (whole.columns["overtaken"][: len(run)] == 0).sum()
+        for name in ("merges", "counts", "tokens_after"):
             assert np.array_equal(getattr(resumed.run, name), getattr(whole, name))
+        assert np.array_equal(resumed.run.columns["overtaken"], whole.columns["overtaken"])
 
     def test_held_out_text_is_left_out_in_both_phases(self):
         text = (2 * TEXT).encode()

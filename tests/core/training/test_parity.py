@@ -18,6 +18,7 @@ from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.base.errors import MissingCharacterError
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware
+from tokstudio.core.model.columns import language_of
 from tokstudio.core.text.byte_level import to_bytes
 from tokstudio.core.training import engine as engine_module
 from tokstudio.core.training.languages import matching_texts
@@ -199,9 +200,8 @@ def test_the_definition(texts, parallel, alpha, rule, room, grid, merges, data):
     assert run.merges.tolist() == [list(pair) for pair in slow.merges]
     assert run.counts.tolist() == slow.counts
     assert run.tokens_after.tolist() == slow.tokens_after
-    assert run.chosen is not None
-    assert run.chosen.numbers.tolist() == slow.chosen_by
-    assert run.chosen.languages == tuple(names)
+    assert run.columns["chosen_by"].tolist() == slow.chosen_by
+    assert run.languages == tuple(names)
 
 
 @settings(patient, max_examples=60)
@@ -221,9 +221,9 @@ def test_a_text_without_parallel_text_is_counted_and_never_chooses(texts, rule, 
     run = trainer.run
     assert run.merges.tolist() == [list(pair) for pair in slow.merges]
     assert (run.counts.tolist(), run.tokens_after.tolist()) == (slow.counts, slow.tokens_after)
-    assert run.chosen.numbers.tolist() == slow.chosen_by
-    assert run.chosen.languages == tuple(names)
-    assert silent not in run.chosen.numbers
+    assert run.columns["chosen_by"].tolist() == slow.chosen_by
+    assert run.languages == tuple(names)
+    assert silent not in run.columns["chosen_by"]
 
 
 @pytest.mark.parametrize(("text", "ended"), [("ab", "no pair occurs 2 times"), ("a", "nothing left to merge")])
@@ -259,10 +259,10 @@ PARALLEL = {
 class TestTraining:
     def test_batches_say_who_chose(self):
         trainer = Trainer(corpus_of(TEXTS), parity(290, parallel=PARALLEL, global_merges=2))
-        numbers = np.concatenate([batch.chosen_by for batch in trainer])
-        assert numbers.tolist() == trainer.run.chosen.numbers.tolist()
+        numbers = np.concatenate([batch.columns["chosen_by"] for batch in trainer])
+        assert numbers.tolist() == trainer.run.columns["chosen_by"].tolist()
         assert numbers[:3].tolist() == [-1, -1, 2]  # the Finnish text is the longest
-        assert [trainer.run.chosen.name(merge) for merge in (0, 2)] == [None, "fi.txt"]
+        assert [language_of(trainer.run, merge) for merge in (0, 2)] == [None, "fi.txt"]
 
     def test_files_are_read_and_named_with_or_without_their_ending(self, tmp_path):
         for name, text in PARALLEL.items():
@@ -285,7 +285,7 @@ class TestTraining:
             for each, texts in ((corpus, PARALLEL), (corpus_of(without), two))
         ]
         assert runs[0].merges.tolist() == runs[1].merges.tolist()
-        assert runs[0].chosen.languages == ("de.txt", "fi.txt")
+        assert runs[0].languages == ("de.txt", "fi.txt")
 
     def test_tokens_before_are_those_of_the_corpus_alone(self):
         run = train(corpus_of(TEXTS), parity(290, parallel=PARALLEL)).run
@@ -301,9 +301,8 @@ class TestTraining:
         letters = {"base": "characters", "base_vocabulary": list("abcdefghijklmnopqrstuvwxyzä,. "), "pattern": "gpt2"}
         unknown = {"unknown_token": "[?]", "special_tokens": ["[?]"]}
         parallel = {**PARALLEL, "en": "日本" * 30}
-        assert (
-            train(corpus_of(TEXTS), parity(40, **letters, **unknown, parallel=parallel)).run.chosen.name(0) == "en.txt"
-        )
+        run = train(corpus_of(TEXTS), parity(40, **letters, **unknown, parallel=parallel)).run
+        assert language_of(run, 0) == "en.txt"
         with pytest.raises(MissingCharacterError, match="not in the base vocabulary"):
             train(corpus_of(TEXTS), parity(40, **letters, parallel=parallel))
 
@@ -312,7 +311,7 @@ class TestTraining:
         slow = train_by_turns(texts, 30, refuses=lambda token: b"e" in token)
         run = train(corpus_of(TEXTS), parity(286, forbidden=["e"])).run
         assert run.merges.tolist() == [list(pair) for pair in slow.merges]
-        assert run.chosen.numbers.tolist() == slow.chosen_by
+        assert run.columns["chosen_by"].tolist() == slow.chosen_by
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def assert_is_the_definition(run, texts):
     assert run.merges.tolist() == [list(pair) for pair in merges]
     assert run.counts.tolist() == counts
     assert run.tokens_after.tolist() == tokens_after
-    assert (None if run.second_counts is None else run.second_counts.tolist()) == before
+    assert (run.columns["second_counts"].tolist() if run.columns else None) == before
     tokens = list(Tokenizer.from_run(run).tokens)
     assert len(set(tokens)) == len(tokens)
 
@@ -140,7 +140,7 @@ def test_the_definition_on_large_text(large, transition, pattern, second, more):
     assert run.merges[transition - 256 :].tolist() == [list(pair) for pair in slow.merges]
     assert run.counts[transition - 256 :].tolist() == slow.counts
     assert run.tokens_after[transition - 256 :].tolist() == slow.tokens_after
-    assert run.second_counts.tolist() == before
+    assert run.columns["second_counts"].tolist() == before
 
 
 class TestDefinition:
@@ -178,7 +178,7 @@ class TestDefinition:
 
     def test_training_ends_in_stage_1_where_nothing_is_left_to_merge(self):
         run = train(Corpus.from_text("ab ab ab"), superbpe(400, 300)).run
-        assert (run.ended, len(run), run.second_counts) == ("nothing left to merge", 2, None)
+        assert (run.ended, len(run), run.columns) == ("nothing left to merge", 2, {})
 
     def test_weights_and_special_tokens_hold_in_both_stages(self):
         texts = {"one": "a b <s> a b c", "two": "c d c d e <s>"}
@@ -239,8 +239,8 @@ class TestTraining:
             pass
         size = sum(len(source.data) for source in trainer.prepared.held_out)
         run = trainer.run
-        lengths = [len(trainer.tokenizer().tokens[token]) for token in range(len(run.second_counts))]
-        assert int((run.second_counts * lengths).sum()) == run.corpus.bytes == len(text) - size
+        lengths = [len(trainer.tokenizer().tokens[token]) for token in range(len(run.columns["second_counts"]))]
+        assert int((run.columns["second_counts"] * lengths).sum()) == run.corpus.bytes == len(text) - size
 
     def test_text_that_was_counted_is_split_anew_at_the_transition(self):
         corpus = Corpus.from_text(TEXT)
@@ -248,7 +248,7 @@ class TestTraining:
         trainer = Trainer(corpus, superbpe(), counted=counted)
         batches = list(trainer)
         assert {batch.first > 34 for batch in batches} == {False, True}
-        assert all((batch.second_counts is None) == (batch.first <= 34) for batch in batches)
+        assert all(("second_counts" not in batch.columns) == (batch.first <= 34) for batch in batches)
         assert trainer.run.merges.tolist() == train(corpus, superbpe()).merges.tolist()
 
     def test_a_forecast_has_room_for_both_stages(self):

@@ -54,7 +54,7 @@ def expected():
 def is_whole(run) -> bool:
     whole = expected()
     same = np.array_equal(run.run.merges, whole.merges) and np.array_equal(run.run.counts, whole.counts)
-    return same and run.run.chosen.numbers.tolist() == whole.chosen.numbers.tolist()
+    return same and run.run.columns["chosen_by"].tolist() == whole.columns["chosen_by"].tolist()
 
 
 def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, monkeypatch, tmp_path, files):
@@ -75,7 +75,7 @@ def test_a_project_keeps_the_run_and_the_settings_and_the_run_continues(qtbot, m
         assert session.training.settings == SETTINGS
         assert session.view.playhead == 7
         whole = expected()
-        assert session.runs.active.log.chosen.numbers.tolist() == whole.chosen.numbers[:24].tolist()
+        assert session.runs.active.log.columns["chosen_by"].tolist() == whole.columns["chosen_by"][:24].tolist()
         session.training.set_settings(LONGER)
         window.actions_by_id["continue_run"].trigger()
         quiet(qtbot, window)
@@ -105,7 +105,7 @@ def test_a_run_is_restored_after_a_kill_and_continues(qtbot, tmp_path, files, re
         assert behind.look() == "Training was interrupted: Run 1, 5 merges."
         behind.restore()
         assert len(session.runs.all) == 1
-        assert session.runs.active.log.chosen.numbers.tolist() == expected().chosen.numbers[:5].tolist()
+        assert session.runs.active.log.columns["chosen_by"].tolist() == expected().columns["chosen_by"][:5].tolist()
         assert session.training.settings.config() == SETTINGS.config()
         session.training.set_settings(replace(session.training.settings, vocabulary_size=300))
         behind.go_on()

@@ -21,7 +21,7 @@ def test_counts_are_those_of_the_text_at_every_merge():
         growing.append(batch)
         assert growing.tokenizer.pattern == trainer.tokenizer().pattern
     so_far = growing.so_far()
-    assert np.array_equal(so_far.second_counts, trainer.run.second_counts)
+    assert np.array_equal(so_far.columns["second_counts"], trainer.run.columns["second_counts"])
     assert so_far.uses().tolist() == trainer.run.uses().tolist()
     growing.complete(trainer.run)
     for run in (growing, StudioRun.reopened(2, "Run 2", trainer.run, corpus)):

@@ -141,7 +141,7 @@ class WhyMerge:
     vetoed: tuple[PairCount, ...] = ()
     # Of Picky BPE: the parts that were removed after the merge, and those that might have been.
     judged: tuple[Judged, ...] = ()
-    # Of BoundlessBPE, as in `Run.overtaken`. The other pairs of a supermerge are supermerges too.
+    # Of BoundlessBPE, as in `Run.columns`. The other pairs of a supermerge are supermerges too.
     overtaken: int | None = None
 
     @property
@@ -209,7 +209,7 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         made = f" from {before + 1:,} to {before + len(run):,}" if before else f": this run has {len(run):,}"
         raise ConfigError(f"There is no merge {number:,}{made}.")
     own = number - before
-    if run.overtaken is not None:
+    if run.supermerges is not None:
         return (yield from _why_boundless_work(corpus, run, own, runners_up))
     _refuse_too_large(corpus, run, own)
     if (yield from corpus.sha256_work()) != run.corpus.sha256:
@@ -237,7 +237,7 @@ def _among_work(
     """A merge of a run, counted from 1, that is the engine's next, among the other pairs."""
     count = int(run.counts[own - 1])
     pairs, refused = yield from _frequent_work(engine, count, runners_up + 1)
-    if run.chosen is not None:
+    if run.languages:
         count = int(pairs.count.max(initial=0))
     contest = _Contest(pairs, order, tokens, run.config.base == "bytes")
     ranked = yield from contest.best_work(run.config.tie_break, runners_up + 1)
@@ -266,17 +266,17 @@ def _among_work(
 
 def _why_boundless_work(corpus: Corpus, run: Run, number: int, runners_up: int) -> Work[WhyMerge]:
     """Explains a merge of BoundlessBPE: of phase 1 as one of plain BPE, a supermerge among supermerges."""
-    assert run.overtaken is not None
-    is_super, base = run.overtaken >= 0, run.base_size
-    amount, overtaken = int(is_super[:number].sum()), int(run.overtaken[number - 1])
+    is_super, base = run.columns["overtaken"] >= 0, run.base_size
+    amount, overtaken = int(is_super[:number].sum()), int(run.columns["overtaken"][number - 1])
     in_words = np.flatnonzero(~is_super)
     if overtaken < 0:
         old_ids = np.arange(base + len(run), dtype=np.int32)
         old_ids[base + in_words] = np.arange(base, base + len(in_words), dtype=np.int32)
         after = run.tokens_before - np.cumsum(run.merged[in_words])
         merges, counts = old_ids[run.merges[in_words]], run.counts[in_words].copy()
-        plain = {"config": run.config.as_plain(), "overtaken": None, "merges": merges, "counts": counts}
-        why = yield from why_work(corpus, replace(run, tokens_after=after, **plain), number - amount, runners_up)
+        config = run.config.as_plain()
+        plain = replace(run, config=config, columns={}, merges=merges, counts=counts, tokens_after=after)
+        why = yield from why_work(corpus, plain, number - amount, runners_up)
         new_ids = np.concatenate([np.arange(base), base + in_words])
     else:
         from tokstudio.core.training.boundless import supermerging_work
@@ -317,7 +317,8 @@ def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine | Pick
         start = start_of_second_stage(run.merges[:begun], run.alphabet, run.base_size)
     prepared, units = yield from prepare_corpus_work(corpus, config, start=start)
     # A language may have chosen by a lower count than that in all, and removals bring pairs back.
-    floor = count if run.chosen is None and run.removals is None else run.weight_scale * (run.config.min_frequency or 1)
+    is_own = not run.languages and run.removals is None
+    floor = count if is_own else run.weight_scale * (run.config.min_frequency or 1)
     engine = new_engine(units, run.config, floor, run.weight_scale, prepared.alphabet, start)
     order = huggingface_order(prepared.alphabet, run.base_size) if start is None else order_of_tokens(start)
     return engine, order, begun
@@ -337,14 +338,14 @@ def _choosing(engine: Engine | PickyEngine, run: Run, merge: int) -> Choosing | 
     """What decided which language made a merge, counted from 0, that is the engine's next."""
     from tokstudio.core.training.parity_engine import ParityEngine
 
-    if run.chosen is None or not isinstance(engine, ParityEngine):
+    if not run.languages or not isinstance(engine, ParityEngine):
         return None
     algorithm = run.config.algorithm
     assert isinstance(algorithm, ParityAware)
-    turn = engine.turn_of(int(run.chosen.numbers[merge]))
+    turn = engine.turn_of(int(run.columns["chosen_by"][merge]))
     scores: list[float] = turn.scores.tolist()
     given = bool(algorithm.parallel), bool(algorithm.ratios)
-    return Choosing(run.chosen.languages, turn.language, tuple(scores), *given, turn.passed_over)
+    return Choosing(run.languages, turn.language, tuple(scores), *given, turn.passed_over)
 
 
 def _judged(run: Run, merge: int) -> tuple[Judged, ...]:

@@ -24,10 +24,9 @@ import numpy as np
 
 from tokstudio.core.base.wording import in_units
 from tokstudio.core.formats.common.format import Format, cut, gathered
-from tokstudio.core.model.algorithms import SuperBPE
-from tokstudio.core.model.picky import LEFT_GONE
 
 if TYPE_CHECKING:
+    from tokstudio.core.model.columns import LogColumn
     from tokstudio.core.model.run import Run
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -35,10 +34,6 @@ MERGE_COLUMNS = (
     "number", "id", "left", "right", "left_text", "right_text", "text", "hex",
     "count", "tokens_after", "bytes_per_token",
 )  # fmt: skip
-CHOSEN_BY = "chosen_by"  # the column that the merge log of a parity-aware run has as well
-REMOVED = ("left_removed", "right_removed")  # those that the merge log of Picky BPE has as well
-STAGE = "stage"  # that of SuperBPE
-OVERTAKEN = "overtaken"  # that of BoundlessBPE
 VOCABULARY_COLUMNS = ("id", "kind", "text", "hex", "bytes", "left", "right", "merge", "uses")
 
 _ESCAPES = {
@@ -135,32 +130,25 @@ class VocabularyCsv(Format):
 
 
 def _merge_columns(tokenizer: Tokenizer) -> tuple[str, ...]:
-    return (*MERGE_COLUMNS, *(() if tokenizer.run is None else _own_columns(tokenizer.run)))
+    own = () if tokenizer.run is None else _own_columns(tokenizer.run)
+    return (*MERGE_COLUMNS, *(shown.export for shown in own))
 
 
-def _own_columns(run: Run) -> tuple[str, ...]:
+def _own_columns(run: Run) -> tuple[LogColumn, ...]:
     """The columns that only the algorithm of a run has."""
-    if run.chosen is not None:
-        return (CHOSEN_BY,)
-    if run.removals is not None:
-        return REMOVED
-    if run.overtaken is not None:
-        return (OVERTAKEN,)
-    return (STAGE,) if isinstance(run.config.algorithm, SuperBPE) else ()
+    return tuple(shown for shown in run.config.algorithm.shown if shown.export)
 
 
 def _own_values(run: Run, row: int, style: _Style) -> Iterator[bytes]:
     """The values of `_own_columns` in a row."""
-    if run.chosen is not None:
-        yield b'"' + b"".join(_text((run.chosen.name(row) or "").encode(), style.escapes)) + b'"'
-        return
-    if (stage := run.stage_of(row + 1)) is not None:
-        yield b"%d" % stage
-        return
-    counts: list[int] = [] if run.removals is None else run.removals[row, LEFT_GONE:].tolist()
-    counts += [] if run.overtaken is None else [int(run.overtaken[row])]
-    for count in counts:
-        yield style.nothing if count < 0 else str(in_units(count, run.weight_scale)).encode()
+    for shown in _own_columns(run):
+        value = shown.value(run, row)
+        if shown.kind == "text":
+            yield b'"' + b"".join(_text((value or "").encode(), style.escapes)) + b'"'
+        elif value is None:
+            yield style.nothing
+        else:
+            yield str(in_units(value, run.weight_scale) if shown.kind == "count" else value).encode()
 
 
 def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:

@@ -21,6 +21,18 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, Faults
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import several, shown, value_text
+from tokstudio.core.model.columns import (
+    CHOSEN_BY,
+    OVERTAKEN,
+    REMOVALS,
+    SECOND_COUNTS,
+    SHOWN_OF_PARITY,
+    SHOWN_OF_REMOVALS,
+    SHOWN_OF_STAGES,
+    SHOWN_OF_SUPERMERGES,
+    LogColumn,
+    MergeColumn,
+)
 from tokstudio.core.pretokenization.patterns import covering
 from tokstudio.core.text.utf8 import to_utf8
 
@@ -99,6 +111,8 @@ class Algorithm:
         option: What the help of the command line says after its name.
         ties: The tie rules that it can follow.
         usual_ties: The one that it follows unless another is chosen.
+        columns: What its runs keep of each merge beside the pair and the counts.
+        shown: What the merge log has of these.
         needs_text: What it does with text, where word counts alone are not enough.
         is_changeable: Whether a tokenizer made by it can be pruned, joined, or trained further.
     """
@@ -110,6 +124,8 @@ class Algorithm:
     option: ClassVar[str] = ""
     ties: ClassVar[tuple[TieBreak, ...]] = TIE_BREAKS
     usual_ties: ClassVar[TieBreak] = "first"
+    columns: ClassVar[tuple[MergeColumn, ...]] = ()
+    shown: ClassVar[tuple[LogColumn, ...]] = ()
     needs_text: ClassVar[str] = ""
     is_changeable: ClassVar[bool] = True
 
@@ -253,6 +269,8 @@ class ParityAware(Algorithm):
         "chooses"
     )
     usual_ties = "mapped-strings"
+    columns = (CHOSEN_BY,)
+    shown = SHOWN_OF_PARITY
 
     parallel: Converted[ByName[ParallelText], tuple[tuple[str, str], ...]] = Converted(parallel_texts, ())
     ratios: Converted[ByName[float], tuple[tuple[str, float], ...]] = Converted(_ratios, ())
@@ -328,6 +346,8 @@ class SuperBPE(Algorithm):
     title = "SuperBPE"
     purpose = "Words first, then tokens across words (Liu et al., 2025)."
     option = " for SuperBPE: BPE with --pattern to --transition, then across words"
+    columns = (SECOND_COUNTS,)
+    shown = SHOWN_OF_STAGES
     needs_text = "splits text in two ways"
 
     transition: Converted[int | None, int] = Converted(_transition, None)
@@ -400,6 +420,8 @@ class Boundless(Algorithm):
     title = "BoundlessBPE"
     purpose = "Words, and frequent words together (Schmidt et al., 2025)."
     option = " for BoundlessBPE: BPE with --pattern, and supermerges of adjacent words where these are more frequent"
+    columns = (OVERTAKEN,)
+    shown = SHOWN_OF_SUPERMERGES
     needs_text = "joins adjacent words"
     is_changeable = False
 
@@ -443,6 +465,8 @@ class Picky(Algorithm):
     title = "Picky BPE"
     purpose = "Removes tokens that only led to longer ones (Chizhov et al., 2024)."
     option = " for Picky BPE: it removes tokens that are hardly used apart from a merge"
+    columns = (REMOVALS,)
+    shown = SHOWN_OF_REMOVALS
     is_changeable = False
     ties = ("smallest-bytes",)
     usual_ties = "smallest-bytes"
@@ -460,6 +484,8 @@ class Picky(Algorithm):
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {each.name: each for each in (PlainBPE, ParityAware, SuperBPE, WholeCharacters, Boundless, Picky)}
 )
+#: What a table of merges may have of any algorithm.
+COLUMNS: tuple[MergeColumn, ...] = tuple(column for each in ALGORITHMS.values() for column in each.columns)
 #: The settings of all algorithms by name, with their defaults as they are given.
 OWN_SETTINGS: Mapping[str, object] = MappingProxyType(
     {field.name: field.default for each in ALGORITHMS.values() for field in fields(each)}

@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.model.algorithms import SuperBPE
 from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.columns import Columns, stage_of
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import REPLACED, Falls, falls_of, lost, uses_of_picky
 
@@ -46,10 +46,7 @@ class MergeBatch:
         right: int32, id of the right token.
         count: int64, occurrences of the pair when it was chosen.
         tokens_after: int64, tokens in the corpus after the merge.
-        chosen_by: int16, the number of the language that chose each merge, as in `Run.chosen`; None for plain BPE.
-        second_counts: For merges of stage 2 of SuperBPE: see `Run`; None for others.
-        removals: For Picky BPE: see `Run`; None for others.
-        overtaken: For BoundlessBPE: see `Run`; None for others.
+        columns: What the algorithm adds, as in `Run.columns`.
     """
 
     first: int
@@ -57,31 +54,10 @@ class MergeBatch:
     right: NDArray[np.int32]
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
-    chosen_by: NDArray[np.int16] | None = None
-    second_counts: NDArray[np.int64] | None = None
-    overtaken: NDArray[np.int64] | None = None
-    removals: NDArray[np.int64] | None = None
+    columns: Columns = field(default_factory=dict[str, NDArray[Any]])
 
     def __len__(self) -> int:
         return len(self.left)
-
-
-@dataclass(frozen=True, eq=False)
-class ChosenBy:
-    """Who chose each merge of parity-aware BPE.
-
-    Attributes:
-        languages: The names of the languages.
-        numbers: int16 [n], by merge: the number of a language, from 0; -1 where all chose together.
-    """
-
-    languages: tuple[str, ...]
-    numbers: NDArray[np.int16]
-
-    def name(self, merge: int) -> str | None:
-        """The language that chose a merge, counted from 0; None where all chose together."""
-        number = int(self.numbers[merge])
-        return None if number < 0 else self.languages[number]
 
 
 @dataclass(frozen=True)
@@ -119,15 +95,18 @@ class Run:
         start: The tokenizer that training started from; None where it started from the base tokens. All arrays are
             about the merges made here, and facts of the text before the first merge are those after its encoding by the
             tokenizer.
-        chosen: Who chose each merge; None for plain BPE. The counts are those of all languages together.
-        second_counts: For SuperBPE, once stage 2 has made a merge: int64 [base + merges of stage 1], occurrences of
-            each id before that merge, when the text is split as in stage 2. Counts and tokens up to the transition are
-            those of the text as stage 1 splits it, those after it as stage 2 does.
-        removals: For Picky BPE: int64 [n, 4], by merge: the id that it made, its own or, where its bytes were present,
-            theirs; the places that it replaced; and the places of its left and right part that fell apart after it, -1
-            for a part that was not removed. `tokens_after` counts after the removals.
-        overtaken: For BoundlessBPE: int64 [n], by supermerge: the count of the merge of phase 1 that it came before, 0
-            where none was left; -1 for the merges of phase 1. None for other algorithms.
+        languages: For parity-aware BPE: the names of the languages.
+        columns: What the algorithm adds to the merges, by the names of `Algorithm.columns`.
+            "chosen_by", for parity-aware BPE: int16 [n], the number of the language that chose each merge, from 0; -1
+            where all chose together. The counts are those of all languages together.
+            "second_counts", for SuperBPE, once stage 2 has made a merge: int64 [base + merges of stage 1], occurrences
+            of each id before that merge, when the text is split as in stage 2. Counts and tokens up to the transition
+            are those of the text as stage 1 splits it, those after it as stage 2 does.
+            "removals", for Picky BPE: int64 [n, 4], by merge: the id that it made, its own or, where its bytes were
+            present, theirs; the places that it replaced; and the places of its left and right part that fell apart
+            after it, -1 for a part that was not removed. `tokens_after` counts after the removals.
+            "overtaken", for BoundlessBPE: int64 [n], by supermerge: the count of the merge of phase 1 that it came
+            before, 0 where none was left; -1 for the merges of phase 1.
     """
 
     config: TrainingConfig
@@ -142,18 +121,12 @@ class Run:
     versions: Mapping[str, str]
     seconds: float
     start: _StartTokenizer | None = None
-    chosen: ChosenBy | None = None
-    second_counts: NDArray[np.int64] | None = None
-    overtaken: NDArray[np.int64] | None = None
-    removals: NDArray[np.int64] | None = None
+    languages: tuple[str, ...] = ()
+    columns: Columns = field(default_factory=dict[str, NDArray[Any]])
 
     def __post_init__(self) -> None:
-        of_algorithms = self.second_counts, self.overtaken, self.removals
-        for array in (self.merges, self.counts, self.tokens_after, self.base_counts, *of_algorithms):
-            if array is not None:
-                array.setflags(write=False)
-        if self.chosen is not None:
-            self.chosen.numbers.setflags(write=False)
+        for array in (self.merges, self.counts, self.tokens_after, self.base_counts, *self.columns.values()):
+            array.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.merges)
@@ -176,16 +149,13 @@ class Run:
 
     @property
     def second_stage(self) -> SecondStage | None:
-        """Of a run by SuperBPE past its transition: the number of merges before that, and `second_counts`."""
-        if self.second_counts is None:
-            return None
-        return len(self.second_counts) - self.base_size, self.second_counts
+        """Of a run by SuperBPE past its transition: the number of merges before that, and "second_counts"."""
+        counts = self.columns.get("second_counts")
+        return None if counts is None else (len(counts) - self.base_size, counts)
 
     def stage_of(self, merge: int) -> int | None:
         """Which stage of SuperBPE, 1 or 2, made a merge of this run, counted from 1; None for other algorithms."""
-        if not isinstance(self.config.algorithm, SuperBPE):
-            return None
-        return 1 if self.second_stage is None or merge <= self.second_stage[0] else 2
+        return None if self.config.first_merges(self.base_size) is None else stage_of(self, merge - 1)
 
     @property
     def missed_stage(self) -> str:
@@ -199,7 +169,8 @@ class Run:
     @property
     def supermerges(self) -> NDArray[np.bool_] | None:
         """Which merges are supermerges of BoundlessBPE, bool [n]; None for other algorithms."""
-        return None if self.overtaken is None else self.overtaken >= 0
+        overtaken = self.columns.get("overtaken")
+        return None if overtaken is None else overtaken >= 0
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
@@ -213,6 +184,11 @@ class Run:
         """
         limit = max_merges(config or self.config, self.base_size, self.start)
         return None if limit is None else limit + self.lost
+
+    @property
+    def removals(self) -> NDArray[np.int64] | None:
+        """Of Picky BPE: see `columns`; None for other algorithms."""
+        return self.columns.get("removals")
 
     @property
     def lost(self) -> int:

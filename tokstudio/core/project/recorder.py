@@ -18,18 +18,21 @@ import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tokstudio.core.base.atomic_files import write_fault
 from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.model.algorithms import COLUMNS
+from tokstudio.core.model.columns import MergeColumn
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.project.database import connect, is_system_error, plain_errors
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource
 from tokstudio.core.project.reader import open_work
 from tokstudio.core.project.schema import SUFFIX
-from tokstudio.core.project.writer import as_bytes, insert_batch, save_work
+from tokstudio.core.project.writer import insert_batch, save_work
 
 _LOCK = ".lock"
 _RECORDING = f".run{SUFFIX}"
@@ -58,7 +61,7 @@ class Recorder:
         self._locking = threading.Lock()
         self._lock: sqlite3.Connection | None = None
         self._recording: sqlite3.Connection | None = None
-        self._has_second_counts = False
+        self._kept: set[str] = set()  # arrays about the run as a whole that it has already
 
     def begin_work(self, entry: ProjectRun, sources: tuple[ProjectSource, ...]) -> Work[None]:
         """Begins to record a run, instead of any earlier recording.
@@ -73,7 +76,7 @@ class Recorder:
             yield from save_work(Project(sources, (stopped,)), self._file(_RECORDING), private=True)
             with plain_errors(self._file(_RECORDING)):
                 self._open_recording(entry.run.base_size)
-                self._has_second_counts = entry.run.second_counts is not None
+                self._kept = {column.name for column in COLUMNS if not column.numbers} & entry.run.columns.keys()
         except TokStudioError as error:
             self._give_up(error)
 
@@ -81,14 +84,16 @@ class Recorder:
         """Records the next merges after `seconds` of training; after it returns, a kill no longer loses them."""
         if len(batch):
             rows = np.stack([batch.left, batch.right, batch.count, batch.tokens_after], axis=1).astype("<i8")
-            chosen = None if batch.chosen_by is None else batch.chosen_by.astype("<i2").tobytes()
-            second = None if batch.second_counts is None or self._has_second_counts else as_bytes(batch.second_counts)
-            overtaken = None if batch.overtaken is None else as_bytes(batch.overtaken).tobytes()
-            removals = None if batch.removals is None else as_bytes(batch.removals.ravel()).tobytes()
-            of_algorithms = chosen, None if second is None else second.tobytes(), overtaken, removals
-            values = batch.first, rows.tobytes(), *of_algorithms
-            self._change("INSERT INTO batch VALUES (?, ?, ?, ?, ?, ?)", values, seconds)
-            self._has_second_counts |= second is not None
+            added = {column: batch.columns.get(column.name) for column in COLUMNS if column.name not in self._kept}
+            own = {column: array for column, array in added.items() if array is not None}
+            names = ", ".join(("first", "merges", *(column.name for column in own)))
+            values = (
+                batch.first,
+                rows.tobytes(),
+                *(each.astype(_stored(column)).tobytes() for column, each in own.items()),
+            )
+            self._change(f"INSERT INTO batch ({names}) VALUES ({', '.join('?' * len(values))})", values, seconds)
+            self._kept |= {column.name for column in own if not column.numbers}
 
     def finish(self, run: Run) -> None:
         """Records the end of the run; the recording is kept until it is discarded, or another run begins."""
@@ -154,9 +159,8 @@ class Recorder:
             recording.execute(f"PRAGMA {setting}")
         # The ids of special tokens after the merges change with every merge.
         recording.execute("DELETE FROM token WHERE run = ? AND id >= ?", (_RUN, base_size))
-        columns = "first INTEGER PRIMARY KEY, merges BLOB NOT NULL, chosen_by BLOB, second_counts BLOB, "
-        columns += "overtaken BLOB, removals BLOB"
-        recording.execute(f"CREATE TABLE batch ({columns})")
+        added = "".join(f", {column.name} BLOB" for column in COLUMNS)
+        recording.execute(f"CREATE TABLE batch (first INTEGER PRIMARY KEY, merges BLOB NOT NULL{added})")
 
     def _change(self, statement: str, values: tuple[object, ...], seconds: float) -> None:
         recording = self._recording
@@ -300,21 +304,23 @@ def _unpack_work(connection: sqlite3.Connection) -> Work[None]:
     connection.execute("BEGIN")
     # A recording of an earlier version has fewer columns.
     for first, packed, *more in connection.execute("SELECT * FROM batch ORDER BY first"):
-        columns = np.frombuffer(packed, "<i8").reshape(-1, 4).T
-        merges = columns[:2].astype(np.int32)
-        chosen = np.frombuffer(more[0], "<i2").astype(np.int16) if more and more[0] is not None else None
-        overtaken = np.frombuffer(more[2], "<i8").astype(np.int64) if len(more) > 2 and more[2] is not None else None
-        removals = None
-        if len(more) > 3 and more[3] is not None:
-            removals = np.frombuffer(more[3], "<i8").reshape(-1, 4).astype(np.int64)
-        columns = columns[2], columns[3], chosen
-        batch = MergeBatch(first, merges[0], merges[1], *columns, overtaken=overtaken, removals=removals)
-        insert_batch(connection, _RUN, batch)
-        if len(more) > 1 and more[1] is not None:
-            connection.execute("UPDATE run SET second_counts = ?", (more[1],))
+        left, right, counts, after = np.frombuffer(packed, "<i8").reshape(-1, 4).T
+        added = [(column, cell) for column, cell in zip(COLUMNS, more, strict=False) if cell is not None]
+        columns = {
+            column.name: column.shaped(np.frombuffer(cell, _stored(column))) for column, cell in added if column.numbers
+        }
+        insert_batch(connection, _RUN, MergeBatch(first, left, right, counts, after, columns))
+        for column, cell in added:
+            if not column.numbers:
+                connection.execute(f"UPDATE run SET {column.name} = ?", (cell,))
         yield Progress("looking for lost work")
     connection.execute("DROP TABLE batch")
     connection.execute("COMMIT")
+
+
+def _stored(column: MergeColumn) -> np.dtype[Any]:
+    """The type of a column in recordings: little endian."""
+    return np.dtype(column.dtype).newbyteorder("<")
 
 
 def _take_lock(file: Path) -> sqlite3.Connection:

@@ -18,15 +18,15 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, scale_of
 from tokstudio.core.formats.common.vocabulary import MergeList, first_repeated
-from tokstudio.core.model.algorithms import OWN_SETTINGS, Boundless, ParityAware, Picky, PlainBPE, algorithm_of
+from tokstudio.core.model.algorithms import COLUMNS, OWN_SETTINGS, ParityAware, Picky, PlainBPE, algorithm_of
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
+from tokstudio.core.model.columns import CHOSEN_BY, Columns
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, REPLACED, RESULT, share_merged
 from tokstudio.core.model.run import (
     NOTHING_LEFT,
     REACHED_SIZE,
     STOPPED,
-    ChosenBy,
     Run,
     TrainedOn,
     special_ids,
@@ -34,7 +34,6 @@ from tokstudio.core.model.run import (
 from tokstudio.core.project.database import LARGEST, Row, version_of
 from tokstudio.core.project.schema import missing_columns
 from tokstudio.core.project.whole_tokenizer import read_start, with_texts
-from tokstudio.core.project.writer import REMOVALS
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.from_tokenizer import check_start
 
@@ -42,7 +41,8 @@ _ROWS = 4096
 _MOST_VERSIONS = 100
 _LONGEST_WORDS = 200
 _MOST_LANGUAGES = 1 << 15
-_NOBODY = -2  # for a merge of plain BPE
+_NOBODY = -2  # for a merge of an algorithm without the column
+_NUMBERED = tuple(column for column in COLUMNS if column.numbers)
 _MERGES = "SELECT number, left, right, count, tokens_after, {} FROM merge WHERE run = ? ORDER BY number"
 _TOKENS = "SELECT id, bytes, kind, count FROM token WHERE run = ? ORDER BY id"
 
@@ -52,7 +52,7 @@ def read_run_work(
 ) -> Work[Run]:
     """Reads a run with its tokens and merges from a checked database; FormatError where a value is impossible.
 
-    `parallel` are its parallel texts, one after another; `second_counts` is as in `Run`.
+    `parallel` are its parallel texts, one after another; `second_counts` is as in `Run.columns`.
     """
     number, config, weights = row.whole("number"), _config(row, parallel), _weights(row)
     start, trailing = read_start(row), dict[int, bytes]()
@@ -63,8 +63,11 @@ def read_run_work(
         alphabet, base_counts = start.alphabet, (yield from _read_counts_work(connection, row, start))
     made = MergeList(alphabet) if start is None else MergeList.of(start)
     table = yield from _read_merges_work(connection, row, made, len(base_counts))
-    merges, counts, tokens_after, chosen_by, overtaken = table[:, 1:3].astype(np.int32), *table[:, 3:7].T.copy()
+    merges, counts, tokens_after = table[:, 1:3].astype(np.int32), *table[:, 3:5].T.copy()
+    columns = _columns(row, config, table[:, 5:])
     _check_second_counts(row, config, second_counts, len(base_counts), len(merges))
+    if second_counts is not None:
+        columns["second_counts"] = second_counts
     expected = enumerate(map(str.encode, config.trailing_specials), len(base_counts) + len(merges))
     if trailing and trailing != dict(expected):
         raise row.fault("tokens", "the special tokens after the merges are not those of the configuration")
@@ -87,10 +90,8 @@ def read_run_work(
         versions=_versions(row),
         seconds=row.real("seconds"),
         start=start,
-        chosen=_chosen(row, config, chosen_by),
-        second_counts=second_counts,
-        overtaken=_overtaken(row, config, overtaken),
-        removals=_removals(row, config, table[:, 7:].copy()),
+        languages=_languages(row, config, columns),
+        columns=columns,
     )
     yield Progress("checking", number)
     if (problem := _problem(run)) is not None:
@@ -128,30 +129,35 @@ def _check_second_counts(
         raise row.fault("second_counts", "there must be one for each id before the transition")
 
 
-def _chosen(row: Row, config: TrainingConfig, numbers: NDArray[np.int64]) -> ChosenBy | None:
-    """Who chose each merge, as `_NOBODY` for none."""
+def _columns(row: Row, config: TrainingConfig, table: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """What the algorithm adds to merges, from the numbers of all algorithms; `_NOBODY` stands for none."""
+    columns, at = dict[str, NDArray[Any]](), 0
+    for column in _NUMBERED:
+        numbers, at = table[:, at : at + len(column.numbers)], at + len(column.numbers)
+        if column not in config.algorithm.columns:
+            if np.any(numbers != _NOBODY):
+                raise row.fault("merges", column.stray)
+        elif np.any(numbers < np.array(column.least)):
+            raise row.fault("merges", column.missing)
+        else:
+            columns[column.name] = column.shaped(numbers.astype(column.dtype))
+    return columns
+
+
+def _languages(row: Row, config: TrainingConfig, columns: Columns) -> tuple[str, ...]:
+    """The names of the languages that chose the merges."""
     if not isinstance(config.algorithm, ParityAware):
-        if not row.is_null("languages") or np.any(numbers != _NOBODY):
+        if not row.is_null("languages"):
             raise row.fault("languages", "only parity-aware BPE has them")
-        return None
-    names = row.json("languages")
+        return ()
+    numbers, names = columns["chosen_by"], row.json("languages")
     languages = tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
     if not 2 <= len(languages) <= _MOST_LANGUAGES or languages != tuple(cast("list[str]", names)):
         raise row.fault("languages", "the names of at least two languages are missing")
     together = np.arange(len(numbers)) < config.algorithm.global_merges
-    if np.any((numbers == -1) != together) or np.any((numbers < -1) | (numbers >= len(languages))):
-        raise row.fault("merges", "a merge was chosen by no language of the training")
-    return ChosenBy(languages, numbers.astype(np.int16))
-
-
-def _overtaken(row: Row, config: TrainingConfig, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The counts that supermerges came before, as in `Run`; `_NOBODY` stands for none."""
-    is_boundless = isinstance(config.algorithm, Boundless)
-    if is_boundless and np.all(numbers > _NOBODY):
-        return numbers
-    if is_boundless or np.any(numbers != _NOBODY):
-        raise row.fault("merges", "supermerges belong to BoundlessBPE, which says of each merge whether it is one")
-    return None
+    if np.any((numbers == -1) != together) or np.any(numbers >= len(languages)):
+        raise row.fault("merges", CHOSEN_BY.missing)
+    return languages
 
 
 def _weights(row: Row) -> tuple[int, ...] | None:
@@ -274,13 +280,11 @@ def _alphabet(row: Row, config: TrainingConfig, units: array[int], ids: array[in
 def _read_merges_work(
     connection: sqlite3.Connection, row: Row, made: MergeList, base_size: int
 ) -> Work[NDArray[np.int64]]:
-    """int64 [n, 11]: number, pair, count, tokens after it, who chose it, what it came before, and its removals."""
+    """int64 [n, 5 + more]: number, pair, count, tokens after it, and the numbers of `_NUMBERED`."""
     before, columns = len(made), array("q")
     missing = missing_columns("merge", version_of(connection))
-    optional = ", ".join(
-        str(_NOBODY) if name in missing else f"coalesce({name}, {_NOBODY})"
-        for name in ("chosen_by", "overtaken", *REMOVALS.split(", "))
-    )
+    names = [name for column in _NUMBERED for name in column.numbers]
+    optional = ", ".join(str(_NOBODY) if name in missing else f"coalesce({name}, {_NOBODY})" for name in names)
     for rows in _rows(connection, _MERGES.format(optional), row.whole("number")):
         try:
             columns.extend(chain.from_iterable(rows))
@@ -295,23 +299,13 @@ def _read_merges_work(
             if problem is not None:
                 raise row.fault("merges", problem)
         yield Progress("reading")
-    table = np.array(columns, np.int64).reshape(-1, 11)
+    table = np.array(columns, np.int64).reshape(-1, 5 + len(names))
     # A pair that came back by a removal may be merged again.
-    again = first_repeated(table[:, 1:3].astype(np.int32)) if np.all(table[:, 7:] == _NOBODY) else None
+    removed = np.any(table[:, 5 + names.index("result")] != _NOBODY)
+    again = None if removed else first_repeated(table[:, 1:3].astype(np.int32))
     if again is not None:
         raise row.fault("merges", f"merge {again[0]:,} joins the same two tokens as merge {again[1]:,}")
     return table
-
-
-def _removals(row: Row, config: TrainingConfig, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The rows of removals, which only Picky BPE has."""
-    if not isinstance(config.algorithm, Picky):
-        if np.any(rows != _NOBODY):
-            raise row.fault("merges", "only Picky BPE removes tokens")
-        return None
-    if np.any(rows[:, :2] < 0) or np.any(rows[:, 2:] < -1):
-        raise row.fault("merges", "what a merge made or removed is missing")
-    return rows
 
 
 def _problem_of_removals(run: Run, rows: NDArray[np.int64]) -> str | None:
@@ -384,17 +378,18 @@ def _problem(run: Run) -> str | None:
         rises[first - 1 : first] = False  # other text was counted
     if np.any(rises):
         return "a pair occurs more often than the one that was merged before it"
-    if run.overtaken is not None:
-        made = run.base_size + np.flatnonzero(run.overtaken >= 0)
-        if np.any(run.overtaken >= run.counts) or np.isin(run.merges[run.overtaken < 0], made).any():
+    if (overtaken := run.columns.get("overtaken")) is not None:
+        made = run.base_size + np.flatnonzero(overtaken >= 0)
+        if np.any(overtaken >= run.counts) or np.isin(run.merges[overtaken < 0], made).any():
             return "a supermerge comes before one that is as frequent, or is a part of a word"
     if config.min_frequency is not None and np.any(run.counts < run.weight_scale * config.min_frequency):
         return "a pair occurs less often than the minimum frequency"
     ends = [size] if run.second_stage is None else [run.second_stage[0], size]
     if any(np.any(run.uses(end) < 0) for end in ends):
         return "a token is merged more often than it occurs"
-    if run.second_counts is not None:
-        lengths = Tokenizer.from_run(run).tokens.lengths()[: len(run.second_counts)]
-        if sum(map(mul, run.second_counts.tolist(), lengths.tolist())) != run.corpus.bytes:
+    if run.second_stage is not None:
+        counts = run.second_stage[1]
+        lengths = Tokenizer.from_run(run).tokens.lengths()[: len(counts)]
+        if sum(map(mul, counts.tolist(), lengths.tolist())) != run.corpus.bytes:
             return "the counts at the transition do not add up to the text"
     return None

@@ -18,6 +18,7 @@ from tokstudio.core.base.atomic_files import StagedFiles, file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.algorithms import COLUMNS
 from tokstudio.core.model.run import MergeBatch, Run
 from tokstudio.core.project.database import LARGEST_FILE, create, plain_errors
 from tokstudio.core.project.model import (
@@ -35,9 +36,7 @@ from tokstudio.core.training.from_tokenizer import start_of
 
 _ROWS = 4096
 _PIECE = 1 << 20
-_MERGE_COLUMNS = "run, number, left, right, count, tokens_after"
-#: The columns of the rows of `Run.removals`.
-REMOVALS = "result, replaced, left_gone, right_gone"
+_MERGE_COLUMNS = ("run", "number", "left", "right", "count", "tokens_after")
 _LARGEST_BLOB = 1_000_000_000  # SQLite's default limit
 
 
@@ -83,17 +82,15 @@ def insert_work(connection: sqlite3.Connection, project: Project) -> Work[None]:
 
 def insert_batch(connection: sqlite3.Connection, number: int, batch: MergeBatch) -> None:
     """Adds merges to those of the run with this number."""
-    columns, names = [batch.left, batch.right, batch.count, batch.tokens_after], _MERGE_COLUMNS
-    if batch.chosen_by is not None:
-        columns, names = [*columns, batch.chosen_by], f"{names}, chosen_by"
-    if batch.removals is not None:
-        columns, names = [*columns, *batch.removals.T], f"{names}, {REMOVALS}"
-    if batch.overtaken is not None:
-        columns, names = [*columns, batch.overtaken], f"{names}, overtaken"
+    columns, names = [batch.left, batch.right, batch.count, batch.tokens_after], [*_MERGE_COLUMNS]
+    for column in COLUMNS:
+        if column.numbers and column.name in batch.columns:
+            columns.extend(batch.columns[column.name].reshape(-1, len(column.numbers)).T)
+            names += column.numbers
     rows = zip(repeat(number), count(batch.first), *(column.tolist() for column in columns), strict=False)
     # Named, because a recording of an earlier version has fewer columns.
-    values = ", ".join("?" * (2 + len(columns)))
-    connection.executemany(f"INSERT INTO merge ({names}) VALUES ({values})", rows)
+    values = ", ".join("?" * len(names))
+    connection.executemany(f"INSERT INTO merge ({', '.join(names)}) VALUES ({values})", rows)
 
 
 def _insert_source_work(connection: sqlite3.Connection, number: int, source: ProjectSource) -> Work[None]:
@@ -181,14 +178,15 @@ def _insert_run_work(
             to_json(dict(run.versions)),
             None if run.corpus.weights is None else to_json(run.corpus.weights),
             start_to_json(run),
-            None if run.chosen is None else to_json(run.chosen.languages),
+            to_json(run.languages) if run.languages else None,
             float(run.seconds),
         ),
     )
     if len(parallel := parallel_bytes(run.config)):
         yield from _fill_work(connection, "run", "parallel", number, parallel)
-    if run.second_counts is not None:
-        yield from _fill_work(connection, "run", "second_counts", number, as_bytes(run.second_counts))
+    for column in COLUMNS:
+        if not column.numbers and column.name in run.columns:
+            yield from _fill_work(connection, "run", column.name, number, as_bytes(run.columns[column.name]))
     tokens = chain(_base_rows(number, run), _trailing_rows(number, run))
     while rows := list(islice(tokens, _ROWS)):
         connection.executemany("INSERT INTO token VALUES (?, ?, ?, ?, ?)", rows)
@@ -196,12 +194,9 @@ def _insert_run_work(
     for first in range(0, len(run), _ROWS):
         here = slice(first, first + _ROWS)
         left, right = run.merges[here].T
-        chosen = None if run.chosen is None else run.chosen.numbers[here]
-        overtaken = None if run.overtaken is None else run.overtaken[here]
-        removals = None if run.removals is None else run.removals[here]
-        columns = left, right, run.counts[here], run.tokens_after[here], chosen
+        columns = {name: column[here] for name, column in run.columns.items()}
         begin = run.merges_before + first + 1
-        batch = MergeBatch(begin, *columns, overtaken=overtaken, removals=removals)
+        batch = MergeBatch(begin, left, right, run.counts[here], run.tokens_after[here], columns)
         insert_batch(connection, number, batch)
         yield Progress("writing", done + first, total)
 

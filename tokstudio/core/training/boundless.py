@@ -220,7 +220,7 @@ class _FinalList:
         overtaken[is_super] = np.append(words.count, 0)[before]
         left, right, count, fall = rows.T.copy()
         after = self._tokens - np.cumsum(fall)
-        made = ChosenMerges(self._new_ids[left], self._new_ids[right], count, after, overtaken=overtaken)
+        made = ChosenMerges(self._new_ids[left], self._new_ids[right], count, after, {"overtaken": overtaken})
         self._waiting.append(made)
         self._at, self._supermerges, self._tokens = until, self._supermerges + len(before), int(after[-1])
 
@@ -391,9 +391,8 @@ def _joined(parts: Sequence[ChosenMerges]) -> ChosenMerges:
 
 
 def _part(made: ChosenMerges, rows: slice) -> ChosenMerges:
-    overtaken = None if made.overtaken is None else made.overtaken[rows]
-    columns = made.left[rows], made.right[rows], made.count[rows], made.tokens_after[rows]
-    return ChosenMerges(*columns, overtaken=overtaken)
+    columns = {name: column[rows] for name, column in made.columns.items()}
+    return ChosenMerges(made.left[rows], made.right[rows], made.count[rows], made.tokens_after[rows], columns)
 
 
 def _falls(merges: ChosenMerges, tokens: int) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from tokstudio.core.kernels.intrinsics import count_tokens
 from tokstudio.core.kernels.merge import cuts_character, merge
 from tokstudio.core.kernels.tables import Tables
 from tokstudio.core.model.algorithms import TieBreak
+from tokstudio.core.model.columns import Columns
 
 if TYPE_CHECKING:
     from tokstudio.core.training.sections import Languages
@@ -78,9 +79,7 @@ class ChosenMerges:
     right: NDArray[np.int32]
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
-    chosen_by: NDArray[np.int16] | None = None  # for parity-aware BPE: as in `MergeBatch`
-    removals: NDArray[np.int64] | None = None  # for Picky BPE: as in `MergeBatch`
-    overtaken: NDArray[np.int64] | None = None  # for BoundlessBPE: likewise
+    columns: Columns = field(default_factory=dict[str, NDArray[Any]])  # as in `MergeBatch`
 
 
 @dataclass(frozen=True, eq=False)

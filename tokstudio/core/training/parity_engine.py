@@ -82,7 +82,7 @@ class ParityEngine(Engine):
             The merges; None when no language has a pair that reaches the final floor.
         """
         made = super().advance() if merges is None else super().advance(merges)
-        return made and replace(made, chosen_by=self._choice.chosen_by[: len(made.left)].astype(np.int16))
+        return made and replace(made, columns={"chosen_by": self._choice.chosen_by[: len(made.left)].astype(np.int16)})
 
     def turn(self) -> Turn:
         """What decides the next merge. For use between two merges."""

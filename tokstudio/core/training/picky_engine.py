@@ -125,7 +125,7 @@ class PickyEngine:
         out = self._tables.out[: state[k.OUT]].copy()
         left, right = out[:, k.OUT_LEFT].astype(np.int32), out[:, k.OUT_RIGHT].astype(np.int32)
         rows = out[:, k.OUT_RESULT :].copy()
-        return ChosenMerges(left, right, out[:, k.OUT_COUNT], out[:, k.OUT_TOKENS], removals=rows)
+        return ChosenMerges(left, right, out[:, k.OUT_COUNT], out[:, k.OUT_TOKENS], columns={"removals": rows})
 
     def _merge(self, merges: int) -> int:
         """Merges, makes room, and asks for each pair where some are not allowed."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
@@ -25,7 +24,6 @@ from tokstudio.core.model.run import (
     NOTHING_LEFT,
     REACHED_SIZE,
     STOPPED,
-    ChosenBy,
     MergeBatch,
     Run,
     TrainedOn,
@@ -211,7 +209,6 @@ class Trainer:
         # The empty batch gives the arrays their types.
         batches, sources = [self._batch(None), *self._batches], self.corpus.sources
         merges = [np.stack([batch.left, batch.right], axis=1) for batch in batches]
-        overtaken = [np.empty(0, np.int64), *(each.overtaken for each in batches if each.overtaken is not None)]
         return Run(
             config=self.config,
             merges=np.concatenate(merges),
@@ -238,10 +235,14 @@ class Trainer:
             },
             seconds=self.seconds,
             start=self.start,
-            chosen=self._chosen(batches) if self._languages else None,
-            second_counts=batches[-1].second_counts,
-            removals=_removals(batches) if isinstance(self.config.algorithm, Picky) else None,
-            overtaken=np.concatenate(overtaken) if isinstance(self.config.algorithm, Boundless) else None,
+            languages=self._languages,
+            columns={
+                column.name: column.joined([batch.columns[column.name] for batch in self._batches])
+                if column.numbers
+                else batches[-1].columns[column.name]
+                for column in self.config.algorithm.columns
+                if column.numbers or column.name in batches[-1].columns
+            },
         )
 
     def tokenizer(self) -> Tokenizer:
@@ -284,10 +285,6 @@ class Trainer:
         ):
             self._end(REACHED_SIZE)
         return made
-
-    def _chosen(self, batches: Sequence[MergeBatch]) -> ChosenBy:
-        numbers = [batch.chosen_by for batch in batches if batch.chosen_by is not None]
-        return ChosenBy(self._languages, np.concatenate([np.empty(0, np.int16), *numbers]))
 
     @property
     def _alphabet(self) -> Alphabet:
@@ -366,12 +363,10 @@ class Trainer:
         self.merges_made += len(made.left)
         assert self.prepared is not None
         after = made.tokens_after + self.prepared.unknown
-        second = None if self._second is None else self._second.base_counts
-        more = made.chosen_by, second, made.overtaken, made.removals
-        batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, *more)
-        for array in (batch.left, batch.right, batch.count, batch.tokens_after, *more):
-            if array is not None:
-                array.setflags(write=False)
+        columns = dict(made.columns) if self._second is None else {"second_counts": self._second.base_counts}
+        batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, columns)
+        for array in (batch.left, batch.right, batch.count, batch.tokens_after, *columns.values()):
+            array.setflags(write=False)
         if self._to_repeat is None or not len(batch):
             return batch
         run = self._to_repeat
@@ -397,30 +392,14 @@ class Trainer:
 
 def _is_part_of(run: Run, batch: MergeBatch, here: slice) -> bool:
     """Whether merges are those that a run has there."""
-    chosen, overtaken = None if run.chosen is None else run.chosen.numbers, batch.overtaken
-    if overtaken is not None and run.overtaken is not None:
-        # Where no merge within words was left, there may be one at a lower minimum frequency.
-        overtaken = np.where(run.overtaken[here] == 0, np.minimum(overtaken, 0), overtaken)
-    repeated = (
-        (run.merges[:, 0], batch.left),
-        (run.merges[:, 1], batch.right),
-        (run.counts, batch.count),
-        (run.tokens_after, batch.tokens_after),
-        (chosen, batch.chosen_by),
-        (run.overtaken, overtaken),
-        (run.removals, batch.removals),
-    )
-    if not all(
-        again is None or (known is not None and np.array_equal(known[here], again)) for known, again in repeated
-    ):
-        return False
-    second = batch.second_counts
-    return second is None or (run.second_counts is not None and np.array_equal(run.second_counts, second))
-
-
-def _removals(batches: Sequence[MergeBatch]) -> NDArray[np.int64]:
-    rows = [batch.removals for batch in batches if batch.removals is not None]
-    return np.concatenate([np.empty((0, 4), np.int64), *rows])
+    for column in run.config.algorithm.columns:
+        if (again := batch.columns.get(column.name)) is not None:
+            known = run.columns.get(column.name, np.empty(0))
+            if not column.repeats(known[here] if column.numbers else known, again):
+                return False
+    merges, pairs = run.merges[here], np.stack([batch.left, batch.right], axis=1)
+    repeated = (merges, pairs), (run.counts[here], batch.count), (run.tokens_after[here], batch.tokens_after)
+    return all(np.array_equal(known, again) for known, again in repeated)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,8 @@ from PySide6.QtGui import QAction
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import in_units
-from tokstudio.core.model.algorithms import Boundless, ParityAware, Picky, SuperBPE
+from tokstudio.core.model.columns import TOGETHER, Columns, LogColumn
 from tokstudio.core.model.picky import LEFT_GONE
-from tokstudio.core.model.run import ChosenBy
 from tokstudio.gui.session.measuring.token_facts import TokenIndexing
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -30,7 +30,6 @@ from tokstudio.gui.widgets.labels import plain_label
 # --- Merge query ------------------------------------------------------------------------------------------------------
 # The filter of the merge log: a `FilterQuery` that also finds who chose a merge, and what was removed after it.
 
-TOGETHER = "all"  # the name where all languages chose together
 CHOOSER_HINT = f"by:de lists the merges that the language de chose, and by:{TOGETHER} those that all chose together."
 REMOVAL_HINT = "removed: lists the merges that removed a token, and removed:ab those that removed one with ab."
 
@@ -52,15 +51,15 @@ class MergeQuery(FilterQuery):
         super().__init__(rest)
         self.text = text
 
-    def chosen(self, chosen: ChosenBy | None, size: int) -> NDArray[np.bool_] | None:
+    def chosen(self, languages: Sequence[str], columns: Columns, size: int) -> NDArray[np.bool_] | None:
         """Which of the first merges such a language chose, as bool [size]; None where all pass."""
         if self.chooser is None:
             return None
-        if chosen is None:
+        if "chosen_by" not in columns:
             return np.zeros(size, np.bool_)
-        names = (TOGETHER, *chosen.languages)
+        names = (TOGETHER, *languages)
         wanted = [number - 1 for number, name in enumerate(names) if name.casefold().startswith(self.chooser)]
-        return np.isin(chosen.numbers[:size], wanted)
+        return np.isin(columns["chosen_by"][:size], wanted)
 
     def removing(
         self, removals: NDArray[np.int64] | None, parts: NDArray[np.int32], heads: Sequence[bytes]
@@ -92,35 +91,20 @@ def _taken(pattern: re.Pattern[str], text: str) -> tuple[str, str | None]:
 # A job finds the rows of a filter.
 
 _NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO, _OWN = range(8)
-_CHOSEN_BY = TokenColumn(
-    "Chosen by", "words", "The language that chose this merge, by parity-aware BPE", 2, 6, word="algorithm"
-)
-_REMOVED = TokenColumn(
-    *("Removed", "token", "What was removed from the vocabulary after this merge, by Picky BPE", 5, 8),
-    word="removed-token",
-)
-_FELL = TokenColumn(
-    *("Fell apart", "number", "How often the removed tokens stood in the corpus, and fell into their parts"),
-    yields=3,
-    muted=True,
-)
-_STAGE = TokenColumn(
-    "Stage", "number", "Of SuperBPE: 1 merges within words, 2 across them", muted=True, word="transition"
-)
-_OVERTAKEN = TokenColumn(
-    *("Came before", "number", "Of a supermerge of BoundlessBPE: how often the next merge within words occurred"),
-    yields=3,
-    word="supermerge",
-)
-#: The columns that only one algorithm has.
-_OF_ALGORITHMS: Mapping[str, tuple[TokenColumn, ...]] = {
-    ParityAware.name: (_CHOSEN_BY,),
-    SuperBPE.name: (_STAGE,),
-    Boundless.name: (_OVERTAKEN,),
-    Picky.name: (_REMOVED, _FELL),
+#: Kind, share, least and yields of the columns that only one algorithm has, by the kind of their values.
+_LAYOUTS: Mapping[str, tuple[Literal["number", "token", "words"], int, int, int]] = {
+    "text": ("words", 2, 6, 0),
+    "parts": ("token", 5, 8, 0),
+    "number": ("number", 0, 6, 0),
+    "count": ("number", 0, 6, 3),
 }
 _COPIED_BYTES = 4096
 _NO_INDEX = QModelIndex()
+
+
+def _column_of(own: LogColumn) -> TokenColumn:
+    kind, share, least, yields = _LAYOUTS[own.kind]
+    return TokenColumn(own.title, kind, own.tip, share, least, yields, own.muted, own.word)
 
 
 class MergesModel(TokenTable):
@@ -148,6 +132,7 @@ class MergesModel(TokenTable):
     def __init__(self, indexing: TokenIndexing, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.playhead = 0
+        self._own: tuple[LogColumn, ...] = ()  # what the last columns show
         self._size = 0
         self._found: NDArray[np.int64] | None = None  # ranks of the visible merges, ascending; None for all
         self._searched = 0  # merges that the filter has searched
@@ -164,8 +149,9 @@ class MergesModel(TokenTable):
         """Shows the merges of a run."""
         with self.resetting():
             self.hold(run)
-            algorithm = "" if run is None or run.config is None else run.config.algorithm.name
-            self.columns = (*self.plain_columns, *_OF_ALGORITHMS.get(algorithm, ()))
+            shown = () if run is None or run.config is None else run.config.algorithm.shown
+            self._own = tuple(each for each in shown if each.title)
+            self.columns = (*self.plain_columns, *map(_column_of, self._own))
             self.playhead = playhead
             self._job.cancel()
             self._matches = Matches(self._matches.query)
@@ -241,11 +227,11 @@ class MergesModel(TokenTable):
         if column in (_TOKEN, _LEFT, _RIGHT):
             tokens = (self.shown(self._slot(number, column)),)
             text = marked(tokens[0])
-        elif column >= _OWN and self.columns[column] is _REMOVED:
-            tokens = tuple(self.shown(slot) for slot, _ in self.removed_after(number))
+        elif column >= _OWN and self._own[column - _OWN].kind == "parts":
+            tokens = tuple(map(self.shown, self._own_slots(number, self._own[column - _OWN])))
             text = " + ".join(map(marked, tokens))
         elif column >= _OWN:
-            text = self._own_figure(number, column)
+            text = self._own_figure(number, self._own[column - _OWN])
         else:
             text = f"{number:,}" if column == _NUMBER else self._figure(number, column)
         return TokenCell(text, tokens, number > self.playhead, number == self.playhead)
@@ -263,12 +249,12 @@ class MergesModel(TokenTable):
             count, after = int(self.run.log.count[number - 1]), self.run.log.tokens_at(number)
             counts = (str(in_units(number, self.run.weight_scale)) for number in (count, after))
             figures = [*counts, f"{self.run.bytes_per_token(number):.4f}"]
-        for column in range(_OWN, len(self.columns)):
-            if self.columns[column] is _REMOVED:
-                heads = (tokens.head(gone, _COPIED_BYTES) for gone, _ in self.removed_after(number))
+        for own in self._own:
+            if own.kind == "parts":
+                heads = (tokens.head(each, _COPIED_BYTES) for each in self._own_slots(number, own))
                 figures.append(" + ".join(map(copied, heads)))
             else:
-                figures.append(self._own_figure(number, column, plain=True))
+                figures.append(self._own_figure(number, own, plain=True))
         return "\t".join([str(number), *texts, *figures])
 
     def widest(self, column: int) -> str:
@@ -324,40 +310,21 @@ class MergesModel(TokenTable):
         """The id of the token that the merge in a row makes."""
         return self.run.id_of_merge(self.number_at(row)) if self.run and 0 <= row < self.rowCount() else None
 
-    def removed_after(self, number: int) -> list[tuple[int, int]]:
-        """The slots of the tokens that were removed after a merge, and how often each stood in the corpus."""
-        removals = self.run.log.removals if self.run is not None else None
-        if removals is None:
-            return []
-        places: list[int] = removals[number - 1, LEFT_GONE:].tolist()
-        slots = (self._slot(number, column) for column in (_LEFT, _RIGHT))
-        return [(slot, fell) for slot, fell in zip(slots, places, strict=True) if fell >= 0]
+    def _own_slots(self, number: int, own: LogColumn) -> list[int]:
+        """The slots of the parts of a merge that a column of its algorithm is about."""
+        assert self.run is not None
+        are_shown = own.value(self.run.log, number - 1)
+        return [self._slot(number, part) for part, is_shown in zip((_LEFT, _RIGHT), are_shown, strict=True) if is_shown]
 
-    def _own_figure(self, number: int, column: int, *, plain: bool = False) -> str:
-        """Who chose a merge, its stage, what it came before, or how often tokens fell apart after it."""
-        shown, run = self.columns[column], self.run
-        if shown is _CHOSEN_BY:
-            chosen = self._choices
-            return "" if chosen is None else chosen.name(number - 1) or TOGETHER
-        if run is None:
-            return ""
-        if shown is _STAGE:
-            second = run.log.second_stage
-            return "1" if second is None or number <= second[0] else "2"
-        if shown is _OVERTAKEN:
-            known, count = run.log.overtaken, -1
-            if known is not None:
-                count = int(known[number - 1])
-        else:
-            fell = [places for _, places in self.removed_after(number)]
-            count = sum(fell) if fell else -1
-        if count < 0:
-            return ""
-        return str(in_units(count, run.weight_scale)) if plain else figure(count, run.weight_scale)
-
-    @property
-    def _choices(self) -> ChosenBy | None:
-        return self.run.log.chosen if self.run is not None else None
+    def _own_figure(self, number: int, own: LogColumn, *, plain: bool = False) -> str:
+        """What a column of its algorithm says of a merge."""
+        assert self.run is not None
+        value, scale = own.value(self.run.log, number - 1), self.run.weight_scale
+        if value is None:
+            return own.nothing
+        if own.kind != "count":
+            return str(value)
+        return str(in_units(value, scale)) if plain else figure(value, scale)
 
     def _first_row_up_to(self, number: int) -> int:
         """The first row with a merge up to this number."""
@@ -376,8 +343,10 @@ class MergesModel(TokenTable):
         else:
             self._searched = size = self._size = len(tokens.run)
             query = matches.query
-            chosen = query.chosen(self._choices, size) if isinstance(query, MergeQuery) else None
-            removals, parts = self.run.log.removals if self.run is not None else None, tokens.parts
+            assert self.run is not None
+            log, parts = self.run.log, tokens.parts
+            chosen = query.chosen(log.languages, log.columns, size) if isinstance(query, MergeQuery) else None
+            removals = log.removals
 
             def work() -> Work[NDArray[np.bool_]]:
                 number = query.number
@@ -430,7 +399,7 @@ _EMPTY = "Merges appear here as they are made, each with its two tokens and thei
 # For what another library trains.
 _AT_THE_END = "Merges appear here when the {} library has trained: it makes them all at once."
 _NONE = "{} has no merges: its tokens appear in Vocabulary when the {} library has trained."
-_HINTS = {ParityAware.name: CHOOSER_HINT, Picky.name: REMOVAL_HINT}  # by algorithm
+_HINTS = {"chosen_by": CHOOSER_HINT, "removals": REMOVAL_HINT}  # by column
 _MOST_DIGITS = 18  # of the number of a merge; Python refuses thousands
 _DERIVED = "Merges derived from the file's {}."
 
@@ -461,9 +430,9 @@ class MergesPane(TablePane):
             self._merges.set_run(run, playhead)
             self.table.verticalScrollBar().setValue(0)
             self.table.refit()
-            config = None if run is None else run.config
-            hint = "" if config is None else _HINTS.get(config.algorithm.name, "")
-            self.filter.setToolTip(f"{FILTER_HINT} {hint}".rstrip())
+            added = () if run is None or run.config is None else run.config.algorithm.columns
+            hints = (_HINTS[column.name] for column in added if column.name in _HINTS)
+            self.filter.setToolTip(" ".join((FILTER_HINT, *hints)))
             source = run.merges_derived_from if run is not None else ""
             self.derived.setText(_DERIVED.format(source))
             self.derived.setVisible(bool(source))

@@ -285,10 +285,11 @@ class StudioRun:
                 return self._tokenizer
             assert self.config is not None
             alphabet = self.alphabet if self.alphabet is not None else Alphabet.of_characters("")
-            overtaken, removals = self.log.overtaken, self.log.removals
-            supermerges = None if overtaken is None else overtaken >= 0
-            made = self.merges.copy(), self.config, alphabet, self.base_size, self.run, supermerges
-            self._tokenizer = Tokenizer.from_training(*made, None if removals is None else removals.copy())
+            columns = self.log.columns
+            supermerges = columns["overtaken"] >= 0 if "overtaken" in columns else None
+            removals = columns["removals"].copy() if "removals" in columns else None
+            made = self.merges.copy(), self.config, alphabet, self.base_size, self.run, supermerges, removals
+            self._tokenizer = Tokenizer.from_training(*made)
         return self._tokenizer
 
     @property

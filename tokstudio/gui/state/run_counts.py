@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import REPLACED, Falls, falls_of, lost, uses_of_picky
-from tokstudio.core.model.run import STOPPED, ChosenBy, MergeBatch, Run, SecondStage, merged, special_ids, uses
+from tokstudio.core.model.run import STOPPED, MergeBatch, Run, SecondStage, merged, special_ids, uses
 from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -23,13 +24,11 @@ class MergeLog:
 
     def __init__(self) -> None:
         self.second_stage: SecondStage | None = None  # see `Run.second_stage`
+        self.languages: tuple[str, ...] = ()  # see `Run.languages`
         self.tokens_before = 0  # tokens of the corpus before the first merge; 0 until they are counted
         # After a start from a tokenizer, int64 [base]: how often each id occurs in the text, or is made by its merges.
         self.start_counts: NDArray[np.int64] | None = None
-        self._languages: tuple[str, ...] | None = None  # those that choose; None where all choose together
-        self._chosen_by = np.empty(0, np.int16)
-        self._overtaken: NDArray[np.int64] | None = None  # of BoundlessBPE
-        self._removals: NDArray[np.int64] | None = None  # of Picky BPE
+        self._columns: dict[str, NDArray[Any]] = {}  # those with a row for each merge
         self._lost = 0, 0  # the number of merges counted, and how many of them have no token
         self._length = 0
         self._merges = np.empty((1024, 2), np.int32)
@@ -59,26 +58,23 @@ class MergeLog:
     @property
     def merged(self) -> NDArray[np.int64]:
         """int64 [n], the replacements of each merge."""
-        if self.removals is not None:
-            return self.removals[:, REPLACED]
+        if (rows := self.removals) is not None:
+            return rows[:, REPLACED]
         if len(self._merged) != self._length:
             self._merged = merged(self.tokens_before, self.tokens_after, self.second_stage)
         return self._merged
 
     @property
-    def chosen(self) -> ChosenBy | None:
-        """Who chose each merge; None for plain BPE."""
-        return None if self._languages is None else ChosenBy(self._languages, self._chosen_by[: self._length])
-
-    @property
-    def overtaken(self) -> NDArray[np.int64] | None:
-        """See `Run.overtaken`."""
-        return None if self._overtaken is None else self._overtaken[: self._length]
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """See `Run.columns`."""
+        columns = {name: array[: self._length] for name, array in self._columns.items()}
+        return columns if self.second_stage is None else columns | {"second_counts": self.second_stage[1]}
 
     @property
     def removals(self) -> NDArray[np.int64] | None:
         """See `Run.removals`."""
-        return None if self._removals is None else self._removals[: self._length]
+        rows = self._columns.get("removals")
+        return None if rows is None else rows[: self._length]
 
     def lost(self, base_size: int) -> int:
         """How many merges have no token that is present; see `picky.lost`."""
@@ -88,15 +84,15 @@ class MergeLog:
 
     def begin(self, tokens: int, begun: Run) -> None:
         """Sets the tokens before the first merge, and what the run before it says of who chooses."""
-        self.tokens_before, self._languages = tokens, None if begun.chosen is None else begun.chosen.languages
+        self.tokens_before, self.languages = tokens, begun.languages
         if not self._length:  # else it goes on with those of an earlier run
-            self._overtaken, self._removals = begun.overtaken, begun.removals
+            self._take_columns(begun)
 
     def append(self, batch: MergeBatch) -> None:
         """Appends merges."""
         n = self._length + len(batch)
-        if batch.second_counts is not None and self.second_stage is None:
-            self.second_stage = self._length, batch.second_counts
+        if "second_counts" in batch.columns and self.second_stage is None:
+            self.second_stage = self._length, batch.columns["second_counts"]
         if n > len(self._count):
             size = max(n, 2 * len(self._count))
             self._merges = np.resize(self._merges, (size, 2))
@@ -104,18 +100,10 @@ class MergeLog:
         here = slice(self._length, n)
         self._merges[here, 0], self._merges[here, 1] = batch.left, batch.right
         self._count[here], self._tokens_after[here] = batch.count, batch.tokens_after
-        if batch.chosen_by is not None:
-            if n > len(self._chosen_by):
-                self._chosen_by = np.resize(self._chosen_by, len(self._count))
-            self._chosen_by[here] = batch.chosen_by
-        if batch.overtaken is not None and self._overtaken is not None:
-            if n > len(self._overtaken):
-                self._overtaken = np.resize(self._overtaken, len(self._count))
-            self._overtaken[here] = batch.overtaken
-        if batch.removals is not None and self._removals is not None:
-            if n > len(self._removals):
-                self._removals = np.resize(self._removals, (len(self._count), 4))
-            self._removals[here] = batch.removals
+        for name, column in self._columns.items():
+            if n > len(column):
+                column = self._columns[name] = np.resize(column, (len(self._count), *column.shape[1:]))
+            column[here] = batch.columns[name]
         self._length = n
 
     def take(self, made: Run) -> None:
@@ -123,10 +111,8 @@ class MergeLog:
 
         The count of such a merge is how often it is applied to the corpus.
         """
-        if made.chosen is not None:
-            self._languages, self._chosen_by = made.chosen.languages, made.chosen.numbers
-        self._overtaken, self._removals = made.overtaken, made.removals
-        self.tokens_before, self.second_stage = made.tokens_before, made.second_stage
+        self._take_columns(made)
+        self.tokens_before, self.second_stage, self.languages = made.tokens_before, made.second_stage, made.languages
         if made.start is None:
             self.replace(made.merges, made.counts, made.tokens_after)
             return
@@ -139,6 +125,9 @@ class MergeLog:
             np.concatenate([counts[results], made.counts]),
             np.concatenate([tokens[1:], made.tokens_after]),
         )
+
+    def _take_columns(self, run: Run) -> None:
+        self._columns = {name: column for name, column in run.columns.items() if name != "second_counts"}
 
     def replace(self, merges: NDArray[np.int32], count: NDArray[np.int64], tokens_after: NDArray[np.int64]) -> None:
         """Replaces all merges by others, which may have no counts."""
@@ -153,9 +142,7 @@ class MergeLog:
         """A run as if it were stopped now, given the run before its first merge."""
         own = slice(begun.merges_before, None)
         made = replace(begun, merges=self.merges[own], counts=self.count[own], tokens_after=self.tokens_after[own])
-        second = None if self.second_stage is None else self.second_stage[1]
-        of_algorithms = {"second_counts": second, "overtaken": self.overtaken, "removals": self.removals}
-        return replace(made, **of_algorithms, chosen=self.chosen, seconds=seconds, ended=STOPPED)
+        return replace(made, columns=self.columns, languages=self.languages, seconds=seconds, ended=STOPPED)
 
 
 # --- How often each token of a run occurs in its corpus, after any number of merges -----------------------------------

@@ -11,7 +11,7 @@ from PySide6.QtTest import QSignalSpy
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE
 from tests.gui.picky import trained
-from tokstudio.core.model.run import ChosenBy
+from tokstudio.core.model.columns import language_of
 from tokstudio.gui.panes.merges import MergeQuery, MergesPane
 from tokstudio.gui.state.training_settings import Settings
 
@@ -44,7 +44,7 @@ def titles(pane) -> list[str]:
 
 
 def choosers(by_turns) -> list[str]:
-    return [by_turns.run.chosen.name(merge) or "all" for merge in range(len(by_turns))]
+    return [language_of(by_turns.run, merge) or "all" for merge in range(len(by_turns))]
 
 
 def test_only_runs_by_turns_have_the_column_which_is_copied_and_filtered(pane, session, by_turns, qtbot):
@@ -83,12 +83,12 @@ def test_only_runs_by_turns_have_the_column_which_is_copied_and_filtered(pane, s
     pane.filter.setText("by:de")
     qtbot.waitUntil(lambda: not pane.model.searching)
     assert pane.model.rowCount() == 0
-    assert MergeQuery("the").chosen(None, 3) is None
+    assert MergeQuery("the").chosen((), {}, 3) is None
 
 
 def test_merges_of_a_growing_run_are_found():
-    chosen = ChosenBy(("de", "en"), np.array([-1, 0, 1, 0], np.int16))
-    assert MergeQuery("by:d").chosen(chosen, 3).tolist() == [False, True, False]
+    columns = {"chosen_by": np.array([-1, 0, 1, 0], np.int16)}
+    assert MergeQuery("by:d").chosen(("de", "en"), columns, 3).tolist() == [False, True, False]
 
 
 def test_a_run_knows_who_chose_while_it_trains(qtbot, session, by_turns):
@@ -109,8 +109,8 @@ def test_a_run_knows_who_chose_while_it_trains(qtbot, session, by_turns):
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     whole = session.runs.active.run
     for part in made:
-        assert part.chosen.languages == whole.chosen.languages == tuple(NAMES)
-        assert part.chosen.numbers.tolist() == whole.chosen.numbers[: len(part)].tolist()
+        assert part.languages == whole.languages == tuple(NAMES)
+        assert part.columns["chosen_by"].tolist() == whole.columns["chosen_by"][: len(part)].tolist()
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_each_supermerge_says_what_it_came_before(qtbot, pane, session, weight):
     session.corpus.set_weights((weight,))
     run = trained_so(qtbot, session, Settings(400, algorithm="boundless", pattern="gpt2"))
     assert titles(pane) == [*PLAIN, "Came before"]
-    overtaken, scale = run.run.overtaken.tolist(), run.weight_scale
+    overtaken, scale = run.run.columns["overtaken"].tolist(), run.weight_scale
     assert own_cells(pane) == ["" if count < 0 else f"{count / scale:,g}" for count in overtaken]
     assert {"", "0"} < set(own_cells(pane))
     number = next(at for at, count in enumerate(overtaken, 1) if count > 0)

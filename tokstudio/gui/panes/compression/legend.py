@@ -271,7 +271,7 @@ class SourceLines:
         self._wanted[self._by_turns] = wanted
 
     def _follow(self, run: StudioRun | None) -> None:
-        by_turns = run is not None and run.log.chosen is not None
+        by_turns = run is not None and len(run.log.languages) > 0
         if by_turns != self._by_turns:
             self._by_turns = by_turns
             self._name_action()
