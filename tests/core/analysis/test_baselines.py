@@ -35,8 +35,8 @@ def pieces(work):
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Every border between pieces is met with short texts too."""
-    monkeypatch.setattr(simple, "_BYTES_IN_A_PIECE", 3)
-    monkeypatch.setattr(simple, "_MATCHES_IN_A_PIECE", 2)
+    monkeypatch.setattr(simple, "BYTES_IN_A_PIECE", 3)
+    monkeypatch.setattr(simple, "MATCHES_IN_A_PIECE", 2)
 
 
 # What all of them do
@@ -116,7 +116,7 @@ def test_bytes_that_are_not_utf8_become_replacement_characters_wherever_pieces_e
     data = b"".join(parts)
     expected = list(map(ord, data.decode("utf-8", "replace")))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simple, "_BYTES_IN_A_PIECE", 3)
+        patch.setattr(simple, "BYTES_IN_A_PIECE", 3)
         assert CharacterTokenizer().encode(data) == expected
 
 
@@ -203,8 +203,8 @@ PATTERNS = [
 def test_segments_are_what_regex_finds_wherever_pieces_end(pattern, text):
     expected = [match.group() for match in regex.finditer(pattern, text) if match.group()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simple, "_BYTES_IN_A_PIECE", 3)
-        patch.setattr(simple, "_MATCHES_IN_A_PIECE", 2)
+        patch.setattr(simple, "BYTES_IN_A_PIECE", 3)
+        patch.setattr(simple, "MATCHES_IN_A_PIECE", 2)
         tokenizer = WordTokenizer.from_text(text, pattern)
         segments = tokenizer.segments
         assert segments == tuple(dict.fromkeys(expected))
@@ -229,7 +229,7 @@ def test_slow_matches_give_the_same_segments(monkeypatch):
     text = "ab ba\nabab " * 20
     expected = WordTokenizer.from_text(text, r"\w+\s").encode(text)
     # Every look at the clock is one too late, so that each match is looked for twice.
-    monkeypatch.setattr(simple, "_SECONDS_OF_A_PIECE", 1e-9)
+    monkeypatch.setattr(simple, "SECONDS_OF_A_PIECE", 1e-9)
     assert WordTokenizer.from_text(text, r"\w+\s").encode(text) == expected
     assert WordTokenizer.from_text("ab ab", r"\b").segments == ()
 
@@ -259,7 +259,7 @@ def test_a_pattern_that_cannot_be_used_is_refused_before_the_text_is_read(patter
 
 
 def test_an_endless_pattern_is_stopped_and_the_place_named(monkeypatch):
-    monkeypatch.setattr(simple, "_SECONDS_OF_A_MATCH", 0.05)
+    monkeypatch.setattr(simple, "SECONDS_OF_A_MATCH", 0.05)
     with pytest.raises(ConfigError, match=r'more than 0.05 seconds, from character 3 of the text: "aaaa a{35}"'):
         WordTokenizer.from_text("1\n" + "aaaa\n" + "a" * 60, r"^1\s|(?:a|a)*\d")
 
@@ -267,6 +267,6 @@ def test_an_endless_pattern_is_stopped_and_the_place_named(monkeypatch):
 @pytest.mark.parametrize("seconds", [0.01, 1e-9])
 def test_a_pattern_that_only_matches_empty_text_is_stopped(monkeypatch, seconds):
     # However busy the computer is: with next to no time, each match is looked for by itself.
-    monkeypatch.setattr(simple, "_SECONDS_OF_A_PIECE", seconds)
+    monkeypatch.setattr(simple, "SECONDS_OF_A_PIECE", seconds)
     with pytest.raises(ConfigError, match="keeps matching"):
         WordTokenizer.from_text("abab", r"(?=ab\K)")

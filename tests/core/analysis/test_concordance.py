@@ -83,11 +83,11 @@ def test_with_a_pattern_pre_tokens_are_sequences(texts, chosen, pattern, data):
 @pytest.mark.parametrize("pattern", ["none", "gpt2", "cl100k", "llama3", "o200k", r"\s?\w+|\W"])
 def test_the_number_of_occurrences_equals_the_counts_of_the_run(pattern, monkeypatch):
     """Encoded bit by bit, from places in the middle of one document."""
-    monkeypatch.setattr(module, "_AROUND", 16)
-    monkeypatch.setattr(module, "_LEAST_CORE", 1 << 7)
-    monkeypatch.setattr(module, "_MOST_CORE", 1 << 10)
-    monkeypatch.setattr(module, "_MARGIN", 1 << 9)
-    monkeypatch.setattr(module, "_FIRST_PIECE", 1 << 8)
+    monkeypatch.setattr(module, "AROUND", 16)
+    monkeypatch.setattr(module, "LEAST_CORE", 1 << 7)
+    monkeypatch.setattr(module, "MOST_CORE", 1 << 10)
+    monkeypatch.setattr(module, "MARGIN", 1 << 9)
+    monkeypatch.setattr(module, "FIRST_PIECE", 1 << 8)
     lines = (
         f"{n % 37} It's {n * n % 101} of\n\n  many,  {'日本é😀' * (n % 3)}!{' ' * (n % 5)}\r\n" for n in range(900)
     )
@@ -293,8 +293,8 @@ def test_in_word_counts_each_word_is_encoded_separately(tokenizer):
 
 
 def test_spans_of_a_long_text_have_the_occurrences_of_the_whole(tokenizer, monkeypatch):
-    monkeypatch.setattr(module, "_LIBRARY_PIECE", 100)
-    monkeypatch.setattr(module, "_LIBRARY_MARGIN", 60)
+    monkeypatch.setattr(module, "LIBRARY_PIECE", 100)
+    monkeypatch.setattr(module, "LIBRARY_MARGIN", 60)
     text = POEM * 3 + "12 " * 99 + f"{STRANGE} and\n  {STRANGE}{STRANGE}\n" * 20 + "the shells " * 40
     corpus = Corpus.from_texts([text, f"sea {STRANGE}"])
     uses = finish(count_uses_work(tokenizer, corpus))
@@ -306,8 +306,8 @@ def test_spans_of_a_long_text_have_the_occurrences_of_the_whole(tokenizer, monke
 
 
 def test_a_token_added_before_a_text_occurs_once(tokenizer, monkeypatch):
-    monkeypatch.setattr(usage, "_LONGEST_SEQUENCE", 1000)
-    monkeypatch.setattr(usage, "_LAST_LINES", 200)
+    monkeypatch.setattr(usage, "LONGEST_SEQUENCE", 1000)
+    monkeypatch.setattr(usage, "LAST_LINES", 200)
     text = POEM * 50
     uses = finish(count_uses_work(tokenizer, Corpus.from_text(text)))
     assert {token: n for token, n in enumerate(uses.tolist()) if n} == Counter(tokenizer.encode(text))
@@ -394,8 +394,8 @@ def test_invalid_utf8_is_replaced_with_base_characters():
 
 
 def test_a_long_sequence_is_cut_at_a_line_end(monkeypatch):
-    monkeypatch.setattr(usage, "_LONGEST_SEQUENCE", 100)
-    monkeypatch.setattr(usage, "_LAST_LINES", 60)
+    monkeypatch.setattr(usage, "LONGEST_SEQUENCE", 100)
+    monkeypatch.setattr(usage, "LAST_LINES", 60)
     corpus = Corpus.from_text("the sea shells\n" * 40)
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=262, pattern="none"))
     uses = finish(count_uses_work(tokenizer, corpus))
@@ -407,9 +407,9 @@ def test_a_long_sequence_is_cut_at_a_line_end(monkeypatch):
 
 
 def test_differences_at_a_cut_are_corrected(monkeypatch):
-    monkeypatch.setattr(usage, "_LONGEST_SEQUENCE", 110)
-    monkeypatch.setattr(usage, "_LAST_LINES", 60)
-    monkeypatch.setattr(usage, "_BESIDE", 50)
+    monkeypatch.setattr(usage, "LONGEST_SEQUENCE", 110)
+    monkeypatch.setattr(usage, "LAST_LINES", 60)
+    monkeypatch.setattr(usage, "BESIDE", 50)
     text = "naïve 日本\n  the sea\n" * 60
     corpus = Corpus.from_text(text)
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=290, pattern="none"))

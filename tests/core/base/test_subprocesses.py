@@ -46,7 +46,7 @@ def untouched(folder: Path) -> bool:
 
 
 def test_an_export_to_a_relative_path_is_proved_in_a_process_of_its_own(hostile, monkeypatch):
-    monkeypatch.setattr("tokstudio.core.libraries.client._SMALL", 0)
+    monkeypatch.setattr("tokstudio.core.libraries.client.SMALL", 0)
     assert save(of_characters(), Path("here.model"), "sentencepiece").proof.startswith("identical")
     assert untouched(hostile)
 

@@ -69,10 +69,10 @@ def told(source):
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(json_rows, "_BLOCK", 1 << 10)
-    monkeypatch.setattr(json_rows, "_ROWS", 7)
-    monkeypatch.setattr(columnar, "_ROWS", 9)
-    monkeypatch.setattr(csv_rows, "_BLOCKS", (1 << 11, 1 << 20))
+    monkeypatch.setattr(json_rows, "BLOCK", 1 << 10)
+    monkeypatch.setattr(json_rows, "ROWS", 7)
+    monkeypatch.setattr(columnar, "ROWS", 9)
+    monkeypatch.setattr(csv_rows, "BLOCKS", (1 << 11, 1 << 20))
     monkeypatch.setattr(sources, "_LOCATED_PIECE", 1 << 6)
 
 

@@ -196,8 +196,8 @@ def test_a_mark_is_believed_and_what_is_broken_is_said(read, data, chosen, encod
 
 @pytest.mark.parametrize("before", range(4))
 def test_utf8_is_recognised_wherever_a_piece_ends_in_a_character(read, monkeypatch, before):
-    monkeypatch.setattr("tokstudio.core.text.encodings._CHECK", 16)
-    monkeypatch.setattr("tokstudio.core.text.encodings._COUNT", 40)
+    monkeypatch.setattr("tokstudio.core.text.encodings.CHECK", 16)
+    monkeypatch.setattr("tokstudio.core.text.encodings.COUNT", 40)
     text = b"a" * before + "日本語😀é".encode() * 40
     source = read(text)
     assert (source.encoding, text_of(source), source.note) == ("utf-8", text, "")
@@ -418,7 +418,7 @@ def test_a_file_without_permission_is_named(tmp_path):
 def little_memory(monkeypatch):
     """Leaves a file where it is: what is longer than 256 KiB is not read at once."""
     monkeypatch.setattr("tokstudio.core.corpus.readers.files.free_memory", lambda: 100)
-    monkeypatch.setattr("tokstudio.core.corpus.readers.files._MOST", 1 << 18)
+    monkeypatch.setattr("tokstudio.core.corpus.readers.files.MOST", 1 << 18)
 
 
 @pytest.fixture
@@ -472,7 +472,7 @@ def test_characters_of_a_file_on_disk_that_is_no_text(on_disk):
 
 @pytest.mark.parametrize("long_at", [0, 9])
 def test_holding_out_of_a_file_on_disk_with_a_long_line(on_disk, long_at, monkeypatch):
-    monkeypatch.setattr("tokstudio.core.corpus.sampling._PIECE", 1 << 18)
+    monkeypatch.setattr("tokstudio.core.corpus.sampling.PIECE", 1 << 18)
     lines = [b"%d some words\n" % n for n in range(30)]
     lines[long_at] = b"x" * 600_000 + b"\n"
     content = b"".join(lines)
@@ -492,7 +492,7 @@ def test_a_custom_expression_reads_a_file_on_disk_in_pieces(on_disk, monkeypatch
         return original(file, start, size)
 
     corpus = on_disk(content, "line")
-    monkeypatch.setattr("tokstudio.core.pretokenization.count_words._CHUNK", 1 << 16)
+    monkeypatch.setattr("tokstudio.core.pretokenization.count_words.CHUNK", 1 << 16)
     monkeypatch.setattr(_File, "read", reading)
     [source] = corpus.sources
     pieces = finish(SpecialFinder([]).cut_work(source.data, source.ends))

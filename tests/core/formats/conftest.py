@@ -17,4 +17,4 @@ def from_folder(monkeypatch):
 @pytest.fixture
 def in_a_process(monkeypatch):
     """Libraries read files of any size in a process of their own."""
-    monkeypatch.setattr("tokstudio.core.libraries.client._SMALL", 0)
+    monkeypatch.setattr("tokstudio.core.libraries.client.SMALL", 0)

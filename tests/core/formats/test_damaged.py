@@ -285,7 +285,7 @@ def test_values_cut_by_the_reader_s_window_stay_whole(tmp_path, monkeypatch):
     whole = {name: content(name, 12) for name in ("tokenizer.json", "merges.json", "vocabulary.json")}
     expected = trained("banana bandana", 12)
     for size in (1, 2, 3, 7, 50):
-        monkeypatch.setattr(text_readers, "_CHUNK", size)
+        monkeypatch.setattr(text_readers, "CHUNK", size)
         for name, data in whole.items():
             folder = tmp_path / f"{name} {size}"
             folder.mkdir()
@@ -306,7 +306,7 @@ def test_a_huge_file_is_refused_without_being_read(tmp_path):
 
 
 def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_readers, "_LONGEST", 1000)
+    monkeypatch.setattr(text_readers, "LONGEST", 1000)
     (tmp_path / "ranks.tiktoken").write_bytes(b"YQ== 97\n" + b"A" * 5000 + b" 98\n")
     (tmp_path / "vocab.json").write_bytes(content("vocab.json"))
     (tmp_path / "merges.txt").write_bytes(b"#version: 0.2\n" + b"a" * 5000)
@@ -317,7 +317,7 @@ def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, m
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "merges.json"])
 def test_a_value_of_many_parts_takes_bounded_memory(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(text_readers, "_LARGEST_VALUE", 1 << 17)
+    monkeypatch.setattr(text_readers, "LARGEST_VALUE", 1 << 17)
     path = tmp_path / name
     path.write_bytes(b'{"x": [[' + b"[]," * 1_000_000)
     tracemalloc.start()

@@ -233,7 +233,7 @@ def test_without_a_child_process_the_library_runs_here(opened, content, monkeypa
 
 
 def test_its_tokens_are_found_in_lines_as_often_as_it_uses_them(opened, monkeypatch):
-    monkeypatch.setattr(library_places, "_LIBRARY_PIECE", 64)
+    monkeypatch.setattr(library_places, "LIBRARY_PIECE", 64)
     latin = "naïve\n".encode("latin-1")
     lines = [TEXT.encode() + b"\n", latin, b"x\r\n", b"\n", "日本語 ".encode() * 30, b"\nthe end"]
     corpus = Corpus.from_texts([b"".join(lines), b"", TEXT.encode()])
@@ -261,7 +261,7 @@ def test_its_tokens_are_found_in_lines_as_often_as_it_uses_them(opened, monkeypa
 
 def test_no_more_of_a_large_corpus_is_given_to_a_library_than_it_reads_in_reasonable_time(opened, monkeypatch):
     monkeypatch.setattr(concordance, "MOST", 100)
-    monkeypatch.setattr(library_places, "_LIBRARY_PIECE", 10)
+    monkeypatch.setattr(library_places, "LIBRARY_PIECE", 10)
     search = Concordance(Corpus.from_text("the cat\n" * 50), opened, opened.encode(" cat")[0])
     assert len(finish(search.find_work(1000))) == 12
     assert (search.done, search.limit) == (True, 96)

@@ -157,7 +157,7 @@ def test_lines_are_given_and_documents_end_them():
 
 
 def test_a_weight_repeats_a_text_and_no_weight_leaves_it_out(monkeypatch):
-    monkeypatch.setattr(train, "_PIECE", 50)
+    monkeypatch.setattr(train, "PIECE", 50)
     sources = [
         Source.from_texts([line], name) for name, line in zip("abc", ("low lower", "newest", "xyz"), strict=True)
     ]
@@ -230,7 +230,7 @@ def test_a_size_below_the_characters_is_refused_with_the_least_one(algorithm):
 
 
 def test_a_process_that_is_killed_gives_an_error(monkeypatch):
-    monkeypatch.setattr(train, "_PIECE", 100)
+    monkeypatch.setattr(train, "PIECE", 100)
     ask = client.LibraryProcess.parts
     for passed in (1, 20):
         started, asked = started_processes(monkeypatch), []

@@ -47,7 +47,7 @@ def expected(texts, pattern="gpt2") -> Counter[bytes]:
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(counting, "_CHUNK", 50)
+    monkeypatch.setattr(counting, "CHUNK", 50)
 
 
 @patient
@@ -69,7 +69,7 @@ def test_threads_change_nothing(threads, pattern, small_chunks):
 
 def test_a_text_on_the_disk_may_have_no_place_to_divide_it(small_chunks, tmp_path, monkeypatch):
     """Not even in as much of it as is read at once."""
-    monkeypatch.setattr("tokstudio.core.corpus.readers.files._MOST", 1 << 12)
+    monkeypatch.setattr("tokstudio.core.corpus.readers.files.MOST", 1 << 12)
     text = ("日本。\n" * 2_000 + "one two").encode()
     (tmp_path / "a.txt").write_bytes(text)
     source = replace(Source.from_texts([text]), data=FileText(tmp_path / "a.txt"))
@@ -113,7 +113,7 @@ def test_words_of_any_bytes_and_lengths_are_told_apart(words):
 def test_joined_tables_number_their_words_as_one_table(tables):
     joined, known = WordTable(1), {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokstudio.core.pretokenization.word_table._IN_A_THREAD", 3)
+        patch.setattr("tokstudio.core.pretokenization.word_table.IN_A_THREAD", 3)
         for words in map(sorted, tables):
             data = np.frombuffer(b"".join(words) + bytes(8), np.uint8)
             offsets = np.cumsum([0, *map(len, words)])
@@ -312,7 +312,7 @@ def test_counts_that_overflow_together_are_refused(pattern):
 
 
 def test_a_custom_expression_counts_short_documents_together(monkeypatch):
-    monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 3_600)
+    monkeypatch.setattr(counting, "SECONDS_OF_A_PIECE", 3_600)
     calls = []
     original = WordTable.look_up
 
@@ -332,14 +332,14 @@ def test_a_custom_expression_counts_short_documents_together(monkeypatch):
 def test_a_custom_expression_gives_the_same_counts_in_any_pieces(texts, chunk, words):
     pieces = [part for text in texts for part in text.split(b"a")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "_CHUNK", chunk)
+        patch.setattr(counting, "CHUNK", chunk)
         patch.setattr(counting, "MOST_WORDS", words)
         made = counted([Source.from_texts(texts)], r"\w+|\W", specials=SpecialFinder([b"a"]))
     assert list(made.items()) == list(Counter(word for text in pieces for word in pre_tokens(text, r"\w+|\W")).items())
 
 
 def test_splitting_a_long_document_by_a_custom_expression_reports_progress(monkeypatch):
-    monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 0)
+    monkeypatch.setattr(counting, "SECONDS_OF_A_PIECE", 0)
     source = Source.from_texts([b"some words " * 100_000])
     assert len(list(count_work(cut([source]), CountedWith(r"\w+|\W"), 1))) > 20
     # Closing it ends the threads.

@@ -103,8 +103,8 @@ def left_in(folder):
 def spills(tmp_path, monkeypatch):
     """Lets counts fit into no memory; the folder into which they are written."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(count_words, "_CHUNK", 500)
-    monkeypatch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+    monkeypatch.setattr(count_words, "CHUNK", 500)
+    monkeypatch.setattr(count_words, "MOST_OF_FREE", 1e-9)
     return tmp_path
 
 
@@ -113,7 +113,7 @@ def test_the_counts_of_a_killed_process_are_removed_by_the_next(tmp_path, monkey
         "import os, tokstudio.core.pretokenization.count_words as module\n"
         "from tokstudio.core.pretokenization import word_table\n"
         "from tokstudio import Corpus, count\n"
-        "module._MOST_OF_FREE = 1e-9\n"
+        "module.MOST_OF_FREE = 1e-9\n"
         "word_table.Spill.joined_work = lambda self: os.kill(os.getpid(), 9)\n"
         "count(Corpus.from_text('a b c'), 'gpt2')\n"
     )
@@ -194,7 +194,7 @@ def test_a_file_of_counts_trains_as_the_text(tmp_path_factory, texts, tie_break,
 
 
 def test_a_file_of_counts_has_the_same_bytes_for_any_number_of_threads_and_shards(tmp_path, monkeypatch):
-    monkeypatch.setattr("tokstudio.core.pretokenization.count_words._CHUNK", 50)
+    monkeypatch.setattr("tokstudio.core.pretokenization.count_words.CHUNK", 50)
     lines = random.Random(3).choices(["the cat ", "a hat\n", "isn't 12 ", "dogs\n", "日本 "], k=400)
     corpus = corpus_of("".join(lines), "".join(reversed(lines)))
     whole = count(corpus, "gpt2", ["cat"], threads=1).save(tmp_path / "one.parquet")

@@ -136,8 +136,8 @@ def test_long_texts_come_in_pieces(pattern):
 @given(data=raw, piece=st.integers(1, 9), matches=st.integers(1, 4))
 def test_a_custom_expression_sees_the_document_as_one_text(data, piece, matches):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expressions, "_BYTES_IN_A_PIECE", piece)
-        patch.setattr(expressions, "_MATCHES_IN_A_PIECE", matches)
+        patch.setattr(expressions, "BYTES_IN_A_PIECE", piece)
+        patch.setattr(expressions, "MATCHES_IN_A_PIECE", matches)
         ends = joined_ends(r"(?<=a)b+|(?s:.)", data)
     text = data.decode("utf-8", "surrogateescape")
     expected = [match.group() for match in regex.finditer(r"(?<=a)b+|(?s:.)", text)]
@@ -232,7 +232,7 @@ def test_a_pattern_that_drops_text_says_what():
 
 
 def test_a_pattern_that_backtracks_for_ever_is_given_up(monkeypatch):
-    monkeypatch.setattr(expressions, "_SECONDS_OF_A_MATCH", 0.1)
+    monkeypatch.setattr(expressions, "SECONDS_OF_A_MATCH", 0.1)
     pattern = r"(?:a|aa)+$|b"
     check_pattern(pattern)
     message = dropped(pattern, "bb" + "a" * 60 + "!")
@@ -240,9 +240,9 @@ def test_a_pattern_that_backtracks_for_ever_is_given_up(monkeypatch):
 
 
 def test_a_long_text_without_a_match_is_given_time_by_its_length(monkeypatch):
-    monkeypatch.setattr(expressions, "_SECONDS_OF_A_PIECE", 1e-6)
-    monkeypatch.setattr(expressions, "_SECONDS_OF_A_MATCH", 1e-6)
-    monkeypatch.setattr(expressions, "_CHARACTERS_IN_A_SECOND", 10_000, raising=False)
+    monkeypatch.setattr(expressions, "SECONDS_OF_A_PIECE", 1e-6)
+    monkeypatch.setattr(expressions, "SECONDS_OF_A_MATCH", 1e-6)
+    monkeypatch.setattr(expressions, "CHARACTERS_IN_A_SECOND", 10_000)
     text = "only words " * 50_000
     assert splitter(covering(SECOND_PATTERN)).split(text) == [text[:-1].encode(), b" "]
 

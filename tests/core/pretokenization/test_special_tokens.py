@@ -56,8 +56,8 @@ def test_special_tokens_are_found_leftmost_then_longest(documents, specials, roo
     ends = np.cumsum([len(document.encode()) for document in documents], dtype=np.int64)
     finder = SpecialFinder(special.encode() for special in specials)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_MOST_PIECES", room)
-        patch.setattr(module, "_BUDGET", budget)
+        patch.setattr(module, "MOST_PIECES", room)
+        patch.setattr(module, "BUDGET", budget)
         found = finish(finder.cut_work(data, ends))
     pieces = [data[start:stop].tobytes().decode() for start, stop in zip(found.starts, found.stops, strict=True)]
     behind = [finder.texts[number].decode() if number >= 0 else "" for number in found.specials]
@@ -171,7 +171,7 @@ def reports(finder, text):
 
 
 def test_many_specials_with_one_beginning_are_searched_in_bounded_pieces(monkeypatch):
-    monkeypatch.setattr(module, "_BUDGET", 1_000)
+    monkeypatch.setattr(module, "BUDGET", 1_000)
     finder = SpecialFinder(b"<" * 199 + bytes([65 + n]) for n in range(50))
     seen, pieces = reports(finder, b"<" * 2_000 + b"A")
     # Some 200 bytes are compared at each place.
@@ -189,14 +189,14 @@ def test_pieces_are_encoded_alike_however_they_are_grouped(text, allowed, patter
     made = trained(special_tokens=OVERLAPPING, pattern=pattern, vocabulary_size=280)
     expected = encoded_in_pieces(made, text, allowed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokstudio.core.tokenizer.encoder._GROUP", size)
+        patch.setattr("tokstudio.core.tokenizer.encoder.GROUP", size)
         patch.setattr("tokstudio.core.pretokenization.count_words.MOST_WORDS", words)
         assert made.encode(text, allowed) == expected
 
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2", r"\w+|\W+"])
 def test_many_short_pieces_are_encoded_together_and_reported(pattern, monkeypatch):
-    monkeypatch.setattr("tokstudio.core.pretokenization.count_words._SECONDS_OF_A_PIECE", 3_600)
+    monkeypatch.setattr("tokstudio.core.pretokenization.count_words.SECONDS_OF_A_PIECE", 3_600)
     made = trained("hi hi", special_tokens=["<s>"], vocabulary_size=258, pattern=pattern)
     work = made.encode_work("hi<s>" * 20_000, "all")
     seen = [progress for progress in work if progress.phase == "encoding"]

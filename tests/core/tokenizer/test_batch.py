@@ -145,7 +145,7 @@ def test_a_whole_word_becomes_its_token_wherever_it_is_a_pre_token():
 
 
 def test_whole_words_are_still_known_after_more_words_than_are_kept(monkeypatch):
-    monkeypatch.setattr("tokstudio.core.tokenizer.encoder._MOST_KNOWN", 5)
+    monkeypatch.setattr("tokstudio.core.tokenizer.encoder.MOST_KNOWN", 5)
     tokenizer = make(whole_words=(300, 301))
     words = " ".join(f"w{number} cat" for number in range(50)).replace(" cat", "\ncat")
     assert tokenizer.encode(words).count(300) == words.count("\ncat ") + words.endswith("cat")

@@ -285,7 +285,7 @@ def test_every_part_of_encoding_a_long_text_is_bounded():
 
 
 def test_the_tokens_of_a_long_text_are_gathered_in_pieces(monkeypatch):
-    monkeypatch.setattr("tokstudio.core.tokenizer.encoder._PIECE", 100)
+    monkeypatch.setattr("tokstudio.core.tokenizer.encoder.PIECE", 100)
     monkeypatch.setattr(MergeTable, "trie_for", lambda *_: None)
     tokenizer = trained("ab" * 50, size=257)
     assert len(list(tokenizer.encode_work("ab" * 1_000))) >= 20 + 10 - 2
@@ -293,7 +293,7 @@ def test_the_tokens_of_a_long_text_are_gathered_in_pieces(monkeypatch):
 
 
 def test_a_long_text_is_matched_in_pieces(monkeypatch):
-    monkeypatch.setattr("tokstudio.core.tokenizer.encoder._BUDGET", 100)
+    monkeypatch.setattr("tokstudio.core.tokenizer.encoder.BUDGET", 100)
     tokenizer = trained("ab" * 50, size=257)
     shown = [progress.done for progress in tokenizer.encode_work("ab" * 1_000) if progress.total]
     assert len(shown) >= 9

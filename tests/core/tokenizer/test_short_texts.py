@@ -57,7 +57,7 @@ def test_a_short_text_has_the_ids_that_it_has_among_arrays(pattern, text):
 @given(some=st.lists(texts, min_size=1, max_size=6))
 def test_known_words_are_forgotten_when_there_are_too_many(some):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoder, "_MOST_KNOWN_OF_SHORT", 3)
+        patch.setattr(encoder, "MOST_KNOWN_OF_SHORT", 3)
         tokenizer = TRAINED["gpt2"].at(30)
         for text in some:
             assert tokenizer.encode(text) == by_arrays(tokenizer, text)
@@ -93,7 +93,7 @@ def many_whole():
 @pytest.mark.parametrize("at_once", [7, 1 << 16])
 def test_whole_words_cost_a_text_little(many_whole, monkeypatch, at_once):
     monkeypatch.setattr("tokstudio.core.tokenizer.encoder.MOST_WORDS", at_once)
-    monkeypatch.setattr(encoder, "_MOST_KNOWN_OF_SHORT", 3)
+    monkeypatch.setattr(encoder, "MOST_KNOWN_OF_SHORT", 3)
     tokenizer, calls = many_whole
     merged = {word: encode_slowly(word, tokenizer.merges.tolist()) for word in (b"the", b" cat", b" sat", b" 2")}
     for n in range(0, 300, 50):

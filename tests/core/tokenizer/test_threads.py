@@ -30,7 +30,7 @@ TEXT = "".join(
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(encoder, "_PART", PART)
+    monkeypatch.setattr(encoder, "PART", PART)
 
 
 def trained(pattern, **settings):
@@ -48,19 +48,19 @@ def test_threads_change_no_id(pattern, specials):
 @settings(patient, max_examples=100)
 @given(st.text(st.sampled_from("ab é漢 \n\t1'.<s>"), min_size=3 * PART), st.sampled_from(NAMES))
 def test_a_part_ends_where_no_pattern_notices(text, pattern):
-    encoder._PART, before = 16, encoder._PART
+    encoder.PART, before = 16, encoder.PART
     try:
         tokenizer = trained(pattern)
         assert np.array_equal(tokenizer.encode_array(text, "all", 2), tokenizer.encode_array(text, "all", 1))
     finally:
-        encoder._PART = before
+        encoder.PART = before
 
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2", "o200k", r"\w+|\W"])
 def test_one_tokenizer_encodes_in_several_threads_at_once(pattern, monkeypatch):
     """Its caches are filled, and the trie for text that is not split is made, while others encode."""
-    monkeypatch.setattr(encoder, "_MOST_KNOWN_OF_SHORT", 20)
-    monkeypatch.setattr(encoder, "_MOST_KNOWN", 50)
+    monkeypatch.setattr(encoder, "MOST_KNOWN_OF_SHORT", 20)
+    monkeypatch.setattr(encoder, "MOST_KNOWN", 50)
     trained_one = trained(pattern)
     texts = [TEXT[at : at + size] for size in (1, 30, 200, 900) for at in range(0, 1_200, 199)]
     alone = trained_one.changed()

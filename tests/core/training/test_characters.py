@@ -201,7 +201,7 @@ def test_words_of_characters_count_as_documents_do():
 
 
 def test_a_long_text_is_looked_up_in_pieces(monkeypatch):
-    monkeypatch.setattr("tokstudio.core.tokenizer.encoder._PIECE", 10)
+    monkeypatch.setattr("tokstudio.core.tokenizer.encoder.PIECE", 10)
     text = "aé日😀" * 50
     made = trained([text], vocabulary_size=4 + 5, special_tokens=["<u>"], unknown_token="<u>")
     seen = list(made.encode_work(text + "x"))

@@ -89,10 +89,10 @@ class ShuffledThreads:
 def trained(corpus: Corpus, config: TrainingConfig, order, route="threads", threads=4):
     """Trains with chunks of some bytes, which arrive in any order."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(count_words, "_CHUNK", 7)
+        patch.setattr(count_words, "CHUNK", 7)
         patch.setattr(count_words, "ThreadPoolExecutor", lambda number: ShuffledThreads(order, number))
         if route == "spilled":
-            patch.setattr(count_words, "_MOST_OF_FREE", 1e-9)
+            patch.setattr(count_words, "MOST_OF_FREE", 1e-9)
         trainer = Trainer(corpus, config, threads)
         list(trainer)
     return trainer.run
@@ -101,7 +101,7 @@ def trained(corpus: Corpus, config: TrainingConfig, order, route="threads", thre
 def counted(corpus: Corpus, config: TrainingConfig, order, folder) -> Corpus:
     """The corpus as a file of counts, counted in any order."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(count_words, "_CHUNK", 7)
+        patch.setattr(count_words, "CHUNK", 7)
         patch.setattr(count_words, "ThreadPoolExecutor", lambda number: ShuffledThreads(order, number))
         made = count(corpus, config.pattern, config.special_tokens, threads=4)
     return Corpus.from_counts(made.save(folder / "counts.parquet"))

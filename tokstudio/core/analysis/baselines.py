@@ -34,10 +34,10 @@ _NOT_WHITE_SPACE = r"[^\s\x1c-\x1f]+"
 _REPLACEMENT = "\ufffd".encode()
 _EACH_BYTE = tuple(bytes([byte]) for byte in range(256))
 
-_BYTES_IN_A_PIECE = 1 << 16
-_MATCHES_IN_A_PIECE = 1 << 13
-_SECONDS_OF_A_PIECE = 0.01
-_SECONDS_OF_A_MATCH = 2.0
+BYTES_IN_A_PIECE = 1 << 16
+MATCHES_IN_A_PIECE = 1 << 13
+SECONDS_OF_A_PIECE = 0.01
+SECONDS_OF_A_MATCH = 2.0
 _MATCHES_AT_A_PLACE = 16  # after an empty match, the next match of a usable pattern ends further on
 _SHOWN = 40
 
@@ -143,8 +143,8 @@ class ByteTokenizer(SimpleTokenizer):
         """Does the same as `encode_array` in bounded pieces."""
         data = np.frombuffer(to_utf8(text), np.uint8)
         ids = np.empty(len(data), np.uint32)
-        for start in range(0, len(data), _BYTES_IN_A_PIECE):
-            stop = min(start + _BYTES_IN_A_PIECE, len(data))
+        for start in range(0, len(data), BYTES_IN_A_PIECE):
+            stop = min(start + BYTES_IN_A_PIECE, len(data))
             ids[start:stop] = data[start:stop]
             yield Progress("encoding", stop, len(data))
         return ids
@@ -245,8 +245,8 @@ def _listed(ids: Iterable[int]) -> list[int]:
 def _characters(text: Text) -> Iterator[tuple[str, Progress]]:
     """Yields the text as valid characters in pieces, with the progress in its UTF-8."""
     data, decoder = to_utf8(text), getincrementaldecoder("utf-8")("replace")
-    for start in range(0, len(data), _BYTES_IN_A_PIECE):
-        stop = min(start + _BYTES_IN_A_PIECE, len(data))
+    for start in range(0, len(data), BYTES_IN_A_PIECE):
+        stop = min(start + BYTES_IN_A_PIECE, len(data))
         characters = decoder.decode(data[start:stop], final=stop == len(data))
         yield characters, Progress("reading", stop, len(data))
 
@@ -272,14 +272,14 @@ def _find(pattern: Pattern[str], text: str, at: int, trusted: bool) -> tuple[lis
     takes longer. A time limit costs more than a match, and is set for custom patterns only.
     """
     segments: list[str] = []
-    limit, begin = None if trusted else _SECONDS_OF_A_PIECE, at
+    limit, begin = None if trusted else SECONDS_OF_A_PIECE, at
     try:
         for number, match in enumerate(pattern.finditer(text, at, concurrent=False, timeout=limit), 1):
             at = max(at, match.end())
             # An empty match is not a segment.
             if segment := match.group():
                 segments.append(segment)
-            if number == _MATCHES_IN_A_PIECE:
+            if number == MATCHES_IN_A_PIECE:
                 break
         else:
             return segments, None
@@ -294,7 +294,7 @@ def _find(pattern: Pattern[str], text: str, at: int, trusted: bool) -> tuple[lis
 def _find_slowly(pattern: Pattern[str], text: str, at: int) -> tuple[list[str], int | None]:
     """Does the same as `_find` for one segment and without the lock."""
     try:
-        for number, match in enumerate(pattern.finditer(text, at, concurrent=True, timeout=_SECONDS_OF_A_MATCH), 1):
+        for number, match in enumerate(pattern.finditer(text, at, concurrent=True, timeout=SECONDS_OF_A_MATCH), 1):
             if match.end() > at:
                 segment = match.group()
                 return [segment] if segment else [], match.end()
@@ -302,7 +302,7 @@ def _find_slowly(pattern: Pattern[str], text: str, at: int) -> tuple[list[str], 
                 raise _same_place(text, at)
     except TimeoutError:
         raise ConfigError(
-            f"The pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds, {_place(text, at)}. Use a simpler one: "
+            f"The pattern takes more than {SECONDS_OF_A_MATCH:g} seconds, {_place(text, at)}. Use a simpler one: "
             "nested repeats can take forever."
         ) from None
     return [], None

@@ -26,10 +26,10 @@ from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinder
 from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-_FIRST_PIECE, _PIECE = 1 << 13, 1 << 18  # bytes searched at once
-_LEAST_CORE, _MOST_CORE = 1 << 11, 1 << 15  # bytes encoded at once: more where the token's bytes occur often
-_MARGIN = 1 << 12
-_AROUND = 1 << 8  # bytes to look for a place to cut in, at first
+FIRST_PIECE, _PIECE = 1 << 13, 1 << 18  # bytes searched at once
+LEAST_CORE, MOST_CORE = 1 << 11, 1 << 15  # bytes encoded at once: more where the token's bytes occur often
+MARGIN = 1 << 12
+AROUND = 1 << 8  # bytes to look for a place to cut in, at first
 _MOST_WORDS = 1 << 16
 
 
@@ -139,7 +139,7 @@ class Concordance:
     def _tokens_work(self, text: _Text, pieces: Pieces) -> Work[None]:
         """Goes from one occurrence of the token's bytes to the next, and encodes the text around it."""
         at = behind = passed = 0
-        size, needle, core = len(text.source.data), self._places.needle, _LEAST_CORE
+        size, needle, core = len(text.source.data), self._places.needle, LEAST_CORE
         while (at := (yield from self._next_work(text.source.data, at))) < size:
             row = int(np.searchsorted(pieces.stops, at, side="right"))
             # An unknown token may be written out in the text as well.
@@ -156,13 +156,13 @@ class Concordance:
                 at = stop
                 yield self._searched_to(at)
             else:
-                core = min(2 * core, _MOST_CORE) if at - behind < core else _LEAST_CORE
+                core = min(2 * core, MOST_CORE) if at - behind < core else LEAST_CORE
                 at = behind = yield from self._around_work(text, start, stop, at, core)
         yield from self._specials_work(text, pieces, passed, len(pieces.stops))
 
     def _next_work(self, data: NDArray[np.uint8], at: int) -> Work[int]:
         """The next occurrence of the token's bytes; after the end if there is none."""
-        needle, size = self._places.needle, _FIRST_PIECE
+        needle, size = self._places.needle, FIRST_PIECE
         while at < len(data):
             offset = data[at : at + size + len(needle)].tobytes().find(needle)
             if offset >= 0:
@@ -177,7 +177,7 @@ class Concordance:
         """Finds the token in about `core` bytes from `at` on, within `start` to `stop`; returns where to continue."""
         kind, places = NONE if text.source.counts is not None else self._splitter.kind, self._places
         if kind == NONE:
-            margin = _MARGIN + 2 * len(places.needle)
+            margin = MARGIN + 2 * len(places.needle)
             first, last, behind = _window(text.source.data, start, stop, at, core, margin)
         else:
             first, last = (start, stop) if kind == OWN else _region(text.source.data, start, stop, at, core)
@@ -316,7 +316,7 @@ def _window(data: NDArray[np.uint8], start: int, stop: int, at: int, core: int, 
 
 def _region(data: NDArray[np.uint8], start: int, stop: int, at: int, core: int) -> tuple[int, int]:
     """A start before `at` and an end after it between which text is split as if nothing were around it."""
-    around = _AROUND
+    around = AROUND
     while True:
         low, high = max(start, at - around), min(stop, at + core + around)
         window = np.asarray(data[low:high])
@@ -343,8 +343,8 @@ def _continued(raw: bytes) -> int:
 #: The most bytes to search.
 MOST = 33_000_000
 
-_LIBRARY_PIECE = 1 << 15
-_LIBRARY_MARGIN = 1 << 10  # bytes on either side
+LIBRARY_PIECE = 1 << 15
+LIBRARY_MARGIN = 1 << 10  # bytes on either side
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +365,7 @@ def spans_of(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[list[
     start = size = 0
     for document, end in enumerate(ends.tolist()):
         for first, last in lines_of(data, start, end):
-            if together and size + last - first > _LIBRARY_PIECE:
+            if together and size + last - first > LIBRARY_PIECE:
                 yield together
                 together, size = [], 0
             before = _text_before(data, start, first)
@@ -383,7 +383,7 @@ def lines_of(data: NDArray[np.uint8], start: int, stop: int) -> Iterator[tuple[i
     Text that is not UTF-8 is left out: such a span is divided into lines, and the valid ones are yielded.
     """
     while start < stop:
-        end = min(start + _LIBRARY_PIECE, stop)
+        end = min(start + LIBRARY_PIECE, stop)
         if end < stop:
             raw = data[start:end].tobytes()
             end = start + raw.rfind(b"\n") + 1
@@ -423,7 +423,7 @@ def occurrences_work(tokenizer: Tokenizer, token: int, spans: Sequence[LineSpan]
 
 def _text_before(data: NDArray[np.uint8], start: int, stop: int) -> bytes:
     """The text before `stop` to encode with the text after it."""
-    raw = data[max(start, stop - _LIBRARY_MARGIN) : stop].tobytes()
+    raw = data[max(start, stop - LIBRARY_MARGIN) : stop].tobytes()
     while True:
         try:
             raw.decode()
@@ -435,7 +435,7 @@ def _text_before(data: NDArray[np.uint8], start: int, stop: int) -> bytes:
 
 def _text_behind(data: NDArray[np.uint8], start: int, stop: int) -> bytes:
     """The text from `start` on to encode with the text before it."""
-    raw = data[start : min(stop, start + _LIBRARY_MARGIN)].tobytes()
+    raw = data[start : min(stop, start + LIBRARY_MARGIN)].tobytes()
     try:
         raw.decode()
     except UnicodeDecodeError as error:

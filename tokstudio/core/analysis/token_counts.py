@@ -25,9 +25,9 @@ from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _GROUP = 1 << 24  # bytes of documents to encode together
-_LONGEST_SEQUENCE = 1 << 23
-_LAST_LINES = 1 << 16
-_BESIDE = 1 << 10  # bytes on either side of a cut
+LONGEST_SEQUENCE = 1 << 23
+LAST_LINES = 1 << 16
+BESIDE = 1 << 10  # bytes on either side of a cut
 _ASKED = 1 << 16  # bytes of documents in one request to a library
 _IDS = 1 << 20
 _WORDS = 1 << 13
@@ -120,7 +120,7 @@ def _documents(source: Source, tokenizer: Tokenizer) -> Iterator[_Group]:
     for first, last, start, stop in groups(source.ends, _GROUP):
         data = np.array(source.data[start:stop])
         ends = (source.ends[first:last] - start).astype(np.int64)
-        if is_sequence and len(ends) == 1 and len(data) > _LONGEST_SEQUENCE:
+        if is_sequence and len(ends) == 1 and len(data) > LONGEST_SEQUENCE:
             yield from _cut(data)
         else:
             yield data, ends, 1
@@ -130,14 +130,14 @@ def _cut(data: NDArray[np.uint8]) -> Iterator[_Group]:
     """A long sequence in parts that end with a line, if it has lines."""
     start = 0
     while start < len(data):
-        stop = min(start + _LONGEST_SEQUENCE, len(data))
+        stop = min(start + LONGEST_SEQUENCE, len(data))
         if stop < len(data):
-            feeds = np.flatnonzero(data[stop - _LAST_LINES : stop] == ord("\n"))
-            stop = stop - _LAST_LINES + int(feeds[-1]) + 1 if len(feeds) else stop
+            feeds = np.flatnonzero(data[stop - LAST_LINES : stop] == ord("\n"))
+            stop = stop - LAST_LINES + int(feeds[-1]) + 1 if len(feeds) else stop
         yield _whole(data[start:stop], 1)
         if stop < len(data):
             # The tokens of both sides together, minus those of each side alone, correct the effect of the cut.
-            first, last = max(start, stop - _BESIDE), min(stop + _BESIDE, len(data))
+            first, last = max(start, stop - BESIDE), min(stop + BESIDE, len(data))
             while first < stop and data[first] & 0xC0 == 0x80:
                 first += 1
             while stop < last < len(data) and data[last] & 0xC0 == 0x80:

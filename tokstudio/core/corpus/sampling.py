@@ -142,7 +142,7 @@ def _line_after(source: Source, at: int) -> int:
 LEAST_BLOCKS = 20
 LARGEST_BLOCK = 1 << 16
 
-_PIECE = 1 << 20
+PIECE = 1 << 20
 _BORDERS = 1 << 12
 
 
@@ -223,9 +223,9 @@ def check_lines_work(sources: Sequence[Source]) -> Work[None]:
     refuse_counts(sources)
     lines = 0
     for source in sources:
-        for start in range(0, len(source.data), _PIECE):
-            feeds = np.flatnonzero(source.data[start : start + _PIECE] == ord("\n")) + (start + 1)
-            first, last = np.searchsorted(source.ends, [start, start + _PIECE], side="right").tolist()
+        for start in range(0, len(source.data), PIECE):
+            feeds = np.flatnonzero(source.data[start : start + PIECE] == ord("\n")) + (start + 1)
+            first, last = np.searchsorted(source.ends, [start, start + PIECE], side="right").tolist()
             lines += len(np.union1d(feeds, source.ends[first:last]))
             if lines >= LEAST_BLOCKS:
                 return
@@ -284,10 +284,10 @@ def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.boo
     made_ends = np.cumsum(lengths[chosen], dtype=np.int64)
     made = np.empty(int(made_ends[-1]) if len(made_ends) else 0, np.uint8)
     to = 0
-    for first, last, start, end in groups(ends, _PIECE):
+    for first, last, start, end in groups(ends, PIECE):
         # A block that is longer than a piece is copied alone.
-        for at in range(start, end, _PIECE):
-            piece = source.data[at : min(at + _PIECE, end)]
+        for at in range(start, end, PIECE):
+            piece = source.data[at : min(at + PIECE, end)]
             if last - first > 1:
                 piece = piece[np.repeat(chosen[first:last], lengths[first:last])]
             elif not chosen[first]:

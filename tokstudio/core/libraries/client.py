@@ -73,7 +73,7 @@ def torture_text() -> str:
 
 
 # Reading takes some 15 ms a megabyte.
-_SMALL = 1_000_000
+SMALL = 1_000_000
 
 
 class LibraryEnded(FormatError):
@@ -112,7 +112,7 @@ def library_ids(file: LibraryInput, trials: Sequence[Trial], in_child: bool = Fa
         FormatError: The library does not read the file, or decodes differently.
     """
     try:
-        in_child = file.path.stat().st_size > _SMALL or in_child
+        in_child = file.path.stat().st_size > SMALL or in_child
     except OSError as error:
         raise FormatError(f"{file.name}: the file cannot be read: {error.strerror or error}.") from error
     path = str(file.path.absolute())  # the child process runs in another folder

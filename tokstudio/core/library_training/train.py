@@ -34,7 +34,7 @@ from tokstudio.core.training.prepare_corpus import valid_work
 
 # --- The corpus as lines, which is what the libraries train on --------------------------------------------------------
 
-_PIECE = 1 << 20
+PIECE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +81,8 @@ def _pieces(parts: Sequence[tuple[Source, NDArray[np.int64]]]) -> Iterator[tuple
         start = int(source.ends[first - 1]) if first else 0
         stop = int(source.ends[last - 1]) if last else 0
         here = ends[np.searchsorted(ends, start, side="right") : np.searchsorted(ends, stop, side="right")]
-        for one, other, begin, end in groups(here - start, _PIECE):
-            if held and size + end - begin > _PIECE:
+        for one, other, begin, end in groups(here - start, PIECE):
+            if held and size + end - begin > PIECE:
                 yield b"".join(held), size
                 held, size = [], 0
             raw = source.data[start + begin : start + end].tobytes()

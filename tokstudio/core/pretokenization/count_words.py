@@ -178,7 +178,7 @@ def stored_bytes(entry: Entry) -> int:
     return size
 
 
-_CHUNK = 1 << 21  # bytes: some 10 ms
+CHUNK = 1 << 21  # bytes: some 10 ms
 _DOCUMENTS = 1 << 15  # at most in a chunk
 _MOST_THREADS = 8
 _PATIENCE = 0.02  # seconds to wait for a thread between two reports of progress
@@ -186,8 +186,8 @@ _NO_WEIGHTS = np.empty(0, np.int64)
 _CUT_WINDOW = 1 << 12
 _NO_TEXT = np.empty(0, np.uint8)
 _NOTHING_CUT_OUT: Mapping[str, int] = MappingProxyType({})
-_SECONDS_OF_A_PIECE = 0.01
-_MOST_OF_FREE = 0.3  # for the counts of all threads; more are written to the disk
+SECONDS_OF_A_PIECE = 0.01
+MOST_OF_FREE = 0.3  # for the counts of all threads; more are written to the disk
 _NO_LIMIT = 1 << 62
 
 
@@ -224,13 +224,13 @@ class WordCounter:
             threads = min(processors(), _MOST_THREADS)
         self._settings = settings
         self._splitter = splitter(settings.pattern)
-        self._threads = max(1, min(threads, size // (2 * _CHUNK)))
+        self._threads = max(1, min(threads, size // (2 * CHUNK)))
         self._pool = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
         self._local = threading.local()
         self._busy: deque[Future[None]] = deque()
         self._spill = Spill()
         free = free_memory()
-        self._most = _NO_LIMIT if free is None else int(_MOST_OF_FREE * free) // self._threads
+        self._most = _NO_LIMIT if free is None else int(MOST_OF_FREE * free) // self._threads
         self._counters = [_Counter(self._spill, self._most)]
         self._free = deque(self._counters)
         self._totals: list[SourceTotals] = []
@@ -259,7 +259,7 @@ class WordCounter:
         else:
             for chunk in _chunks(place, source.data, pieces):
                 yield from self._take_work(chunk)
-                yield self._progress_at(chunk.parts[0][0] - 2 * _CHUNK * self._threads)
+                yield self._progress_at(chunk.parts[0][0] - 2 * CHUNK * self._threads)
         self._before += len(source.data)
 
     def made_work(self, cut_out: Mapping[str, int] = _NOTHING_CUT_OUT) -> Work[WordCounts]:
@@ -365,7 +365,7 @@ def _custom_ends(
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
     """Does the same as `word_ends` for a custom regular expression; many short texts give one piece."""
     nothing, half = np.empty(0, np.int64), MOST_WORDS // 2
-    gathered, size, until = [nothing], 0, monotonic() + _SECONDS_OF_A_PIECE
+    gathered, size, until = [nothing], 0, monotonic() + SECONDS_OF_A_PIECE
     for done, stop in enumerate(stops.tolist()):
         for ends in splitter.ends_work(text, at, stop):
             for first in range(0, max(1, len(ends)), half):
@@ -373,7 +373,7 @@ def _custom_ends(
                 size += len(gathered[-1])
                 if size >= half or monotonic() > until:
                     yield np.concatenate(gathered), done
-                    gathered, size, until = [nothing], 0, monotonic() + _SECONDS_OF_A_PIECE
+                    gathered, size, until = [nothing], 0, monotonic() + SECONDS_OF_A_PIECE
         at = stop
     yield np.concatenate(gathered), len(stops)
 
@@ -425,7 +425,7 @@ class _Chunk:
 
 
 def _chunks(place: _Place, data: NDArray[np.uint8], pieces: Pieces) -> Iterator[_Chunk]:
-    """Groups short pieces of text and splits long ones, so that each chunk is about `_CHUNK` long."""
+    """Groups short pieces of text and splits long ones, so that each chunk is about `CHUNK` long."""
     parts: list[tuple[int, int]] = []
     size = 0
     for first in range(0, len(pieces.starts), _DOCUMENTS):
@@ -433,11 +433,11 @@ def _chunks(place: _Place, data: NDArray[np.uint8], pieces: Pieces) -> Iterator[
         for start, stop in zip(pieces.starts[here].tolist(), pieces.stops[here].tolist(), strict=True):
             at = start
             while at < stop:
-                end = stop if stop - at <= _CHUNK else _cut(data, at + _CHUNK, stop)
+                end = stop if stop - at <= CHUNK else _cut(data, at + CHUNK, stop)
                 parts.append((at, end))
                 size += end - at
                 at = end
-                if size >= _CHUNK or len(parts) == _DOCUMENTS:
+                if size >= CHUNK or len(parts) == _DOCUMENTS:
                     yield _Chunk(place, data, parts)
                     parts, size = [], 0
     if parts:
@@ -544,7 +544,7 @@ class _Counter:
 
     def add_split(self, source: Source, pieces: Pieces, splitter: Splitter, place: _Place) -> Iterator[int]:
         """Splits by a custom regular expression and counts, in bounded pieces; yields the end of each."""
-        for group in pieces.groups(_CHUNK):
+        for group in pieces.groups(CHUNK):
             self._begin(place)
             text, stops = pieces.joined(source.data, *group)
             begins, at = pieces.starts[group[0] : group[1]], 0

@@ -24,11 +24,11 @@ from tokstudio.core.text.unicode_classes import UNASSIGNED, classes
 if TYPE_CHECKING:
     from regex import Pattern
 
-_MATCHES_IN_A_PIECE = 1 << 13
-_BYTES_IN_A_PIECE = 1 << 18
-_SECONDS_OF_A_PIECE = 0.01
-_SECONDS_OF_A_MATCH = 2.0
-_CHARACTERS_IN_A_SECOND = 5_000_000  # so many more are given more time: text without a match is searched to its end
+MATCHES_IN_A_PIECE = 1 << 13
+BYTES_IN_A_PIECE = 1 << 18
+SECONDS_OF_A_PIECE = 0.01
+SECONDS_OF_A_MATCH = 2.0
+CHARACTERS_IN_A_SECOND = 5_000_000  # so many more are given more time: text without a match is searched to its end
 _SECONDS_OF_A_TRIAL = 0.02
 _LONGEST_PATTERN = 10_000
 _MOST_NODES = 50_000  # of a pattern with its fixed repeats written out: some 20 MB, compiled in some 15 ms
@@ -95,8 +95,8 @@ class CustomRegex:
         characters = 0
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         ascii_only = True
-        for first in range(start, stop, _BYTES_IN_A_PIECE):
-            last = min(first + _BYTES_IN_A_PIECE, stop)
+        for first in range(start, stop, BYTES_IN_A_PIECE):
+            last = min(first + BYTES_IN_A_PIECE, stop)
             text = decoder.decode(data[first:last].tobytes(), last == stop)
             here = widths[characters : characters + len(text)]
             characters += len(text)
@@ -138,8 +138,8 @@ class _Document:
             yield offsets + self._start
             return
         _, byte = self._known
-        for at in range(first, ends[-1], _BYTES_IN_A_PIECE):
-            widths = self._widths[at : min(at + _BYTES_IN_A_PIECE, ends[-1])]
+        for at in range(first, ends[-1], BYTES_IN_A_PIECE):
+            widths = self._widths[at : min(at + BYTES_IN_A_PIECE, ends[-1])]
             bytes_behind = np.cumsum(widths, dtype=np.int64) + byte
             here = offsets[(offsets > at) & (offsets <= at + len(widths))]
             yield bytes_behind[here - at - 1]
@@ -171,8 +171,8 @@ def _find(pattern: Pattern[str], document: _Document, at: int, keeps_rest: bool)
     takes longer.
     """
     text, ends = document.text, list[int]()
-    here, longest = at, _SECONDS_OF_A_MATCH + (len(text) - at) / _CHARACTERS_IN_A_SECOND
-    for seconds, concurrent, most in ((_SECONDS_OF_A_PIECE, False, _MATCHES_IN_A_PIECE), (longest, True, 1)):
+    here, longest = at, SECONDS_OF_A_MATCH + (len(text) - at) / CHARACTERS_IN_A_SECOND
+    for seconds, concurrent, most in ((SECONDS_OF_A_PIECE, False, MATCHES_IN_A_PIECE), (longest, True, 1)):
         try:
             for match in pattern.finditer(text, at, concurrent=concurrent, timeout=seconds):
                 first, last = match.span()

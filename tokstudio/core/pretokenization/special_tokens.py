@@ -17,8 +17,8 @@ from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.word_table import PADDING
 
-_MOST_PIECES = 1 << 12
-_BUDGET = 1 << 22
+MOST_PIECES = 1 << 12
+BUDGET = 1 << 22
 _MOST_FINDERS = 16
 
 AllowedSpecial = Literal["all"] | Collection[str]
@@ -38,7 +38,7 @@ class Pieces:
         while first < n:
             last = first + 1
             if last < n:
-                stops = self.stops[first : first + _MOST_PIECES]
+                stops = self.stops[first : first + MOST_PIECES]
                 last = max(last, first + int(np.searchsorted(stops, int(self.starts[first]) + size, side="right")))
             yield first, last
             first = last
@@ -79,21 +79,21 @@ class SpecialFinder:
         from tokstudio.core.kernels.documents import cut_specials
 
         state = np.zeros(3, np.int64)
-        buffers = np.empty(_MOST_PIECES, np.int64), np.empty(_MOST_PIECES, np.int64), np.empty(_MOST_PIECES, np.int32)
+        buffers = np.empty(MOST_PIECES, np.int64), np.empty(MOST_PIECES, np.int64), np.empty(MOST_PIECES, np.int32)
         parts: list[Pieces] = []
         tables = (self._first, read_only(self._bytes), self._offsets)
         longest = max(map(len, self.texts))
         while state[1] < len(ends):
             # Only this part of a `FileText` is read into memory.
             at = int(state[0])
-            window = read_only(data[at : at + _BUDGET + longest])
+            window = read_only(data[at : at + BUDGET + longest])
             state[[0, 2]] -= at
             first = int(state[1])
             last = int(np.searchsorted(ends, at + len(window), side="right")) + 1
             # Each document makes at least one piece.
-            last = min(last, first + _MOST_PIECES)
+            last = min(last, first + MOST_PIECES)
             state[1] = 0
-            n = cut_specials(window, ends[first:last] - at, *tables, *buffers, state, _BUDGET)
+            n = cut_specials(window, ends[first:last] - at, *tables, *buffers, state, BUDGET)
             state += (at, first, at)
             if n:
                 parts.append(Pieces(buffers[0][:n] + at, buffers[1][:n] + at, buffers[2][:n].copy()))

@@ -25,7 +25,7 @@ from tokstudio.core.base.progress import Progress, Work
 MOST_WORDS = 1 << 16
 # The same as `kernels.words.PADDING`, without loading the compiler.
 PADDING = 8
-_IN_A_THREAD = 1 << 17  # words that a thread looks up at once
+IN_A_THREAD = 1 << 17  # words that a thread looks up at once
 
 
 class WordTable:
@@ -102,7 +102,7 @@ class WordTable:
         self._enter()
         data, offsets = read_only(data), read_only(offsets)
         numbers = np.empty(len(offsets) - 1, np.int32)
-        firsts = range(0, len(numbers), _IN_A_THREAD)
+        firsts = range(0, len(numbers), IN_A_THREAD)
         works = [partial(self._find_work, data, offsets, numbers, first) for first in firsts]
         yield from in_threads("joining", works, _ignore)
         new = np.flatnonzero(numbers < 0)
@@ -124,7 +124,7 @@ class WordTable:
         """Looks up words from number `first` on without adding any; their number is then -1."""
         from tokstudio.core.kernels.words import look_up
 
-        last = min(first + _IN_A_THREAD, len(numbers))
+        last = min(first + IN_A_THREAD, len(numbers))
         arrays = (numbers[first:last], np.empty(last - first, np.uint64), self._slots, self._offsets, self._arena)
         look_up(data, int(offsets[first]), offsets[first + 1 : last + 1], *arrays, self._used, False)
         return True

@@ -74,8 +74,8 @@ _WESTERN = frozenset(map(chr, range(128))) | frozenset(
     "ÀÂÄÅÆÇÈÉÊËÍÎÏÑÓÔÖØÙÚÛÜŒàâäåæçèéêëíîïñóôöøùúûüœßáÁ¡¿«»“”‘’–—…€°·\u00a0"
 )
 
-_CHECK = 1 << 14
-_COUNT = 1 << 20
+CHECK = 1 << 14
+COUNT = 1 << 20
 # Some decoders call back for every invalid byte; a piece must not hold the interpreter for long.
 _DECODE = 1 << 14
 # Text may contain white space, the end mark of DOS, escapes for colours, and the shifts of ISO 2022.
@@ -221,9 +221,9 @@ def code_points(data: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.uint32], i
     A byte that is not UTF-8 gives U+DC80 to U+DCFF, which valid UTF-8 never does.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    for start in range(0, len(data), _CHECK):
-        piece = data[start : start + _CHECK]
-        text = decoder.decode(piece.tobytes(), start + _CHECK >= len(data))
+    for start in range(0, len(data), CHECK):
+        piece = data[start : start + CHECK]
+        text = decoder.decode(piece.tobytes(), start + CHECK >= len(data))
         # numpy copies the characters directly; a codec would stop at every surrogate.
         points = np.array([text]).view(np.uint32) if text else np.zeros(0, dtype=np.uint32)
         yield points, len(piece)
@@ -290,10 +290,10 @@ def _is_utf8(data: NDArray[np.uint8]) -> Work[bool]:
     start = 0
     while start < len(data):
         # Much is read of a file at once, and little is decoded at once.
-        piece, done, used = np.ascontiguousarray(data[start : start + _COUNT]).data, 0, 1
+        piece, done, used = np.ascontiguousarray(data[start : start + COUNT]).data, 0, 1
         is_last = start + len(piece) == len(data)
         while done < len(piece) and used:
-            part = piece[done : done + _CHECK]
+            part = piece[done : done + CHECK]
             try:
                 used = codecs.utf_8_decode(part, "strict", is_last and done + len(part) == len(piece))[1]
             except UnicodeDecodeError:
@@ -318,8 +318,8 @@ def _count_utf8(data: NDArray[np.uint8]) -> Work[tuple[int, int]]:
 
 def _count_zeros(data: NDArray[np.uint8]) -> Work[int]:
     zeros = 0
-    for start in range(0, len(data), _COUNT):
-        piece = data[start : start + _COUNT]
+    for start in range(0, len(data), COUNT):
+        piece = data[start : start + COUNT]
         zeros += len(piece) - int(np.count_nonzero(piece))
         yield Progress("checking the encoding", start, len(data))
     return zeros

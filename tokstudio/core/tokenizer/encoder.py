@@ -109,13 +109,13 @@ class MergeTable:
         return Trie(tokens, shorter, edges)
 
 
-_BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
+BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
 _LONGEST_TEXT = 2**31 - 2
-_PART = 1 << 21  # bytes of text for a thread
-_GROUP = 1 << 20  # bytes of short pieces of text to encode together
-_PIECE = 1 << 18  # bytes looked up at once
+PART = 1 << 21  # bytes of text for a thread
+GROUP = 1 << 20  # bytes of short pieces of text to encode together
+PIECE = 1 << 18  # bytes looked up at once
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
-_MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
+MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
 _MOST_BYTES = 1 << 26
 _SPARE = 3  # the same as `kernels.encode.FEW`, without loading the compiler
 
@@ -193,7 +193,7 @@ class Encoder:
             marked = yield from self.marked_work(data, pieces, special_ids)
             return [(yield from self._joining.joined_work(marked, self.limit, self._join_work))]
         size = int(pieces.stops[-1] - pieces.starts[0])
-        if threads != 1 and self._splitter.kind > NONE and size >= 2 * _PART:
+        if threads != 1 and self._splitter.kind > NONE and size >= 2 * PART:
             return (yield from self._in_threads_work(data, pieces, special_ids, threads))
         return (yield from self.marked_work(data, pieces, special_ids))
 
@@ -213,7 +213,7 @@ class Encoder:
         start, total = int(pieces.starts[0]), int(pieces.stops[-1])
         if self._joining is not None:
             special_ids = np.where(special_ids < 0, np.int32(BREAK), special_ids)
-        for first, last in pieces.groups(_GROUP):
+        for first, last in pieces.groups(GROUP):
             # In the form that `emit` expects; 0 for none.
             behind = ~special_ids[pieces.specials[first:last]]
             at, stops = int(pieces.starts[first]), pieces.stops[first:last]
@@ -342,7 +342,7 @@ class Encoder:
         alphabet, symbols = self._alphabet, np.empty(len(text), np.int32)
         at = n = 0
         while at < len(text):
-            end = min(at + _PIECE, len(text))
+            end = min(at + PIECE, len(text))
             if alphabet.base == "bytes":
                 here = alphabet.ids_of_bytes(text[at:end])
             else:
@@ -366,7 +366,7 @@ class Encoder:
         ids, dead = np.empty(n, np.uint32), np.zeros(n // 8 + 1, np.uint8)
         state = np.zeros(kernel.STATE_SIZE, np.int64)
         tables = (self.pairs, self._merges.bits, self.limit, trie.tokens, trie.shorter, trie.edges)
-        while not kernel.encode_by_longest(*tables, symbols, ids, dead, state, _BUDGET):
+        while not kernel.encode_by_longest(*tables, symbols, ids, dead, state, BUDGET):
             yield Progress("encoding", int(state[kernel.PLACE]), n)
         return [ids[: state[kernel.WRITTEN]]]
 
@@ -379,10 +379,10 @@ class Encoder:
         heap, state = np.empty(2 * n, np.int64), np.zeros(kernel.STATE_SIZE, np.int64)
         scratch = (symbols, following, previous, pending, heap, state)
         pieces = 0
-        while not kernel.encode_sequence(pairs, self.limit, *scratch, _BUDGET):
+        while not kernel.encode_sequence(pairs, self.limit, *scratch, BUDGET):
             pieces += 1
             # A text of n bytes takes at most 4 n steps, and mostly half of that.
-            yield Progress("encoding", min(n, pieces * _BUDGET // 2), n)
+            yield Progress("encoding", min(n, pieces * BUDGET // 2), n)
         return (yield from self.collected_work(symbols, following))
 
     def collected_work(
@@ -393,7 +393,7 @@ class Encoder:
 
         n = len(symbols)
         parts: list[NDArray[np.uint32]] = []
-        part, at = np.empty(min(n, _PIECE), np.uint32), 0
+        part, at = np.empty(min(n, PIECE), np.uint32), 0
         while True:
             collected, at = kernel.collect(symbols, following, at, part)
             parts.append(part[:collected].copy())
@@ -403,11 +403,11 @@ class Encoder:
 
 
 def _parts(data: NDArray[np.uint8], pieces: Pieces) -> Iterator[Pieces]:
-    """The pieces in parts of about `_PART` bytes; long ones are cut where no named pattern notices."""
-    for first, last in pieces.groups(_PART):
+    """The pieces in parts of about `PART` bytes; long ones are cut where no named pattern notices."""
+    for first, last in pieces.groups(PART):
         at, stop = int(pieces.starts[first]), int(pieces.stops[first])
-        while last - first == 1 and stop - at > _PART:
-            end = cut(data, at + _PART, stop)
+        while last - first == 1 and stop - at > PART:
+            end = cut(data, at + PART, stop)
             yield Pieces(np.array([at]), np.array([end]), np.array([-1], np.int32))
             at = end
         starts = pieces.starts[first:last].copy()
@@ -453,7 +453,7 @@ class KnownWords:
     @property
     def full(self) -> bool:
         """Whether to replace it by an empty cache."""
-        return len(self.table) > _MOST_KNOWN + self._given or self.table.offsets[-1] > _MOST_BYTES
+        return len(self.table) > MOST_KNOWN + self._given or self.table.offsets[-1] > _MOST_BYTES
 
     def make_room(self) -> None:
         """Allocates space for the tokens of all words that have none yet."""
@@ -485,7 +485,7 @@ class KnownWords:
 
 
 LONGEST = 256  # bytes of a short text
-_MOST_KNOWN_OF_SHORT = 1 << 14  # pre-tokens cached with their tokens
+MOST_KNOWN_OF_SHORT = 1 << 14  # pre-tokens cached with their tokens
 _SIZES = read_only(np.arange(LONGEST + 1))
 
 
@@ -526,7 +526,7 @@ class ShortTexts:
     def _learn(self, words: list[bytes]) -> dict[bytes, list[int]]:
         """The tokens of at least these words."""
         known = self._known
-        if len(known) >= _MOST_KNOWN_OF_SHORT + len(self._whole_words):
+        if len(known) >= MOST_KNOWN_OF_SHORT + len(self._whole_words):
             known = self._whole_words.copy()
         new = [word for word in dict.fromkeys(words) if word not in known]
         data = np.frombuffer(b"".join(new) + bytes(PADDING), np.uint8)

@@ -103,15 +103,15 @@ def test_what_breaks_the_rest_is_named_with_its_line(write, name, data, words):
 
 
 def test_values_over_several_blocks_are_read_or_named(write, monkeypatch):
-    monkeypatch.setattr(collect, "_MOST_VALUES", 20)
+    monkeypatch.setattr(collect, "MOST_VALUES", 20)
     message = refused(write("a.csv", FORMATS["a.csv"](DOCUMENTS)), split_by="id")
     assert message == 'a.csv: the column "id" has more than 20 values; divide by a column with fewer.'
-    monkeypatch.setattr(csv_rows, "_BLOCKS", (1_000, 1_000_000))
+    monkeypatch.setattr(csv_rows, "BLOCKS", (1_000, 1_000_000))
     rows = "".join(f"{number},some words\n" for number in range(2_000))
     assert "at line 2 is never closed" in refused(write("a.csv", f'id,text\n0,"open\n{rows}'.encode()))
     long = f'id,text\n0,"{"long " * 1_000}"\n{rows}'
     assert Corpus.from_files(write("b.csv", long.encode())).documents == 2_001
-    monkeypatch.setattr(csv_rows, "_BLOCKS", (100, 1_000))
+    monkeypatch.setattr(csv_rows, "BLOCKS", (100, 1_000))
     rows = "".join(f"{n},x\n" if n not in (3, 60, 61, 90) else f"{n}\n" for n in range(2, 99))
     source = Corpus.from_files(write("a.csv", f"id,text\n{rows}".encode())).sources[0]
     assert source.note == "4 broken rows dropped (row 3, 60, 61 and others)"
@@ -269,7 +269,7 @@ def test_bombs_of_tables_are_refused_before_they_are_unpacked(write, monkeypatch
 
 
 def test_rows_that_share_a_large_text_are_read_few_at_a_time(write, monkeypatch):
-    monkeypatch.setattr(columnar, "_AT_ONCE", 5 * len(BOMB))
+    monkeypatch.setattr(columnar, "AT_ONCE", 5 * len(BOMB))
     collected = []
     add = collect.Collector.add_columns
 
@@ -337,7 +337,7 @@ def test_tables_of_very_many_columns_are_read_or_refused(write, monkeypatch):
         assert texts_of(source) == ["value7"]
     data = b",".join([b"same"] * 3_000) + b"\n" + b",".join([b"text"] * 3_000) + b"\n"
     assert Corpus.from_files(write("a.csv", data), field="same 3000").bytes == 4
-    monkeypatch.setattr("tokstudio.core.corpus.readers.datasets._MOST_COLUMNS", 1_000)
+    monkeypatch.setattr("tokstudio.core.corpus.readers.datasets.MOST_COLUMNS", 1_000)
     assert "a.csv: its first row has more than 1,000 columns" in refused(write("a.csv", data))
 
 

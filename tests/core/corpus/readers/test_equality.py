@@ -257,7 +257,7 @@ def test_duplicates_are_known_across_blocks_and_give_their_memory_back(monkeypat
 def test_what_is_too_large_for_the_memory_is_kept_on_the_disk_and_removed(write, monkeypatch, tmp_path):
     from tokstudio.core.corpus.readers import files
 
-    monkeypatch.setattr("tokstudio.core.corpus.readers.files._MOST", 1 << 16)
+    monkeypatch.setattr("tokstudio.core.corpus.readers.files.MOST", 1 << 16)
     monkeypatch.setattr(files, "free_memory", lambda: 100)
     monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
     text = "Größe und Länge, 日本. " * 3_000

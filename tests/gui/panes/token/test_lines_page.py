@@ -167,7 +167,7 @@ def test_a_tokenizer_of_another_library_has_lines_too(qtbot, session, pane, tmp_
     ]
     assert pane.lines.note.text() == "6 places"
     monkeypatch.setattr("tokstudio.core.analysis.concordance.MOST", 13)
-    monkeypatch.setattr("tokstudio.core.analysis.concordance._LIBRARY_PIECE", 5)
+    monkeypatch.setattr("tokstudio.core.analysis.concordance.LIBRARY_PIECE", 5)
     session.view.look_at(1)
     settled(qtbot, pane)
     assert pane.lines.note.text() == "1 place in the first 11 B"

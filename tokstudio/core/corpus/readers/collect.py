@@ -19,7 +19,7 @@ from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget, TextStore
 
 NO_VALUE = "(none)"
-_MOST_VALUES = 1_000
+MOST_VALUES = 1_000
 _LINES_NAMED = 3
 _HASH = 16  # bytes
 _LARGEST_INT32 = (1 << 31) - 1
@@ -212,9 +212,9 @@ class Collector:
 
     def _builder(self, value: str | None) -> _Builder:
         if value not in self._builders:
-            if len(self._builders) == _MOST_VALUES:
+            if len(self._builders) == MOST_VALUES:
                 raise CorpusError(
-                    f"{self._name}: the column {shown(self._reading.split_by or '')} has more than {_MOST_VALUES:,} "
+                    f"{self._name}: the column {shown(self._reading.split_by or '')} has more than {MOST_VALUES:,} "
                     "values; divide by a column with fewer."
                 )
             self._builders[value] = _Builder(self._name, self._reading.most_bytes, self._budget)

@@ -19,10 +19,10 @@ from tokstudio.core.corpus.readers.contents import Column, columns_of_schema, te
 from tokstudio.core.corpus.readers.json_rows import Plan
 from tokstudio.core.corpus.readers.kinds import ARROW, PARQUET
 
-_ROWS = 1 << 13
+ROWS = 1 << 13
 _SAMPLE = 100
 _MOST_LOOKED_AT = 5_000  # columns
-_AT_ONCE = 1 << 29  # bytes that the rows of one step may become
+AT_ONCE = 1 << 29  # bytes that the rows of one step may become
 _ADVICE = "write it again without compression"
 
 
@@ -63,18 +63,18 @@ class Table:
         # A sample is only read of the first group of rows.
         sizes = sizes_of_parquet(self.file, set(names), 1 if rows == _SAMPLE else None)
         refuse_bomb(self.name, sizes.unpacked, self.stored, _ADVICE)
-        return max(1, min(rows, _AT_ONCE // max(1, sizes.row)))
+        return max(1, min(rows, AT_ONCE // max(1, sizes.row)))
 
     def read_work(self, plan: Plan, collect: Collector) -> Work[None]:
         """Reads the texts of a column; the progress counts rows where the file says how many there are."""
         names = [column.steps[0] for column in (*plan.texts, plan.split) if column is not None]
         before = made = 0
         with _plain(self):
-            for batch in self._batches(_ROWS, list(dict.fromkeys(names))):
+            for batch in self._batches(ROWS, list(dict.fromkeys(names))):
                 batch = batch.select(list(dict.fromkeys(names)))
-                step = _ROWS
+                step = ROWS
                 if any(_points_elsewhere(kind) for kind in batch.schema.types):
-                    step = max(1, min(_ROWS, _AT_ONCE // max(1, batch.get_total_buffer_size())))
+                    step = max(1, min(ROWS, AT_ONCE // max(1, batch.get_total_buffer_size())))
                 for start in range(0, len(batch), step):
                     piece = batch.slice(start, step)
                     made += self._add(piece, plan, collect)
@@ -125,7 +125,7 @@ def sizes_of_parquet(file: BinaryIO, names: set[str] | None = None, first: int |
         groups = _Compact(file.read(size), _MOST_VALUES).value(_STRUCT).get(4, ())
     except _TooManyError:
         # Of a description that long, few rows are read at a time.
-        return Sizes(_AT_ONCE >> 6, 0, 0)
+        return Sizes(AT_ONCE >> 6, 0, 0)
     for group in groups[:first]:
         mean = common = 0
         for chunk in group[1]:

@@ -22,7 +22,7 @@ MAGIC_BYTES = 10
 _IN = 1 << 17
 _IN_OF_ZSTD = 1 << 12  # a byte can unpack to tens of thousands, and all of them come at once
 _OUT = 1 << 20
-_PLAUSIBLE = 100_000_000  # bytes that anything may unpack to
+PLAUSIBLE = 100_000_000  # bytes that anything may unpack to
 _MOST_TIMES = 1_000
 
 
@@ -57,7 +57,7 @@ def compression_of(head: bytes) -> str:
 
 def refuse_bomb(name: str, size: int, stored: int, advice: str = "unpack it yourself") -> None:
     """Raises CorpusError where `stored` bytes of a file become so many that it must be a bomb."""
-    if size > max(_PLAUSIBLE, _MOST_TIMES * stored):
+    if size > max(PLAUSIBLE, _MOST_TIMES * stored):
         raise CorpusError(
             f"{name}: it unpacks to more than {_MOST_TIMES:,} times its size, as only a bomb does; if it is none, "
             f"{advice}."

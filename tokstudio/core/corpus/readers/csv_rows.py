@@ -26,7 +26,7 @@ from tokstudio.core.corpus.readers.kinds import DELIMITERS, TSV, lines_of
 from tokstudio.core.corpus.readers.streams import OpenText, Peekable, Utf8Stream
 
 # The longest row that is read; a block holds at least one row.
-_BLOCKS = (1 << 22, 1 << 29)
+BLOCKS = (1 << 22, 1 << 29)
 _LINES = 100
 _LONGEST_NAME = 64
 _NUMBER = re.compile(r"[-+]?[\d.,]+")
@@ -120,7 +120,7 @@ def read_table_work(
         CorpusError: The table is broken.
     """
     pyarrow = untyped("pyarrow")
-    block, stream = _BLOCKS[int(is_long)], _Counting(rows, dialect.quote)
+    block, stream = BLOCKS[int(is_long)], _Counting(rows, dialect.quote)
     names = [column.name for column in (*plan.texts, *([] if plan.split is None else [plan.split]))]
     row, skipped = 1 + dialect.has_names, list[int]()
 

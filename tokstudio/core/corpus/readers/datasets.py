@@ -46,7 +46,7 @@ from tokstudio.core.text.encodings import LFS_POINTER, SAMPLE, no_text, with_byt
 
 _HEAD_OF_ROWS = 1 << 20  # bytes of rows to look at
 _LONGEST_ROW = 1 << 24  # bytes of the first row of a table
-_MOST_COLUMNS = 300_000  # whose names are looked at within some seconds
+MOST_COLUMNS = 300_000  # whose names are looked at within some seconds
 _ROWS_LOOKED_AT = 1_000
 
 _WORD_COUNTS = ["word", "source", "count", "first"]  # the columns of `core.corpus.counts_file`
@@ -121,9 +121,9 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
         rows = sample_of_json(decoded)
     else:
         first, end, _ = decoded.partition("\n")
-        if not (end or is_whole) or max(map(first.count, kinds.DELIMITERS)) >= _MOST_COLUMNS:
+        if not (end or is_whole) or max(map(first.count, kinds.DELIMITERS)) >= MOST_COLUMNS:
             raise CorpusError(
-                f"{name}: its first row has more than {_MOST_COLUMNS:,} columns or {_LONGEST_ROW:,} bytes; read it as "
+                f"{name}: its first row has more than {MOST_COLUMNS:,} columns or {_LONGEST_ROW:,} bytes; read it as "
                 "plain text (--as-text)."
             )
         dialect = dialect_of(decoded, is_whole, sort, reading.delimiter, (reading.field, reading.split_by))

@@ -30,7 +30,7 @@ from tokstudio.core.base.wording import printable, size_text
 
 # --- Large texts that stay in their files: read in pieces on demand, and never mapped ---------------------------------
 
-_MOST = 1 << 26
+MOST = 1 << 26
 
 
 class FileText:
@@ -62,7 +62,7 @@ class FileText:
         part = FileText.__new__(FileText)
         part._file = self._file
         part._start, part._stop = self._start + start, self._start + max(start, stop)
-        return part if len(part) > _MOST else np.asarray(part)
+        return part if len(part) > MOST else np.asarray(part)
 
     def tobytes(self) -> bytes:
         """The whole text."""
@@ -118,7 +118,7 @@ class _File:
                     raise CorpusError(f"{name}: the file has changed since it was opened; open it again.")
                 file.seek(start)
                 while done < size:
-                    read = file.readinto(made[done : done + _MOST].data)
+                    read = file.readinto(made[done : done + MOST].data)
                     if not read:
                         raise CorpusError(f"{name}: the file became shorter while it was being read; try again.")
                     done += read

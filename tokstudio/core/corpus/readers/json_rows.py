@@ -23,8 +23,8 @@ from tokstudio.core.corpus.readers.contents import TEXT_FIELDS, Column, text_of_
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
 from tokstudio.core.text.utf8 import to_utf8
 
-_BLOCK = 1 << 20  # small, so that no call on a block holds the interpreter for long
-_ROWS = 1_000  # parsed before they are added together
+BLOCK = 1 << 20  # small, so that no call on a block holds the interpreter for long
+ROWS = 1_000  # parsed before they are added together
 _LONGEST = 1 << 28  # characters of one object in a list
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -81,7 +81,7 @@ def read_json_work(text: OpenText, stream: Utf8Stream, plan: Plan, collect: Coll
     batch = _Batch(plan, collect)
     for number, row in enumerate(_Objects(stream, text.name), 1):
         batch.add(row, number)
-        if len(batch) == _ROWS:
+        if len(batch) == ROWS:
             batch.flush()
             if collect.is_full:
                 return
@@ -93,8 +93,8 @@ def _blocks(stream: Stream) -> Iterator[tuple[bytes, int]]:
     """Whole lines, together about 1 MiB, and their number."""
     begun: list[bytes] = []
     size = 0
-    while piece := stream.read(_BLOCK):
-        end = piece.rfind(b"\n") + 1 if size + len(piece) >= _BLOCK else 0
+    while piece := stream.read(BLOCK):
+        end = piece.rfind(b"\n") + 1 if size + len(piece) >= BLOCK else 0
         if end:
             block = b"".join((*begun, piece[:end]))
             yield block, block.count(b"\n")
@@ -151,7 +151,7 @@ def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, te
                 collect.dropped.add_broken(number)
             else:
                 batch.add(row, number)
-        if len(batch) == _ROWS:
+        if len(batch) == ROWS:
             batch.flush()
             yield Progress("reading", min(text.done, text.size), text.size)
     batch.flush()
@@ -282,12 +282,12 @@ class _Objects:
             self._at = match.end()
             if self._at < len(self._text):
                 return self._text[self._at]
-            if not self._more(_BLOCK):
+            if not self._more(BLOCK):
                 raise self._broken()
 
     def _value(self) -> object:
         """The next value, which is passed."""
-        size = _BLOCK
+        size = BLOCK
         while True:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)

@@ -22,7 +22,7 @@ from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
 
 # --- Opens untrusted files, and reads them line by line within memory limits ------------------------------------------
 
-_LONGEST = 1 << 28
+LONGEST = 1 << 28
 _BEGINNING = 512
 _REPORTED = 1 << 15
 _MOST_LISTED = 1000
@@ -68,10 +68,10 @@ class LineReader(Reader):
     def __iter__(self) -> Iterator[bytes]:
         """Yields each line without its end, of Unix or Windows."""
         try:
-            while line := self._file.readline(_LONGEST):
+            while line := self._file.readline(LONGEST):
                 self._line += 1
                 self._read += len(line)
-                if len(line) == _LONGEST:
+                if len(line) == LONGEST:
                     raise self.fault("the line is too long to read")
                 self._is_cut = not line.endswith(b"\n")
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
@@ -153,9 +153,9 @@ def only_file(folder: Path, ending: str) -> Path | None:
 # --- Reads JSON in pieces, so that an untrusted file cannot take too much memory --------------------------------------
 # Python's own scanner works within a window of the file.
 
-_CHUNK = 1 << 16
+CHUNK = 1 << 16
 # A value of so many characters takes some hundred megabytes at worst; a string takes a few times its length.
-_LARGEST_VALUE = 1 << 22
+LARGEST_VALUE = 1 << 22
 _LARGEST_TEXT = 1 << 28
 _NEAR = 16
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -196,7 +196,7 @@ class JsonReader(Reader):
             self._at = space.end() if space else self._at
             if self._at < len(self._text):
                 return self._text[self._at]
-            if not self._fill(_CHUNK):
+            if not self._fill(CHUNK):
                 return ""
 
     def items(self) -> Iterator[str]:
@@ -229,7 +229,7 @@ class JsonReader(Reader):
 
     def value(self) -> object:
         """The next value, unless it is too large."""
-        return self._decoded(_LARGEST_VALUE)
+        return self._decoded(LARGEST_VALUE)
 
     def string(self) -> str:
         """The next value, a string of almost any length."""
@@ -240,8 +240,8 @@ class JsonReader(Reader):
     def short(self) -> object:
         """The next value if it ends within about 64 kB; otherwise None, and nothing is read."""
         self.peek()
-        if len(self._text) - self._at < _CHUNK:
-            self._fill(_CHUNK)
+        if len(self._text) - self._at < CHUNK:
+            self._fill(CHUNK)
         try:
             return self._attempt()
         except json.JSONDecodeError as error:
@@ -309,7 +309,7 @@ class JsonReader(Reader):
                 if waiting > largest:
                     raise self.fault("this part is too large to read") from error
                 # Twice as much each time, so that repeated attempts cost no more than reading.
-                self._fill(max(_CHUNK, waiting))
+                self._fill(max(CHUNK, waiting))
 
     def _attempt(self) -> object:
         """Scans the next value; JSONDecodeError where it is damaged, or goes on beyond the window."""
@@ -331,7 +331,7 @@ class JsonReader(Reader):
             word = _WORD.match(self._text, end)
             # A number at the end of the window may continue.
             if word and word.end() == len(self._text):
-                if self._fill(_CHUNK):
+                if self._fill(CHUNK):
                     continue
                 if self._depth:
                     raise self._fault_at("the file ends too early", len(self._text))
