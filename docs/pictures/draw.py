@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from tokstudio import Corpus, Trainer, TrainingConfig
+from tokstudio.core.algorithms.bpe.engine import PairEngine
+from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.progress import finish
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.model.run import Run
 from tokstudio.core.training.curves import held_out_work
-from tokstudio.core.training.engine import Engine, Units
 
 HERE = Path(__file__).resolve().parent
 SAMPLE = HERE.parents[1] / "resources" / "corpora" / "how-tokenizers-work.txt"
@@ -66,12 +67,12 @@ def write(name: str, width: int, height: int, title: str, parts: list[str]) -> N
     (HERE / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def engine_of(text: bytes) -> Engine:
+def engine_of(text: bytes) -> PairEngine:
     """An engine for one document of bytes, each pair counted."""
     symbols = np.array([k.SEPARATOR, *text, k.SEPARATOR], np.int32)
     once = np.empty(0, np.int32)
     units = Units(symbols, once, np.ones(256, np.int64), np.arange(256, dtype=np.int32))
-    return Engine(units, "first", 1, None)
+    return PairEngine(units, "first", 1, None)
 
 
 def layout() -> None:

@@ -28,12 +28,12 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = "tokstudio/core"
 FORMATS = f"{CORE}/formats"
 AREAS = {
-    "engine": [f"{CORE}/training/engine.py"],
+    "engine": [f"{CORE}/algorithms/bpe/engine.py"],
     "encoder": [f"{CORE}/tokenizer/encoder.py"],
     "formats": [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / FORMATS).rglob("*.py"))],
 }
 TESTS = {
-    f"{CORE}/training/engine.py": [
+    f"{CORE}/algorithms/bpe/engine.py": [
         "tests/core/training/test_engine.py",
         "tests/core/training/test_trainer.py",
         "tests/core/training/test_characters.py",

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tokstudio.cli.process.terminal import Console, standard_input_work
+from tokstudio.core.algorithms.common.prepare_corpus import PreparedCorpus
 from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError, TokStudioError
@@ -31,7 +32,6 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import SourceCurves, source_curves_work
-from tokstudio.core.training.prepare_corpus import PreparedCorpus
 
 _STANDARD_INPUT = "standard input"
 _PIPE = Entry(Path(), name=_STANDARD_INPUT)  # in its place; no folder has an entry of this name without shards

@@ -31,6 +31,8 @@ from tokstudio.cli.reading import (
     source_facts,
     texts_of,
 )
+from tokstudio.core.algorithms.common.from_tokenizer import check_start
+from tokstudio.core.algorithms.common.languages import check_parallel_lines, silent_languages, told_silent
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import free_memory
@@ -40,7 +42,7 @@ from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.corpus.source import DOCUMENTS, CountedWith
 from tokstudio.core.formats.report import ExportReport
-from tokstudio.core.model.algorithms import OWN_SETTINGS, Boundless, SuperBPE, algorithm_of
+from tokstudio.core.model.algorithms import OWN_SETTINGS, algorithm_of
 from tokstudio.core.model.alphabet import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
@@ -51,8 +53,6 @@ from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import SourceCurves
 from tokstudio.core.training.forecast import forecast_work
-from tokstudio.core.training.from_tokenizer import check_start
-from tokstudio.core.training.languages import check_parallel_lines, silent_languages, told_silent
 from tokstudio.core.training.trainer import Trainer
 
 # --- Saves a run as a project: where the user asks for one, or where an export of the run failed ----------------------
@@ -301,7 +301,7 @@ def _write(
     if not is_complete and not len(run):
         lost = ": nothing was exported." if exports else ": nothing was saved." if project else "."
         # BoundlessBPE has no list of merges before.
-        point = "the end of phase 1" if isinstance(trainer.config.algorithm, Boundless) else "the first merge"
+        point = "the end of phase 1" if trainer.config.algorithm.joins_words else "the first merge"
         console.say(f"Interrupted before {point}{lost}")
         return _Written()
     console.say(_summary(run))
@@ -468,11 +468,10 @@ def _train(trainer: Trainer, wanted: _Wanted, console: Console, signals: Signals
 def _with_last_pattern(trainer: Trainer) -> Tokenizer:
     """The tokenizer so far, with the pattern that it will have at the end, and a supermerge if it will have some."""
     tokenizer, config = trainer.tokenizer(), trainer.config
-    if isinstance(config.algorithm, Boundless) and tokenizer.supermerges is None:
+    if config.algorithm.joins_words and tokenizer.supermerges is None:
         some = {"merge_results": [len(tokenizer.tokens)], "supermerges": np.ones(1, np.bool_)}
         return tokenizer.changed(merges=np.resize(tokenizer.alphabet.ids, (1, 2)), **some)
-    staged = isinstance(config.algorithm, SuperBPE)
-    return tokenizer.changed(pattern=config.as_second_stage().pattern) if staged else tokenizer
+    return tokenizer.changed(pattern=config.as_second_stage().pattern) if config.algorithm.stage_pattern else tokenizer
 
 
 def _merge(trainer: Trainer, wanted: _Wanted, console: Console, signals: Signals) -> int:
@@ -569,7 +568,7 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, 
         "seconds": run.seconds,
         "files": [str(file) for report in reports for file in report.files],
     }
-    if isinstance(run.config.algorithm, SuperBPE):
+    if run.config.algorithm.stage_pattern:
         outcome["second_stage_merges"] = 0 if run.second_stage is None else len(run) - run.second_stage[0]
     if run.removals is not None:
         outcome["removals"] = _removed(run.removals)

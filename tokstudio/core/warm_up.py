@@ -110,6 +110,7 @@ def _exercise_merging() -> None:
 def _exercise_text() -> None:
     import numpy as np
 
+    from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
     from tokstudio.core.base.arrays import read_only
     from tokstudio.core.corpus.corpus import Corpus
     from tokstudio.core.formats.common.recover_merges import recover_merges_work
@@ -118,7 +119,6 @@ def _exercise_text() -> None:
     from tokstudio.core.model.config import TrainingConfig
     from tokstudio.core.pretokenization.patterns import cut
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
-    from tokstudio.core.training.prepare_corpus import prepare_corpus_work
 
     corpus = Corpus.from_texts(["an article, <s> a tail and a tale", "", "two"])
     size, specials = 300, ("<s>",)

@@ -27,6 +27,7 @@ from tests.core.reference import (
     replace,
 )
 from tests.core.texts import config_by_name, documents, patient, settings_of_runs
+from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.analysis import why_this_merge
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import ConfigError, CorpusError
@@ -38,7 +39,6 @@ from tokstudio.core.model.algorithms import SECOND_PATTERN, TIE_BREAKS, ParityAw
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.prepare_corpus import prepare_corpus_work
 from tokstudio.core.training.trainer import train
 
 POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
@@ -221,13 +221,13 @@ def test_merges_that_do_not_follow_are_refused():
 
 def test_a_recount_does_not_change_later_merges():
     """Counting anew in the middle of a training changes none of the merges after it."""
-    from tokstudio.core.training.engine import Engine
+    from tokstudio.core.algorithms.bpe.engine import PairEngine
 
     config = TrainingConfig(vocabulary_size=310)
     corpus = Corpus.from_text(POEM * 2)
     expected = train(corpus, config).merges
     _, units = finish(prepare_corpus_work(corpus, config))
-    engine = Engine(units, "first", 1, None)
+    engine = PairEngine(units, "first", 1, None)
     made = []
     while (merges := engine.advance(5)) is not None:
         made += zip(merges.left.tolist(), merges.right.tolist(), strict=True)

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 from tests.core.texts import documents, patient
 from tokstudio import Corpus, CorpusError, Trainer, TrainingConfig, WordCounts, count, count_shard, train
+from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.sampling import hold_out_work
@@ -33,7 +34,6 @@ from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.pretokenization import count_words, word_table
 from tokstudio.core.pretokenization.count_words import _count_corpus_work
 from tokstudio.core.pretokenization.word_table import Spill
-from tokstudio.core.training.prepare_corpus import count_text_work
 
 GPT2 = TrainingConfig(vocabulary_size=275, pattern="gpt2")
 

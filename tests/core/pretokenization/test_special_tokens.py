@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.texts import patient
+from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization import special_tokens as module
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
-from tokstudio.core.training.prepare_corpus import prepare_corpus_work
 from tokstudio.core.training.trainer import train
 
 TEXT = "the cat<end>the hat<end>the cats<end>"

@@ -12,11 +12,11 @@ import pytest
 from tests.core.algorithms import CASES, PARALLEL, facts
 from tests.core.texts import config_by_name
 from tokstudio import ConfigError, Corpus, CorpusError, Tokenizer, Trainer, TrainingConfig, train
+from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
 from tokstudio.core.training.curves import held_out_work, source_curves_work
-from tokstudio.core.training.prepare_corpus import count_text_work
 
 every = pytest.mark.parametrize("name", CASES)
 MERGES = {"boundless": (1, 20, 50), "superbpe": (0, 10, 34, 35, 60), "picky": (0, 9, 25), "parity": (3, 20, 34)}

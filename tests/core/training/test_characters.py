@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from tests.core.reference import count_pairs, replace, train_slowly
 from tests.core.texts import documents, patient
 from tokstudio import extend
+from tokstudio.core.algorithms.bpe.engine import PairEngine
+from tokstudio.core.algorithms.common import symbols
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
@@ -23,8 +25,6 @@ from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import NOTHING_LEFT
 from tokstudio.core.pretokenization.word_counts import Sequences
-from tokstudio.core.training import symbols
-from tokstudio.core.training.engine import Engine
 from tokstudio.core.training.trainer import Trainer, train
 
 FILE = Path(__file__).parents[2] / "data" / "goldens.json"
@@ -77,13 +77,13 @@ def test_merges_equal_those_of_the_slow_reference(documents, merges, tie_break, 
 
 
 def test_a_text_without_characters_has_a_place_to_count_pairs_in(monkeypatch):
-    laid, lay_cells = [], Engine._lay_cells
+    laid, lay_cells = [], PairEngine._lay_cells
 
-    def noted(engine: Engine) -> None:
+    def noted(engine: PairEngine) -> None:
         lay_cells(engine)
         laid.append((int(engine._state[k.WIDTH]), len(engine._tables.cells)))
 
-    monkeypatch.setattr(Engine, "_lay_cells", noted)
+    monkeypatch.setattr(PairEngine, "_lay_cells", noted)
     assert len(trained([""], vocabulary_size=1).merges) == 0
     assert laid == [(1, 1)], "without a cell, the loop would read beside its array"
 
@@ -241,7 +241,7 @@ def test_a_source_of_weight_0_gives_no_characters_and_a_missing_one_is_named_wit
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_replacing_invalid_utf8_in_pieces_gives_the_same_result(size, monkeypatch):
     texts = [b"a\xffb", "\ufffd\ufffd日".encode() + b"\xe6\x97", b"\xa5", b"", "\ufffd".encode()]
-    monkeypatch.setattr("tokstudio.core.training.prepare_corpus._PIECE", size)
+    monkeypatch.setattr("tokstudio.core.algorithms.common.prepare_corpus._PIECE", size)
     trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(base="characters", min_frequency=9))
     for _ in trainer:
         pass

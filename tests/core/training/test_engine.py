@@ -27,6 +27,10 @@ from numba.core.dispatcher import Dispatcher
 from tests.core.reference import HUGGINGFACE_ORDER, count_pairs, train_slowly
 from tests.core.texts import document, patient
 from tokstudio.core import kernels
+from tokstudio.core.algorithms.bpe import engine as engine_module
+from tokstudio.core.algorithms.bpe.engine import PairEngine
+from tokstudio.core.algorithms.common import progress_estimate
+from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes, read_only
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.kernels import tables as k
@@ -38,8 +42,6 @@ from tokstudio.core.pretokenization import count_words
 from tokstudio.core.pretokenization.word_counts import WordCounts
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training import engine as engine_module
-from tokstudio.core.training.engine import Engine, Units
 from tokstudio.core.training.trainer import Trainer, train
 from tokstudio.core.warm_up import exercise
 
@@ -88,7 +90,7 @@ class Drive:
     """An engine driven to its end, with what it made."""
 
     def __init__(self, units, tie_break, floor, longest, most=10_000, watch=None):
-        self.engine = Engine(units, tie_break, floor, longest)
+        self.engine = PairEngine(units, tie_break, floor, longest)
         self.merges, self.counts, self.tokens_after, self.calls = [], [], [], 0
         while len(self.merges) < most and (made := self.engine.advance(most - len(self.merges))) is not None:
             self.calls += 1
@@ -221,7 +223,10 @@ def test_small_arrays_and_budgets_give_the_merges_of_the_recount(
         check(engine)
         check_tokens(engine, documents, weights)
 
-    with patch.multiple(engine_module, **room, _BUDGET=budget, _LARGEST_GRID=grid):
+    room, step = {**room}, room["FLOOR_STEP"]
+    del room["FLOOR_STEP"]
+    at_a_time = patch.multiple(engine_module, **room, _BUDGET=budget, _LARGEST_GRID=grid)
+    with at_a_time, patch.object(progress_estimate, "FLOOR_STEP", step):
         made = Drive(units_of(documents, weights, tie_break), tie_break, floor, longest, watch=watch)
     assert made.merges == expected.merges
     assert made.counts == expected.counts
@@ -246,13 +251,13 @@ def test_a_corpus_that_needs_several_squeezes(weighted, tie_break, grid):
     expected = train_slowly(texts, 256 + 200, None, tie_break, None, weights)
     room = {**TIGHT, "_LARGEST_GRID": grid, "_FIRST_FLOOR_SHARE": 10**9, "_BUDGET": 300}
     made_room = []
-    original = Engine._make_room
+    original = PairEngine._make_room
 
     def counted(engine):
         made_room.append(int(engine._state[k.STAGE]))
         original(engine)
 
-    with patch.multiple(engine_module, **room), patch.object(Engine, "_make_room", counted):
+    with patch.multiple(engine_module, **room), patch.object(PairEngine, "_make_room", counted):
         made = Drive(units_of(texts, weights, tie_break), tie_break, 1, None, 200, check)
     assert (made.merges, made.counts) == (expected.merges, expected.counts)
     assert made_room.count(k.CHOOSE) > 1, "the pool was squeezed or grown while merging"
@@ -270,7 +275,8 @@ def test_a_squeeze_keeps_the_pool_bounded():
 def test_rounds_go_down_to_the_floor():
     text = words(5, 2000)
     floors = []
-    with patch.multiple(engine_module, _FIRST_FLOOR_SHARE=2, FLOOR_STEP=2):
+    first = patch.object(engine_module, "_FIRST_FLOOR_SHARE", 2)
+    with first, patch.object(progress_estimate, "FLOOR_STEP", 2):
         made = Drive(units_of([text]), "first", 1, None, 600, lambda engine: floors.append(int(engine._state[k.FLOOR])))
     assert made.merges == train_slowly([text], 256 + 600).merges
     assert sorted(set(floors), reverse=True)[-2:] == [2, 1]
@@ -288,14 +294,14 @@ def test_small_budgets_only_increase_the_number_of_calls():
 
 @pytest.mark.parametrize("merges", [1, 2, 5])
 def test_no_call_makes_more_merges_than_asked_for(merges):
-    engine = Engine(units_of([words(7, 300)]), "first", 2, None)
+    engine = PairEngine(units_of([words(7, 300)]), "first", 2, None)
     while (made := engine.advance(merges)) is not None:
         assert len(made.left) <= merges
 
 
 def test_the_first_count_is_measured_from_0_to_1_and_then_no_more():
     with patch.object(engine_module, "_BUDGET", 1000):
-        engine = Engine(units_of([words(8, 3000)]), "first", 2, None)
+        engine = PairEngine(units_of([words(8, 3000)]), "first", 2, None)
         shares = []
         while (share := engine.first_count) is not None:
             shares.append(share)
@@ -480,7 +486,7 @@ def test_documents_are_valid_when_each_is_however_few_bytes_are_looked_at(docume
 
 @pytest.mark.parametrize("place", [0, 1, 7, 8, 4095, 4096, 4097])
 def test_one_invalid_byte_is_found_anywhere(place, monkeypatch):
-    monkeypatch.setattr("tokstudio.core.training.prepare_corpus._LOOKED_AT", 4096)
+    monkeypatch.setattr("tokstudio.core.algorithms.common.prepare_corpus._LOOKED_AT", 4096)
     text = b"a" * place + b"\xe6\x97" + b"a" * 9000
     trainer = Trainer(Corpus.from_texts([text, "日".encode()]), TrainingConfig(base="characters", min_frequency=9000))
     for _ in trainer:

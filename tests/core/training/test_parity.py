@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from tests.core.reference import named_pattern, pre_tokens, train_by_turns
 from tests.core.texts import config_by_name, document, patient
 from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
+from tokstudio.core.algorithms.bpe import engine as engine_module
+from tokstudio.core.algorithms.common import progress_estimate
+from tokstudio.core.algorithms.common.languages import matching_texts
 from tokstudio.core.base.errors import MissingCharacterError
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware
 from tokstudio.core.model.columns import language_of
 from tokstudio.core.text.byte_level import to_bytes
-from tokstudio.core.training import engine as engine_module
-from tokstudio.core.training.languages import matching_texts
 
 STORY = Path(__file__).parents[3] / "resources" / "corpora" / "story"
 LANGUAGES = ("eng_Latn", "deu_Latn", "rus_Cyrl", "hin_Deva", "jpn_Jpan", "tam_Taml", "swh_Latn")
@@ -195,7 +196,10 @@ def test_the_definition(texts, parallel, alpha, rule, room, grid, merges, data):
         ratios=dict(zip(names, ratios, strict=False)) if ratios else {},
     )
     budget, largest_grid = grid
-    with patch.multiple(engine_module, **room, _BUDGET=budget, _LARGEST_GRID=largest_grid):
+    room, step = {**room}, room["FLOOR_STEP"]
+    del room["FLOOR_STEP"]
+    at_a_time = patch.multiple(engine_module, **room, _BUDGET=budget, _LARGEST_GRID=largest_grid)
+    with at_a_time, patch.object(progress_estimate, "FLOOR_STEP", step):
         run = train(corpus_of(dict(zip(names, texts, strict=True))), config).run
     assert run.merges.tolist() == [list(pair) for pair in slow.merges]
     assert run.counts.tolist() == slow.counts

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
+from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import ParityAware
 from tokstudio.core.training.curves import MOST_SOURCES, source_curves_work
-from tokstudio.core.training.prepare_corpus import count_text_work
 
 WORDS = {
     "english": ["the", "cat", "sat", "mat,", "it's", "42", "<s>", "'ll", "aaaa", ""],

@@ -23,6 +23,7 @@ from tests.core.reference import (
 )
 from tests.core.texts import document, patient
 from tokstudio import Corpus, Trainer, TrainingConfig, train
+from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import SECOND_PATTERN, TIE_BREAKS
@@ -30,7 +31,6 @@ from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import covering, splitter
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
-from tokstudio.core.training.prepare_corpus import count_text_work
 from tokstudio.core.training.trainer import extend
 
 CORPORA = Path(__file__).parents[3] / "resources" / "corpora"

@@ -346,7 +346,7 @@ def test_the_same_corpus_and_settings_give_the_same_run():
 
 
 def test_a_corpus_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("tokstudio.core.training.symbols.LARGEST_CORPUS", 10)
+    monkeypatch.setattr("tokstudio.core.algorithms.common.symbols.LARGEST_CORPUS", 10)
     with pytest.raises(CorpusError, match="The corpus is too large: 10 bytes, and at most 10 can be merged at once"):
         list(Trainer(Corpus.from_text("0123456789"), TrainingConfig(vocabulary_size=300)))
 

@@ -196,7 +196,7 @@ def test_the_threads_that_were_chosen_count_the_corpus(qtbot, monkeypatch, book)
         assert window.session.training.threads == 3
         used = []
         monkeypatch.setattr(
-            "tokstudio.core.training.prepare_corpus.count_work",
+            "tokstudio.core.algorithms.common.prepare_corpus.count_work",
             lambda texts, settings, threads, **given: (
                 used.append(threads) or count_work(texts, settings, threads, **given)
             ),
@@ -207,7 +207,7 @@ def test_the_threads_that_were_chosen_count_the_corpus(qtbot, monkeypatch, book)
         quiet(qtbot, window)
         assert 3 in used
 
-    from tokstudio.core.training.prepare_corpus import count_work
+    from tokstudio.core.algorithms.common.prepare_corpus import count_work
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 

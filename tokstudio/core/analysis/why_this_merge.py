@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms import room_of
+from tokstudio.core.algorithms.common.engines import Task
+from tokstudio.core.algorithms.common.from_tokenizer import order_of_tokens, start_of
+from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
+from tokstudio.core.algorithms.common.symbols import huggingface_order
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import count_text, several, size_of_memory
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware, Picky, SuperBPE, TieBreak
+from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware, Picky, TieBreak
 from tokstudio.core.model.picky import REPLACED, share_merged
 from tokstudio.core.model.run import Run
 from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import MOST_OF_FREE, merging_memory
-from tokstudio.core.training.from_tokenizer import new_engine, order_of_tokens, start_of
-from tokstudio.core.training.prepare_corpus import prepare_corpus_work
-from tokstudio.core.training.superbpe import start_of_second_stage
-from tokstudio.core.training.symbols import huggingface_order
 
 if TYPE_CHECKING:
-    from tokstudio.core.training.engine import Engine, Pairs
-    from tokstudio.core.training.picky_engine import PickyEngine
+    from tokstudio.core.algorithms.common.engines import Merger, Pairs
 
 #: The choice of each rule among the pairs with the highest count, as the subject of a sentence.
 RULES: Mapping[TieBreak, str] = MappingProxyType(
@@ -227,7 +227,7 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
 
 
 def _among_work(
-    engine: Engine | PickyEngine,
+    engine: Merger,
     run: Run,
     own: int,
     runners_up: int,
@@ -279,7 +279,7 @@ def _why_boundless_work(corpus: Corpus, run: Run, number: int, runners_up: int) 
         why = yield from why_work(corpus, plain, number - amount, runners_up)
         new_ids = np.concatenate([np.arange(base), base + in_words])
     else:
-        from tokstudio.core.training.boundless import supermerging_work
+        from tokstudio.core.algorithms.boundless.engine import supermerging_work
 
         engine, start = yield from supermerging_work(replace(corpus, weights=run.corpus.weights), run.config)
         first, supermerges = base + len(start.merges), np.flatnonzero(is_super)
@@ -309,24 +309,26 @@ def _renumbered(why: WhyMerge, new_ids: NDArray[np.int64]) -> WhyMerge:
     return replace(why, chosen=again(why.chosen), runners_up=kept, choices=choices)
 
 
-def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Engine | PickyEngine, NDArray[np.int32], int]]:
+def _engine_work(corpus: Corpus, run: Run, own: int) -> Work[tuple[Merger, NDArray[np.int32], int]]:
     """The engine that made a merge, counted from 1; the order of its first ids for ties; the merges before it began."""
     count, start, config, begun = int(run.counts[own - 1]), start_of(run), run.config, 0
     if run.second_stage is not None and run.stage_of(own) == 2:
+        from tokstudio.core.algorithms.superbpe.engine import start_of_second_stage
+
         begun, config = run.second_stage[0], config.as_second_stage()
         start = start_of_second_stage(run.merges[:begun], run.alphabet, run.base_size)
     prepared, units = yield from prepare_corpus_work(corpus, config, start=start)
     # A language may have chosen by a lower count than that in all, and removals bring pairs back.
     is_own = not run.languages and run.removals is None
     floor = count if is_own else run.weight_scale * (run.config.min_frequency or 1)
-    engine = new_engine(units, run.config, floor, run.weight_scale, prepared.alphabet, start)
+    task = Task(corpus, run.config, prepared, None, floor, start)
+    engine = room_of(run.config.algorithm.name).new_merger(task, units)
     order = huggingface_order(prepared.alphabet, run.base_size) if start is None else order_of_tokens(start)
     return engine, order, begun
 
 
 def _vetoed(refused: Pairs, run: Run, tokens: Sequence[bytes | None], count: int) -> tuple[PairCount, ...]:
     """The pairs that stage 2 of SuperBPE does not merge and that occur at least `count` times."""
-    assert isinstance(run.config.algorithm, SuperBPE)
     rows = np.flatnonzero(refused.count >= count).tolist()
     pairs = [PairCount(int(refused.left[row]), int(refused.right[row]), int(refused.count[row])) for row in rows]
     spelled = ((tokens[pair.left] or b"") + (tokens[pair.right] or b"") for pair in pairs)
@@ -334,9 +336,9 @@ def _vetoed(refused: Pairs, run: Run, tokens: Sequence[bytes | None], count: int
     return tuple(sorted(made, key=lambda pair: -pair.count))
 
 
-def _choosing(engine: Engine | PickyEngine, run: Run, merge: int) -> Choosing | None:
+def _choosing(engine: Merger, run: Run, merge: int) -> Choosing | None:
     """What decided which language made a merge, counted from 0, that is the engine's next."""
-    from tokstudio.core.training.parity_engine import ParityEngine
+    from tokstudio.core.algorithms.parity.engine import ParityEngine
 
     if not run.languages or not isinstance(engine, ParityEngine):
         return None
@@ -381,7 +383,7 @@ def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
         )
 
 
-def _repeat_work(engine: Engine | PickyEngine, run: Run, made: int, merges: int) -> Work[None]:
+def _repeat_work(engine: Merger, run: Run, made: int, merges: int) -> Work[None]:
     """Makes the merges of a run again, after those before the engine began, up to so many."""
     while made < merges:
         yield Progress("repeating", made, merges)
@@ -395,7 +397,7 @@ def _repeat_work(engine: Engine | PickyEngine, run: Run, made: int, merges: int)
         made += len(batch.left)
 
 
-def _frequent_work(engine: Engine | PickyEngine, floor: int, wanted: int) -> Work[tuple[Pairs, Pairs]]:
+def _frequent_work(engine: Merger, floor: int, wanted: int) -> Work[tuple[Pairs, Pairs]]:
     """At least `wanted` of the most frequent pairs: all that reach some count, at most `floor`; and those refused."""
     while True:
         pairs, refused = yield from engine.recount_work(floor)

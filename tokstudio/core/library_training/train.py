@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.prepare_corpus import valid_work
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
 from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Work, finish, part_of
@@ -30,7 +31,6 @@ from tokstudio.core.libraries.client import LibraryEnded, LibraryProcess
 from tokstudio.core.libraries.server import Train
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.prepare_corpus import valid_work
 
 # --- The corpus as lines, which is what the libraries train on --------------------------------------------------------
 

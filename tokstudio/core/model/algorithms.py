@@ -1,7 +1,7 @@
 """The algorithms that choose the merges of a training: small values, each with its own settings and their checks.
 
-`TrainingConfig.algorithm` holds one; what all of them share is in the configuration. How each trains is in
-`core/training`.
+`TrainingConfig.algorithm` holds one; what all of them share is in the configuration. How each trains is in its
+room of `core/algorithms`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -114,6 +114,9 @@ class Algorithm:
         columns: What its runs keep of each merge beside the pair and the counts.
         shown: What the merge log has of these.
         needs_text: What it does with text, where word counts alone are not enough.
+        joins_words: Whether its tokens join adjacent words, and come only after a phase that makes words.
+        removes_tokens: Whether a merge may remove tokens, so that there may be more merges than tokens.
+        keeps_characters: Whether a merge joins whole characters or parts of one, which the units of the corpus say.
         is_changeable: Whether a tokenizer made by it can be pruned, joined, or trained further.
     """
 
@@ -127,6 +130,9 @@ class Algorithm:
     columns: ClassVar[tuple[MergeColumn, ...]] = ()
     shown: ClassVar[tuple[LogColumn, ...]] = ()
     needs_text: ClassVar[str] = ""
+    joins_words: ClassVar[bool] = False
+    removes_tokens: ClassVar[bool] = False
+    keeps_characters: ClassVar[bool] = False
     is_changeable: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
@@ -139,6 +145,32 @@ class Algorithm:
         `least` is the number of tokens without a merge; None where it depends on the corpus.
         """
         yield from ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is plain BPE."""
+        return type(self) is PlainBPE
+
+    @property
+    def stage_pattern(self) -> str:
+        """How its second stage splits text; "" where it has only one."""
+        return ""
+
+    def first_merges(self, before: int) -> int | None:
+        """How many merges after so many tokens are those of the first of two stages; None where there is only one."""
+        return None
+
+    def is_vetoed(self, token: bytes) -> bool:
+        """Whether its second stage does not make a token."""
+        return False
+
+    def never_rising(self, merges: int) -> int:
+        """How many of the first so many merges have counts of which none is higher than the one before."""
+        return merges
+
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """The texts that decide beside the corpus, by name."""
+        return ()
 
     def own(self) -> dict[str, object]:
         """Its own settings by name."""
@@ -284,6 +316,14 @@ class ParityAware(Algorithm):
         if self.window is None and self.alpha != ALPHA:
             raise ConfigError("Alpha needs a window.")
 
+    def never_rising(self, merges: int) -> int:
+        """A language whose turn it is chooses by its own counts; what all choose together comes first."""
+        return self.global_merges
+
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """The parallel texts."""
+        return self.parallel
+
     def described(self) -> str:
         """Its title with what decides whose turn it is."""
         parts = [self.title, "parallel texts" if self.parallel else "bytes per token"]
@@ -382,6 +422,15 @@ class SuperBPE(Algorithm):
         words = several(self.max_words, "word")
         return f"{self.title}, second stage from {self.transition:,} tokens on, at most {words}"
 
+    @property
+    def stage_pattern(self) -> str:
+        """How stage 2 splits text."""
+        return self.second_pattern
+
+    def first_merges(self, before: int) -> int:
+        """Those up to the transition."""
+        return self.transition - before
+
     def is_vetoed(self, token: bytes) -> bool:
         """Whether stage 2 does not make a token: it has more words between its spaces, or a colon before a space."""
         return b": " in token or sum(map(bool, token.split(b" "))) > self.max_words
@@ -400,6 +449,7 @@ class WholeCharacters(Algorithm):
     label = "Whole characters"
     purpose = "A token is whole characters, or a part of one (Land and Arnett, 2025)."
     option = ": no token has a part of a character beside anything else"
+    keeps_characters = True
 
     def problems(self, config: _Others, least: int | None) -> Iterator[ConfigError]:
         """Why it cannot work: with characters as base tokens."""
@@ -422,6 +472,7 @@ class Boundless(Algorithm):
     option = " for BoundlessBPE: BPE with --pattern, and supermerges of adjacent words where these are more frequent"
     columns = (OVERTAKEN,)
     shown = SHOWN_OF_SUPERMERGES
+    joins_words = True
     needs_text = "joins adjacent words"
     is_changeable = False
 
@@ -467,11 +518,16 @@ class Picky(Algorithm):
     option = " for Picky BPE: it removes tokens that are hardly used apart from a merge"
     columns = (REMOVALS,)
     shown = SHOWN_OF_REMOVALS
+    removes_tokens = True
     is_changeable = False
     ties = ("smallest-bytes",)
     usual_ties = "smallest-bytes"
 
     threshold: Converted[float, float] = Converted(_threshold, THRESHOLD)
+
+    def never_rising(self, merges: int) -> int:
+        """None: a removal brings pairs back."""
+        return 0
 
     def described(self) -> str:
         """Its title with the threshold."""
@@ -480,16 +536,24 @@ class Picky(Algorithm):
 
 # --- Algorithms by name -----------------------------------------------------------------------------------------------
 
+_ALGORITHMS: dict[str, type[Algorithm]] = {}
+_OWN_SETTINGS: dict[str, object] = {}
 #: All algorithms by name, in the order in which they are offered.
-ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
-    {each.name: each for each in (PlainBPE, ParityAware, SuperBPE, WholeCharacters, Boundless, Picky)}
-)
-#: What a table of merges may have of any algorithm.
-COLUMNS: tuple[MergeColumn, ...] = tuple(column for each in ALGORITHMS.values() for column in each.columns)
+ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(_ALGORITHMS)
 #: The settings of all algorithms by name, with their defaults as they are given.
-OWN_SETTINGS: Mapping[str, object] = MappingProxyType(
-    {field.name: field.default for each in ALGORITHMS.values() for field in fields(each)}
-)
+OWN_SETTINGS: Mapping[str, object] = MappingProxyType(_OWN_SETTINGS)
+
+
+def add_algorithm(kind: type[Algorithm]) -> None:
+    """Adds an algorithm to the lists; `core.algorithms.register` says how it trains."""
+    _ALGORITHMS[kind.name] = kind
+    _OWN_SETTINGS.update((field.name, field.default) for field in fields(kind))
+
+
+for _kind in (PlainBPE, ParityAware, SuperBPE, WholeCharacters, Boundless, Picky):
+    add_algorithm(_kind)
+#: What projects and recordings may have of any algorithm: see `core/project/schema.py`.
+COLUMNS: tuple[MergeColumn, ...] = tuple(column for each in ALGORITHMS.values() for column in each.columns)
 
 
 def algorithm_of(name: object, settings: Mapping[str, Any] = MappingProxyType({})) -> Algorithm:

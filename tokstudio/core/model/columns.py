@@ -2,7 +2,7 @@
 
 Each algorithm lists its own (`Algorithm.columns`, `Algorithm.shown`); runs, recordings, projects, tables and the window
 go by these lists. What a project holds of a column is also in `core/project/schema.py`, since files must stay as they
-are.
+are. It loads no NumPy, so that the command line can list the algorithms at once.
 """
 
 # SPDX-License-Identifier: MIT
@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
-from tokstudio.core.model.picky import LEFT_GONE
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: The arrays of a run, or of some of its merges, by the names of their columns.
-Columns = Mapping[str, NDArray[Any]]
+Columns: TypeAlias = "Mapping[str, NDArray[Any]]"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class MergeColumn:
     stray: str = ""
     missing: str = ""
     later: int | None = None
-    dtype: DTypeLike = np.int64
+    dtype: Literal["int16", "int64"] = "int64"
 
     def shaped(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of merges, one after another, as such an array."""
@@ -51,10 +50,14 @@ class MergeColumn:
 
     def joined(self, parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
         """The arrays of consecutive merges as one, also where there are none."""
+        import numpy as np
+
         return np.concatenate([self.shaped(np.empty(0, self.dtype)), *parts])
 
     def repeats(self, known: NDArray[Any], again: NDArray[Any]) -> bool:
         """Whether a training that repeats the merges of a run, to go further, makes the same array."""
+        import numpy as np
+
         if self.later is not None and len(known) == len(again):
             again = np.where(known == self.later, np.minimum(again, self.later), again)
         return np.array_equal(known, again)
@@ -105,7 +108,7 @@ CHOSEN_BY = MergeColumn(
     (-1,),
     stray="only parity-aware BPE has languages that choose",
     missing="a merge was chosen by no language of the training",
-    dtype=np.int16,
+    dtype="int16",
 )
 SECOND_COUNTS = MergeColumn("second_counts")
 OVERTAKEN = MergeColumn(
@@ -143,7 +146,7 @@ def _overtaken(table: _MergeTable, merge: int) -> int | None:
 
 def _gone(table: _MergeTable, merge: int) -> list[int | None]:
     """How often the left and the right part of a merge fell apart after it; None for one that stayed."""
-    places: list[int] = table.columns["removals"][merge, LEFT_GONE:].tolist()
+    _, _, *places = table.columns["removals"][merge].tolist()
     return [None if each < 0 else each for each in places]
 
 

@@ -21,7 +21,6 @@ from tokstudio.core.model.algorithms import (
     AlgorithmName,
     Converted,
     PlainBPE,
-    SuperBPE,
     TieBreak,
     algorithm_of,
     whole_number,
@@ -220,14 +219,11 @@ class TrainingConfig:
 
     def as_second_stage(self) -> TrainingConfig:
         """Stage 2 of SuperBPE as a plain training."""
-        assert isinstance(self.algorithm, SuperBPE)
-        return replace(self.as_plain(), pattern=covering(self.algorithm.second_pattern))
+        return replace(self.as_plain(), pattern=covering(self.algorithm.stage_pattern))
 
     def first_merges(self, base_size: int) -> int | None:
         """How many merges after `base_size` ids are those of stage 1 of SuperBPE; None for other algorithms."""
-        if not isinstance(self.algorithm, SuperBPE):
-            return None
-        return self.algorithm.transition - base_size - len(self.trailing_specials)
+        return self.algorithm.first_merges(base_size + len(self.trailing_specials))
 
     def patterns_after(self, merges: int, base_size: int) -> tuple[str, tuple[str, int] | None]:
         """The pattern of the tokenizer with so many merges after `base_size` ids, and its `first_stage`."""

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.from_tokenizer import check_start
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, scale_of
@@ -35,7 +36,6 @@ from tokstudio.core.project.database import LARGEST, Row, version_of
 from tokstudio.core.project.schema import missing_columns
 from tokstudio.core.project.whole_tokenizer import read_start, with_texts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.from_tokenizer import check_start
 
 _ROWS = 4096
 _MOST_VERSIONS = 100
@@ -368,11 +368,7 @@ def _problem(run: Run) -> str | None:
     most = np.where(run.merges[:, 0] == run.merges[:, 1], run.merged, 0)
     if not np.all((run.merged >= 1) & (overlapping >= 0) & (overlapping <= most)):
         return "the falls in tokens do not match the counts"
-    # A language whose turn it is chooses by its own counts. What all choose together comes first.
-    together = slice(config.algorithm.global_merges if isinstance(config.algorithm, ParityAware) else size)
-    rises = np.diff(run.counts[together]) > 0
-    if run.removals is not None:
-        rises[:] = False  # a removal brings pairs back
+    rises = np.diff(run.counts[: config.algorithm.never_rising(size)]) > 0
     if run.second_stage is not None:
         first, _ = run.second_stage
         rises[first - 1 : first] = False  # other text was counted

@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.from_tokenizer import start_of
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.readers.contents import Reading
-from tokstudio.core.model.algorithms import ParityAware
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import FileSettings
@@ -26,7 +26,6 @@ from tokstudio.core.project.model import ProjectSource
 from tokstudio.core.project.schema import Json, to_json
 from tokstudio.core.tokenizer.origin import Change, Origin, from_the_first
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.from_tokenizer import start_of
 
 # --- A tokenizer as JSON in a project, with all that decides its ids and where it is from -----------------------------
 
@@ -238,17 +237,13 @@ def with_reading(source: ProjectSource, values: Mapping[str, Json]) -> ProjectSo
 
 def config_to_json(config: TrainingConfig) -> str:
     """A configuration, with the size of each parallel text in bytes instead of the text."""
-    sizes = {"parallel": [(name, len(text.encode())) for name, text in _parallel(config)]}
+    sizes = {"parallel": [(name, len(text.encode())) for name, text in config.algorithm.texts()]}
     return to_json(config.by_name() | sizes)
-
-
-def _parallel(config: TrainingConfig) -> tuple[tuple[str, str], ...]:
-    return config.algorithm.parallel if isinstance(config.algorithm, ParityAware) else ()
 
 
 def parallel_bytes(config: TrainingConfig) -> NDArray[np.uint8]:
     """The parallel texts, one after another."""
-    texts = (text.encode() for _, text in _parallel(config))
+    texts = (text.encode() for _, text in config.algorithm.texts())
     return np.frombuffer(b"".join(texts), np.uint8)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.from_tokenizer import start_of
 from tokstudio.core.base.atomic_files import StagedFiles, file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -32,7 +33,6 @@ from tokstudio.core.project.model import (
 from tokstudio.core.project.schema import ACTIVE, Json, to_json
 from tokstudio.core.project.whole_tokenizer import config_to_json, parallel_bytes, reading_to_json, start_to_json
 from tokstudio.core.text.utf8 import to_utf8
-from tokstudio.core.training.from_tokenizer import start_of
 
 _ROWS = 4096
 _PIECE = 1 << 20

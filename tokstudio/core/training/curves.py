@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.from_tokenizer import prepared_sources_work, start_of
+from tokstudio.core.algorithms.common.languages import languages_of, parallel_corpus
+from tokstudio.core.algorithms.common.prepare_corpus import CountedText, count_text_work, valid_work
+from tokstudio.core.algorithms.picky.counts import picky_tokens_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, part_of, together
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, entries, groups
-from tokstudio.core.model.algorithms import Boundless
 from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinder
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
@@ -21,10 +24,6 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.counts_by_merge import stages_of, tokens_by_merge
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.from_tokenizer import prepared_sources_work, start_of
-from tokstudio.core.training.languages import languages_of, parallel_corpus
-from tokstudio.core.training.picky_counts import picky_tokens_work
-from tokstudio.core.training.prepare_corpus import CountedText, count_text_work, valid_work
 
 # --- Counts the tokens of held-out text after each merge of a run, exactly --------------------------------------------
 # The text is encoded only once, with all merges; `counts_by_merge` gives the tokens after fewer, and `picky_counts`
@@ -181,7 +180,7 @@ def _curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:
 
 def _counted_work(run: Run, text: Corpus | CountedText, pattern: str) -> Work[CountedText]:
     """The text, counted with the pattern of a run, or of its second stage."""
-    if isinstance(run.config.algorithm, Boundless):
+    if run.config.algorithm.joins_words:
         # Supermerges join adjacent words, so counted words are not enough.
         config = replace(run.config.as_plain(), pattern="none")
     else:
@@ -200,7 +199,7 @@ def _tokens_work(
     after, alphabet = len(tokenizer.tokens), None
     if run.config.base == "characters" and run.config.unknown_token is None:
         alphabet = replace(run.alphabet, unknown=after)
-    pattern = tokenizer.pattern if isinstance(run.config.algorithm, Boundless) else "none"
+    pattern = tokenizer.pattern if run.config.algorithm.joins_words else "none"
     encoder = tokenizer.encoder(pattern, alphabet=alphabet)
     size, totals = np.zeros(sources, np.int64), np.zeros((sources, after + 1), np.int64)
     if counted.counts is not None:

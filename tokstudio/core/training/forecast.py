@@ -11,17 +11,17 @@ from math import log, log2
 
 import numpy as np
 
+from tokstudio.core.algorithms.common.languages import languages_of
+from tokstudio.core.algorithms.common.progress_estimate import falls_of, further_falls, merging_work
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.machine import free_memory, processors
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import size_of_memory
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.sampling import LARGEST_BLOCK, check_lines_work, sample_in_one
-from tokstudio.core.model.algorithms import Algorithm, Boundless, Picky, SuperBPE
+from tokstudio.core.model.algorithms import Algorithm, Boundless, SuperBPE
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
-from tokstudio.core.training.languages import languages_of
-from tokstudio.core.training.progress_estimate import falls_of, further_falls, merging_work
 
 #: The largest share of the free memory that a training may take.
 MOST_OF_FREE = 0.9
@@ -128,7 +128,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     counting = _counting_seconds(large, trained_on, sequences, config) * (read / max(1, size))
     preparing = counting / threads
     merging = _merging_seconds(large, positions, merges)
-    if isinstance(config.algorithm, Picky):
+    if config.algorithm.removes_tokens:
         merging = _picky_seconds(merging, positions, merges, unsplit=config.pattern == "none")
     measuring = _held_out_seconds(config, counting, merging)
     weighted = config.pattern != "none" or any(counted) or corpus.weights is not None or by_language
@@ -171,7 +171,7 @@ def _judged(made: Forecast, *, only_counts: bool) -> Forecast:
 def _second_memory_work(corpus: Corpus, config: TrainingConfig, size: float, merges: float) -> Work[float]:
     """Bytes of memory at the peak of stage 2 of SuperBPE, or of phase 2 of BoundlessBPE, for so many bytes of text."""
     merging = merging_memory(size * _SECOND_POSITIONS, merges, weighted=True)
-    if isinstance(config.algorithm, Boundless):
+    if config.algorithm.joins_words:
         return merging + sum(len(source.data) for source in corpus.sources)
     words = size * _SECOND_SEQUENCES * _A_WORD
     second = splitter(config.as_second_stage().pattern)

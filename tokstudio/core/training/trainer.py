@@ -13,11 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokstudio.core.algorithms import room_of
+from tokstudio.core.algorithms.common.engines import Task
+from tokstudio.core.algorithms.common.from_tokenizer import check_start, start_of
+from tokstudio.core.algorithms.common.languages import languages_of
+from tokstudio.core.algorithms.common.prepare_corpus import (
+    CountedText,
+    PreparedCorpus,
+    check_corpus,
+    prepare_corpus_work,
+)
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import mixture_of
-from tokstudio.core.model.algorithms import Boundless, Picky
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import (
@@ -29,18 +38,12 @@ from tokstudio.core.model.run import (
     TrainedOn,
     max_merges,
 )
-from tokstudio.core.training.from_tokenizer import check_start, start_of
-from tokstudio.core.training.languages import languages_of
-from tokstudio.core.training.prepare_corpus import CountedText, PreparedCorpus, prepare_corpus_work
-from tokstudio.core.training.superbpe import check_corpus, start_of_second_stage
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:
+    from tokstudio.core.algorithms.common.engines import ChosenMerges, Engine
+    from tokstudio.core.algorithms.common.units import Units
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
-    from tokstudio.core.training.boundless import BoundlessEngine
-    from tokstudio.core.training.engine import ChosenMerges, Engine, Units
-    from tokstudio.core.training.picky_engine import PickyEngine
-    from tokstudio.core.training.progress_estimate import MergingProgress
 
 _ALL = 1 << 62
 _NOT_REPEATABLE = "The run's merges do not match this corpus and these settings: train again."
@@ -57,8 +60,8 @@ class Trainer:
     its merges stay the first ones, and the new ids follow its highest. The pattern must be its own, the special tokens
     are, and the vocabulary size counts its tokens too.
 
-    With SuperBPE, the corpus is prepared a second time at the transition. With BoundlessBPE, no merge is returned
-    before phase 1 is complete.
+    SuperBPE prepares the corpus a second time at the transition. BoundlessBPE returns no merge before phase 1 is
+    complete.
 
     Attributes:
         ended: The reason of the end; None before it.
@@ -90,11 +93,7 @@ class Trainer:
         self._languages = tuple(language.name for language in languages_of(corpus, self.config))
         self._to_repeat: Run | None = None
         self._threads = threads
-        self._second: PreparedCorpus | None = None  # the corpus as stage 2 of SuperBPE splits it
-        self._second_start: Tokenizer | None = None
-        self._stage_begins = 0  # merges before this stage
-        self._engine: Engine | BoundlessEngine | PickyEngine | None = None
-        self._merging: MergingProgress | None = None
+        self._engine: Engine | None = None
         self._preparing: Work[tuple[PreparedCorpus, Units]] | None = prepare_corpus_work(
             corpus, self.config, threads, counted, start
         )
@@ -187,16 +186,9 @@ class Trainer:
             return Progress("merging", 1000, 1000)
         if self._engine is None:
             return self._preparation
-        from tokstudio.core.training.boundless import BoundlessEngine
-
-        if isinstance(self._engine, BoundlessEngine):
-            return self._engine.progress
-        if self.merges_made == self._stage_begins and (share := self._engine.first_count) is not None:
-            return Progress("counting", int(1000 * share), 1000)
-        if self._to_repeat is not None:
+        if self._to_repeat is not None and self._engine.progress.phase == "merging":
             return Progress("repeating", self.merges_made, len(self._to_repeat))
-        assert self._merging is not None
-        return Progress("merging", int(1000 * self._merging.share(self._engine)), 1000)
+        return self._engine.progress
 
     @property
     def run(self) -> Run:
@@ -252,37 +244,23 @@ class Trainer:
         return Tokenizer.from_run(self.run)
 
     def _advance(self, merges: int | None) -> ChosenMerges | None:
-        from tokstudio.core.training.boundless import BoundlessEngine
-        from tokstudio.core.training.picky_engine import PickyEngine
-
         if self._engine is None:
             self._prepare()
             return None
-        transition, limit = self._transition, self._limit
-        if limit is not None and self.merges_made >= limit:
+        if self._engine.is_full:
             self._end(REACHED_SIZE)
-            return None
-        if self.merges_made == transition:
-            self._begin_second_stage()
             return None
         allowed = _ALL if merges is None else merges
         if self._to_repeat is not None:
             allowed = len(self._to_repeat) - self.merges_made
-        ends = [end - self.merges_made for end in (transition, limit) if end is not None]
-        made = self._engine.advance(min(allowed, *ends) if ends else allowed)
-        if made is not None and len(made.left) and self._merging is not None:
-            assert not isinstance(self._engine, BoundlessEngine)
-            in_stage = self.merges_made - self._stage_begins + len(made.left)
-            self._merging.note(self._engine, in_stage, int(made.count[-1]))
+        made = self._engine.advance(allowed)
         if made is None:
             if self._to_repeat is not None:
                 raise CorpusError(_NOT_REPEATABLE)
             frequency = self.config.min_frequency
             rare_pairs_left = frequency is not None and self._engine.has_eligible_pair()
             self._end(f"no pair occurs {frequency:,} times" if rare_pairs_left else NOTHING_LEFT)
-        elif (isinstance(self._engine, PickyEngine) and self._engine.is_full) or (
-            limit is not None and self.merges_made + len(made.left) >= limit
-        ):
+        elif self._engine.is_full:
             self._end(REACHED_SIZE)
         return made
 
@@ -297,62 +275,21 @@ class Trainer:
         """The merges of the tokenizer at the start."""
         return 0 if self.start is None else len(self.start.merges)
 
-    @property
-    def _base_size(self) -> int:
-        assert self.prepared is not None
-        return len(self.prepared.base_counts)
-
-    @property
-    def _limit(self) -> int | None:
-        """The merges that the vocabulary size allows; with Picky BPE, the engine knows when it is reached."""
-        if isinstance(self.config.algorithm, Picky):
-            return None
-        return max_merges(self.config, self._base_size, self.start)
-
-    @property
-    def _transition(self) -> int | None:
-        """The merges of stage 1 of SuperBPE, until stage 2 begins."""
-        return self.config.first_merges(self._base_size) if self._second_start is None else None
-
     def _prepare(self) -> None:
         """Does one piece of the preparation."""
-        from tokstudio.core.training.boundless import BoundlessEngine
-        from tokstudio.core.training.engine import Engine
-        from tokstudio.core.training.from_tokenizer import new_engine
-        from tokstudio.core.training.progress_estimate import MergingProgress
-
         assert self._preparing is not None
         try:
             self._preparation = next(self._preparing)
         except StopIteration as end:
             self._preparing = None
             prepared, units = end.value
-            if self._second_start is None:
-                self.prepared = prepared
-            else:
-                self._second = prepared
+            self.prepared = prepared
             # With a size alone, merging goes on to pairs that occur once.
-            scale = self.corpus.weight_scale
-            floor = min(scale * self.config.min_frequency, _ALL) if self.config.min_frequency else 1
-            start = self._second_start or self.start
-            engine = self._engine = new_engine(units, self.config, floor, scale, prepared.alphabet, start)
-            if isinstance(self.config.algorithm, Boundless):
-                assert isinstance(engine, Engine)
-                self._engine = BoundlessEngine(self.corpus, self.config, prepared, engine, self._limit, floor)
-                return
-            limit = (
-                max_merges(self.config, self._base_size, self.start) if self._transition is None else self._transition
-            )
-            self._merging = MergingProgress(prepared.positions, limit and limit - self._stage_begins, floor)
-
-    def _begin_second_stage(self) -> None:
-        """Prepares the corpus for stage 2 of SuperBPE, next."""
-        self._release()
-        self._stage_begins = self.merges_made
-        start = start_of_second_stage(self.run.merges, self._alphabet, self._base_size)
-        self._second_start, config = start, self.config.as_second_stage()
-        self._preparing = prepare_corpus_work(self.corpus, config, self._threads, start=start)
-        self._preparation = Progress("reading", 0, self.corpus.bytes)
+            scale, least = self.corpus.weight_scale, self.config.min_frequency
+            floor = min(scale * least, _ALL) if least else 1
+            limit = max_merges(self.config, len(prepared.base_counts), self.start)
+            task = Task(self.corpus, self.config, prepared, limit, floor, self.start, self._threads)
+            self._engine = room_of(self.config.algorithm.name).engine(task, units)
 
     def _batch(self, made: ChosenMerges | None) -> MergeBatch:
         """Merges as a batch for the caller; those of a resumed run are checked and held back."""
@@ -363,9 +300,8 @@ class Trainer:
         self.merges_made += len(made.left)
         assert self.prepared is not None
         after = made.tokens_after + self.prepared.unknown
-        columns = dict(made.columns) if self._second is None else {"second_counts": self._second.base_counts}
-        batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, columns)
-        for array in (batch.left, batch.right, batch.count, batch.tokens_after, *columns.values()):
+        batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, made.columns)
+        for array in (batch.left, batch.right, batch.count, batch.tokens_after, *batch.columns.values()):
             array.setflags(write=False)
         if self._to_repeat is None or not len(batch):
             return batch

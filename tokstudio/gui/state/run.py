@@ -14,6 +14,8 @@ from typing import TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.from_tokenizer import check_start, start_of
+from tokstudio.core.algorithms.common.prepare_corpus import PreparedCorpus
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import printable, several
 from tokstudio.core.corpus.corpus import Corpus
@@ -25,8 +27,6 @@ from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, may
 from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import HeldOut, SourceCurves
-from tokstudio.core.training.from_tokenizer import check_start, start_of
-from tokstudio.core.training.prepare_corpus import PreparedCorpus
 from tokstudio.gui.state.problems import is_missing
 from tokstudio.gui.state.run_counts import MergeLog, RunUses
 from tokstudio.gui.state.run_tokens import RunTokens

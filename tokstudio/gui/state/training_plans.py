@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tokstudio.core.algorithms.common.prepare_corpus import CountedText
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, Corpus
@@ -17,7 +18,6 @@ from tokstudio.core.library_training.train import check_corpus
 from tokstudio.core.model import algorithms
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.training.prepare_corpus import CountedText
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.state.training_settings import Settings
 

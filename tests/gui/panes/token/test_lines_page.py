@@ -16,12 +16,12 @@ from tests.gui.token_table.test_cells import lefts
 
 from tests.gui.person import PATIENCE
 from tokstudio import load
+from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.analysis.concordance import MOST
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.base.wording import size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.prepare_corpus import prepare_corpus_work
 from tokstudio.core.training.trainer import TrainingConfig, train
 from tokstudio.gui.panes.token.lines_table import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel, LineSearch
 from tokstudio.gui.panes.token.pane import TokenPane

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.from_tokenizer import check_start
 from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import ConfigError
@@ -24,7 +25,6 @@ from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_w
 from tokstudio.core.surgery.specials import add_specials, fill_reserved, replace_specials, set_roles
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.token_text.spelling import marked, shown
 

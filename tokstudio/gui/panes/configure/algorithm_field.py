@@ -11,12 +11,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
+from tokstudio.core.algorithms.common.prepare_corpus import check_corpus
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.library_training import train
 from tokstudio.core.library_training.config import LibraryAlgorithm
 from tokstudio.core.model.algorithms import AlgorithmName
-from tokstudio.core.training.superbpe import check_corpus
 from tokstudio.gui.panes.configure.own_fields import OwnFields, PickyFields, SentencePieceFields, SuperBpeFields
 from tokstudio.gui.panes.configure.parity_fields import ParityFields
 from tokstudio.gui.session.session import Session

@@ -11,16 +11,16 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QAction, QFocusEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.algorithms import WINDOW
-from tokstudio.core.training.languages import (
+from tokstudio.core.algorithms.common.languages import (
     by_language,
     languages_in,
     matching_texts,
     told_silent,
     why_no_languages,
 )
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.algorithms import WINDOW
 from tokstudio.gui.panes.configure.own_fields import OwnFields
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.training_settings import Settings

@@ -13,7 +13,6 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import in_units, percent_text, size_text, whole_text
 from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.guide.glossary import explained
-from tokstudio.core.model.algorithms import PlainBPE
 from tokstudio.gui.session.measuring.measurers import TextMeasurer
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import TIE_RULES
@@ -222,7 +221,7 @@ def settings_lines(run: StudioRun) -> list[str]:
     if config is None:
         return []
     longest = f"{config.max_token_bytes:,} bytes" if config.max_token_bytes is not None else ""
-    algorithm = "" if isinstance(config.algorithm, PlainBPE) else config.algorithm.described()
+    algorithm = "" if config.algorithm.is_plain else config.algorithm.described()
     values = (
         ("Bytes of the corpus", whole_text(run.corpus_bytes, run.weight_scale)),
         ("Algorithm", algorithm),

@@ -30,7 +30,6 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.corpus.source import by_entry
-from tokstudio.core.model.algorithms import PlainBPE
 from tokstudio.gui.panes.runs.model import (
     ACTIVE,
     ALGORITHM,
@@ -395,7 +394,7 @@ class RunsPane(Pane):
         self._stack.setCurrentIndex(1 if self._runs.all else 0)
         configs = [run.config for run in self._runs.all]
         self.table.show_seldom(HELD_OUT, any(config is not None and config.held_out for config in configs))
-        self.table.show_seldom(ALGORITHM, any(config and config.algorithm != PlainBPE() for config in configs))
+        self.table.show_seldom(ALGORITHM, any(config and not config.algorithm.is_plain for config in configs))
         row = self._model.row_of(self._runs.active)
         # A live run has no row until the weights have settled.
         active = self._runs.active if row >= 0 else None

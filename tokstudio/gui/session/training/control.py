@@ -8,6 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from tokstudio.core.algorithms.common.from_tokenizer import check_start
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import shown, size_text
 from tokstudio.core.corpus.corpus import Corpus
@@ -19,7 +20,6 @@ from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.project import Recorder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import Forecast
-from tokstudio.core.training.from_tokenizer import check_start
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Job, Jobs
 from tokstudio.gui.session.common.run_list import RunList

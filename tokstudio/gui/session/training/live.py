@@ -12,13 +12,13 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
+from tokstudio.core.algorithms.common.languages import why_no_languages
+from tokstudio.core.algorithms.common.prepare_corpus import CountedText, PreparedCorpus
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.algorithms import Boundless
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, Run
-from tokstudio.core.training.languages import why_no_languages
-from tokstudio.core.training.prepare_corpus import CountedText, PreparedCorpus
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Job, Jobs

@@ -16,6 +16,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
+from tokstudio.core.algorithms.common.prepare_corpus import CountedText, PreparedCorpus, count_text_work
 from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
@@ -24,11 +25,9 @@ from tokstudio.core.comparison.texts import held_out_marks
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.library_training.train import TrainedByLibrary, train_by_library_work
-from tokstudio.core.model.algorithms import PlainBPE
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.project import ProjectRun, ProjectSource, ProjectTokenizer, Recorder, TokenizerFile
-from tokstudio.core.training.prepare_corpus import CountedText, PreparedCorpus, count_text_work
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.corpus import CorpusState
@@ -139,7 +138,7 @@ class Training(QObject):
         config, corpus = self.run.config, self.run.corpus
         assert config is not None
         assert corpus is not None
-        for beginning in (prepare_work(every=not isinstance(config.algorithm, PlainBPE)), corpus.sha256_work()):
+        for beginning in (prepare_work(every=not config.algorithm.is_plain), corpus.sha256_work()):
             yield from self._until_stopped(beginning)
         earlier, counting = self._earlier, 0.0
         if earlier is None:

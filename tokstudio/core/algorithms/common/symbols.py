@@ -5,23 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes, read_only
 from tokstudio.core.base.errors import CorpusError, MissingCharacterError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
-from tokstudio.core.model.algorithms import WholeCharacters
 from tokstudio.core.model.alphabet import BYTES, CODE_POINTS, Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.text.byte_level import BYTE_ORDER
-
-if TYPE_CHECKING:
-    from tokstudio.core.training.engine import Units
 
 LARGEST_CORPUS = 2_000_000_000  # places must fit into 31 bits
 
@@ -128,7 +124,6 @@ class _Symbols:
 
     def layout(self) -> Layout:
         from tokstudio.core.kernels import symbols as kernel
-        from tokstudio.core.training.engine import Units
 
         config, n = self._config, int(self._state[kernel.SYMBOL])
         if self._in_characters:
@@ -148,7 +143,7 @@ class _Symbols:
                 values[self._first :] = BYTE_ORDER
             lengths = np.ones(base, np.int64)
         lacking = None
-        if isinstance(config.algorithm, WholeCharacters):
+        if config.algorithm.keeps_characters:
             lacking = np.zeros(base, np.int64)
             lacking[self._first :] = np.repeat(_LACKING, _AS_MANY)
         config.check_size(base)

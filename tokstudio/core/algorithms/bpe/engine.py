@@ -1,6 +1,6 @@
-"""The merging of a corpus: holds the arrays, calls the compiled loops in bounded pieces, and grows the arrays.
+"""Plain BPE, also of whole characters, whose units say what a merge may join: the most frequent pair, again and again.
 
-It works on base units with weights; the `Trainer` decides when to stop.
+The merger holds the arrays, calls the compiled loops in bounded pieces, and grows the arrays.
 """
 
 # SPDX-License-Identifier: MIT
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.engines import Allows, ChosenMerges, Pairs, Room
+from tokstudio.core.algorithms.common.progress_estimate import next_floor
+from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import grown, power_of_two
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import tables as k
@@ -22,16 +23,9 @@ from tokstudio.core.kernels.intrinsics import count_tokens
 from tokstudio.core.kernels.merge import cuts_character, merge
 from tokstudio.core.kernels.tables import Tables
 from tokstudio.core.model.algorithms import TieBreak
-from tokstudio.core.model.columns import Columns
+from tokstudio.core.model.config import TrainingConfig
 
-if TYPE_CHECKING:
-    from tokstudio.core.training.sections import Languages
-
-# A round's floor as a share of the highest count that a pair can have in it. Each round costs a pass over the rest of
-# the corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged, and the more
-# memory the first round takes. Measured at 10 and 100 MB.
-FLOOR_STEP = 8
-_FIRST_FLOOR_SHARE = 256
+_FIRST_FLOOR_SHARE = 256  # of the corpus: see `FLOOR_STEP`
 _BUDGET = 400_000  # visits of places per call: 10 to 40 ms
 _BATCH = 4096
 _SECONDS = 0.02  # of a call where each pair is asked for
@@ -52,54 +46,7 @@ _GRID_STAGES = (k.COUNT_CELLS, k.NUMBER_CELLS, k.PLACE_CELLS)
 _HASH_STAGES = (k.COUNT_CELLS, k.SIFT_CELLS, k.NUMBER_PAIRS, k.ALLOT, k.PLACE_PAIRS)
 
 
-@dataclass(frozen=True)
-class Units:
-    """A corpus as base units, ready to be merged."""
-
-    # [n], ids of the base units; -1 at both ends and between sequences. The engine overwrites it.
-    symbols: NDArray[np.int32]
-    # [n], how often the sequence of each position occurs, as `in_four_bytes` gives it; empty where each occurs once
-    weights: NDArray[np.int32]
-    token_bytes: NDArray[np.int64]  # [base], UTF-8 length of each base unit
-    tie_order: NDArray[np.int32]  # [base], order of the base units for ties by the order of ids
-    # For ties by bytes: the bytes or code points of all base units, one after another, and the end of each, [base].
-    # None where each is one, which is its id.
-    values: NDArray[np.int32] | None = None
-    value_ends: NDArray[np.int64] | None = None
-    languages: Languages | None = None  # for parity-aware BPE
-    lacking: NDArray[np.int64] | None = None  # [base], for whole characters: as in `tables.Tables`
-    heavy: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # weights above `LARGEST`
-
-
-@dataclass(frozen=True)
-class ChosenMerges:
-    """Consecutive merges: ids of left and right, the count when chosen, tokens in the corpus afterwards."""
-
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    count: NDArray[np.int64]
-    tokens_after: NDArray[np.int64]
-    columns: Columns = field(default_factory=dict[str, NDArray[Any]])  # as in `MergeBatch`
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of neighbours in no order: ids of left and right, the count, and the relative place of the first."""
-
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    count: NDArray[np.int64]
-    place: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-
-#: Whether a pair may be merged: ids of left and right, and the id that the merge would make.
-Allows = Callable[[int, int, int], bool]
-
-
-class Engine:
+class PairEngine:
     """Merges the most frequent pair, again and again, down to counts of `final_floor`, in units of 1 / `scale`.
 
     With `allows`, each pair is asked for before it is merged, and one that is refused is skipped for good.
@@ -407,8 +354,12 @@ def _spelling(units: Units) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArr
     return rows, begins.astype(np.int32), np.concatenate([values, values[where]]), bits
 
 
-def next_floor(floor: int, final_floor: int) -> int:
-    """The floor of the round after one with `floor`."""
-    # Where floor 1 is allowed, floor 2 comes before it, because it stores far fewer pairs.
-    lowest = 2 if floor > 2 else 1
-    return max(final_floor, lowest, floor // FLOOR_STEP)
+class PlainRoom(Room):
+    """Plain BPE, and BPE of whole characters."""
+
+    def merger(self, units: Units, config: TrainingConfig, floor: int, scale: int, allows: Allows | None) -> PairEngine:
+        """See `Room`."""
+        return PairEngine(units, config.tie_break, floor, config.max_token_bytes, scale, allows)
+
+
+ROOM = PlainRoom()

@@ -17,6 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.from_tokenizer import lay_out_tokens_work, prepared_sources_work
+from tokstudio.core.algorithms.common.languages import Language, laid_out, languages_of, parallel_corpus, sections_of
+from tokstudio.core.algorithms.common.symbols import Layout, lay_out_work
+from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError, MissingCharacterError
 from tokstudio.core.base.progress import Progress, Work, together
@@ -32,13 +36,9 @@ from tokstudio.core.pretokenization.patterns import OWN, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces, cut_sources_work
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.text.unicode_classes import classes
-from tokstudio.core.training.from_tokenizer import lay_out_tokens_work, prepared_sources_work
-from tokstudio.core.training.languages import Language, laid_out, languages_of, parallel_corpus, sections_of
-from tokstudio.core.training.symbols import Layout, lay_out_work
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
-    from tokstudio.core.training.engine import Units
 
 _PIECE = 1 << 18
 _LOOKED_AT = 1 << 22  # bytes per call of a loop that holds no lock
@@ -89,6 +89,16 @@ class CountedText:
             else:
                 made += [part if weight == 1 else _times(part, weight) for weight, part, _ in parts]
         return made
+
+
+def check_corpus(corpus: Corpus, config: TrainingConfig) -> None:
+    """Raises ConfigError where a training needs the text of a corpus, not word counts alone."""
+    counted = next((source for source in corpus.sources if source.counts is not None), None)
+    algorithm = config.algorithm
+    if algorithm.needs_text and counted is not None:
+        raise ConfigError(
+            f"{counted.name} has word counts, but {algorithm.title} {algorithm.needs_text}: open the text."
+        )
 
 
 def prepare_corpus_work(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from tokstudio.core.algorithms.common.units import Languages
 from tokstudio.core.base.arrays import in_eight_bytes
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several, shown
@@ -20,10 +21,9 @@ from tokstudio.core.model.algorithms import ParityAware
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.text.languages import language_name
-from tokstudio.core.training.sections import Languages
 
 if TYPE_CHECKING:
-    from tokstudio.core.training.symbols import Layout
+    from tokstudio.core.algorithms.common.symbols import Layout
 
 _T = TypeVar("_T")
 Pairs = Sequence[tuple[str, _T]]  # by name
@@ -70,8 +70,7 @@ def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]
 
 def silent_languages(corpus: Corpus, config: TrainingConfig) -> tuple[str, ...]:
     """The names of the languages that never choose, as they have no parallel text and others do."""
-    has_texts = isinstance(config.algorithm, ParityAware) and config.algorithm.parallel
-    languages = languages_of(corpus, config) if has_texts else ()
+    languages = languages_of(corpus, config) if config.algorithm.texts() else ()
     return tuple(language.name for language in languages if language.parallel is None)
 
 

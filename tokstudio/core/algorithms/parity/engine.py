@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.bpe.engine import PairEngine
+from tokstudio.core.algorithms.common.engines import Allows, ChosenMerges, Room
+from tokstudio.core.algorithms.common.units import Languages, Units
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import parity
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.parity import LanguageChoice, count_by_language, language_to_choose, merge_by_language
 from tokstudio.core.kernels.tables import Tables
 from tokstudio.core.model.algorithms import ParityAware
-from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Units
-from tokstudio.core.training.sections import Languages
+from tokstudio.core.model.config import TrainingConfig
 
 _PIECE = 400_000  # places counted by language in one piece of work
 
@@ -36,8 +38,8 @@ class Turn:
     passed_over: tuple[int, ...]
 
 
-class ParityEngine(Engine):
-    """Merges the most frequent pair of the language whose turn it is, again and again; see `Engine`.
+class ParityEngine(PairEngine):
+    """Merges the most frequent pair of the language whose turn it is, again and again; see `PairEngine`.
 
     The text of the languages must have weights, and parallel texts must have none.
     """
@@ -183,3 +185,17 @@ class ParityEngine(Engine):
     def _allocate(self, units: Units, by_bytes: bool) -> Tables:
         # The origin of a position says which section it is in.
         return super()._allocate(units, by_bytes=True)
+
+
+class ParityRoom(Room):
+    """Parity-aware BPE; `common.languages` lays its corpus out by language."""
+
+    def merger(
+        self, units: Units, config: TrainingConfig, floor: int, scale: int, allows: Allows | None
+    ) -> ParityEngine:
+        """See `Room`."""
+        assert units.languages is not None
+        return ParityEngine(units, units.languages, floor, scale, allows)
+
+
+ROOM = ParityRoom()

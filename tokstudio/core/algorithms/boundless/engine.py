@@ -15,6 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.bpe.engine import PairEngine, PlainRoom
+from tokstudio.core.algorithms.common.engines import NOTHING, Allows, ChosenMerges, Task
+from tokstudio.core.algorithms.common.from_tokenizer import gathered
+from tokstudio.core.algorithms.common.prepare_corpus import count_text_work, prepare_corpus_work
+from tokstudio.core.algorithms.common.progress_estimate import MergingProgress
+from tokstudio.core.algorithms.common.symbols import LARGEST_CORPUS, huggingface_order
+from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import grown, in_four_bytes
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work, part_of
@@ -28,17 +35,9 @@ from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordT
 from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.engine import Allows, ChosenMerges, Engine, Units
-from tokstudio.core.training.from_tokenizer import gathered, new_engine
-from tokstudio.core.training.prepare_corpus import PreparedCorpus, count_text_work, prepare_corpus_work
-from tokstudio.core.training.progress_estimate import MergingProgress
-from tokstudio.core.training.symbols import LARGEST_CORPUS, huggingface_order
 
 _GROUP = 1 << 20  # bytes of documents encoded together
 _BATCH = 4096
-
-
-_NOTHING = ChosenMerges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,26 +50,18 @@ class Runs:
 
 
 class BoundlessEngine:
-    """Makes the merges of both phases in the order of the final list; for the `Trainer`, like an `Engine`.
+    """Makes the merges of both phases in the order of the final list.
 
     Nothing is given before phase 1 is complete, because its last counts decide.
     """
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        config: TrainingConfig,
-        prepared: PreparedCorpus,
-        engine: Engine,
-        limit: int | None,
-        floor: int,
-    ) -> None:
-        self._corpus, self._config, self._prepared = corpus, config, prepared
-        self._limit, self._floor = limit, floor
+    def __init__(self, task: Task, engine: PairEngine) -> None:
+        self._corpus, self._config, self._prepared = task.corpus, task.config, task.prepared
+        self._limit, self._floor, self._given = task.limit, task.floor, 0
         self._words: list[ChosenMerges] = []  # the merges of phase 1 so far
         self._made = 0
-        self._engine: Engine | None = engine
-        self._merging = MergingProgress(prepared.positions, limit, floor)
+        self._engine: PairEngine | None = engine
+        self._merging = MergingProgress(task.prepared.positions, task.limit, task.floor)
         self._finding: Work[Runs] | None = None
         self._list: _FinalList | None = None
         self._start: Tokenizer | None = None
@@ -78,11 +69,16 @@ class BoundlessEngine:
         self.progress = Progress("merging words", 0, 1000)
 
     @property
-    def supermerging(self) -> tuple[Engine, Tokenizer] | None:
+    def supermerging(self) -> tuple[PairEngine, Tokenizer] | None:
         """The engine of phase 2, and the tokenizer of phase 1; None before phase 2 merges."""
         if self._finding is not None or self._start is None or self._engine is None:
             return None
         return self._engine, self._start
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all merges that the limit allows were given."""
+        return self._given == self._limit
 
     def has_eligible_pair(self) -> bool:
         """Whether a pair was left at the end of either phase, because it was too rare."""
@@ -98,7 +94,11 @@ class BoundlessEngine:
             return None
         elif not self._list.waiting:
             self._do_phase_2()
-        return _NOTHING if self._list is None else self._list.next(min(merges, _BATCH))
+        if self._list is None:
+            return NOTHING
+        made = self._list.next(min(merges, _BATCH, *(() if self._limit is None else (self._limit - self._given,))))
+        self._given += len(made.left)
+        return made
 
     def _do_phase_1(self) -> None:
         assert self._engine is not None
@@ -137,7 +137,7 @@ class BoundlessEngine:
             scale = self._corpus.weight_scale
             allows = allows_supermerge(config, self._start, base_size)
             self._made = 0
-            self._engine = Engine(units, config.tie_break, self._floor, config.max_token_bytes, scale, allows)
+            self._engine = PairEngine(units, config.tie_break, self._floor, config.max_token_bytes, scale, allows)
             self._merging = MergingProgress(len(units.symbols), self._limit, self._floor)
             assert self._list is not None
             self._list.begin_runs(self._engine.tokens)
@@ -227,7 +227,7 @@ class _FinalList:
     def next(self, most: int) -> ChosenMerges:
         """The next merges of the list that are known, at most so many."""
         if not self._waiting:
-            return _NOTHING
+            return NOTHING
         made = self._waiting.pop(0)
         if len(made.left) > most:
             self._waiting.insert(0, _part(made, slice(most, None)))
@@ -235,14 +235,11 @@ class _FinalList:
         return made
 
 
-def supermerging_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Engine, Tokenizer]]:
+def supermerging_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[PairEngine, Tokenizer]]:
     """Makes phase 1 again; returns the engine before its first supermerge, and the tokenizer of phase 1."""
     prepared, units = yield from prepare_corpus_work(corpus, config)
-    scale, limit = corpus.weight_scale, max_merges(config, len(prepared.base_counts))
-    floor = scale * (config.min_frequency or 1)
-    engine = new_engine(units, config, floor, scale, prepared.alphabet, None)
-    assert isinstance(engine, Engine)
-    phases = BoundlessEngine(corpus, config, prepared, engine, limit, floor)
+    limit, floor = max_merges(config, len(prepared.base_counts)), corpus.weight_scale * (config.min_frequency or 1)
+    phases = ROOM.engine(Task(corpus, config, prepared, limit, floor), units)
     while phases.supermerging is None:
         phases.advance(_BATCH)
         yield phases.progress
@@ -381,7 +378,7 @@ def allows_supermerge(config: TrainingConfig, start: Tokenizer, base_size: int) 
 
 def _joined(parts: Sequence[ChosenMerges]) -> ChosenMerges:
     """Merges in several parts as one."""
-    parts = [_NOTHING, *parts]
+    parts = [NOTHING, *parts]
     return ChosenMerges(
         np.concatenate([part.left for part in parts]),
         np.concatenate([part.right for part in parts]),
@@ -398,3 +395,16 @@ def _part(made: ChosenMerges, rows: slice) -> ChosenMerges:
 def _falls(merges: ChosenMerges, tokens: int) -> NDArray[np.int64]:
     """int64 [n], by how many tokens each merge shortened a text that had so many before."""
     return -np.diff(merges.tokens_after, prepend=tokens)
+
+
+class BoundlessRoom(PlainRoom):
+    """BoundlessBPE, whose phases are plain BPE of words and of runs of words."""
+
+    def engine(self, task: Task, units: Units) -> BoundlessEngine:
+        """See `Room`."""
+        allows = self.allows(task.config, task.prepared.alphabet, None)
+        in_words = self.merger(units, task.config, task.floor, task.corpus.weight_scale, allows)
+        return BoundlessEngine(task, in_words)
+
+
+ROOM = BoundlessRoom()

@@ -8,6 +8,9 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.engines import Allows, ChosenMerges, Merging, Pairs, Room, Task
+from tokstudio.core.algorithms.common.progress_estimate import next_floor
+from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import grown, power_of_two
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import picky_tables as k
@@ -15,7 +18,8 @@ from tokstudio.core.kernels.intrinsics import count_tokens
 from tokstudio.core.kernels.picky import first_places, train_picky
 from tokstudio.core.kernels.picky_tables import PickyTables, index_pairs, index_tokens
 from tokstudio.core.kernels.tables import ASKS, NEED_ROOM, NUMBER_BITS, ROUND_OVER
-from tokstudio.core.training.engine import Allows, ChosenMerges, Pairs, Units, next_floor
+from tokstudio.core.model.algorithms import Picky
+from tokstudio.core.model.config import TrainingConfig
 
 _BUDGET = 100_000  # visits of places per call
 _BATCH = 4096
@@ -28,7 +32,7 @@ _AT_FIRST = 1 << 16
 class PickyEngine:
     """Merges the most frequent pair, and removes its parts that are hardly used otherwise, again and again.
 
-    It does what an `Engine` does, but ends also when merges have made `wanted` tokens that are present.
+    It is full when merges have made `wanted` tokens that are present.
     """
 
     def __init__(
@@ -203,3 +207,22 @@ class PickyEngine:
             if state[needed] > len(array):
                 t = t._replace(**{name: grown(array, max(int(state[needed]), int(1.5 * len(array))))})
         self._tables = t
+
+
+class PickyRoom(Room):
+    """Picky BPE, whose merger knows how many tokens are left."""
+
+    def merger(
+        self, units: Units, config: TrainingConfig, floor: int, scale: int, allows: Allows | None
+    ) -> PickyEngine:
+        """See `Room`."""
+        assert isinstance(config.algorithm, Picky)
+        wanted = config.max_merges(len(units.token_bytes))
+        return PickyEngine(units, config.algorithm.threshold, wanted, floor, config.max_token_bytes, scale, allows)
+
+    def engine(self, task: Task, units: Units) -> Merging:
+        """See `Room`; there may be more merges than tokens."""
+        return Merging(self.new_merger(task, units), task.prepared.positions, None, task.limit, task.floor)
+
+
+ROOM = PickyRoom()

@@ -8,12 +8,12 @@ they are rarer. Other work is measured in that unit, on 10 and 100 MB with and w
 from __future__ import annotations
 
 from math import inf, log
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from tokstudio.core.training.engine import Engine
-    from tokstudio.core.training.picky_engine import PickyEngine
-
+# A round's floor as a share of the highest count that a pair can have in it. Each round costs a pass over the rest of
+# the corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged, and the more
+# memory the first round takes. Measured at 10 and 100 MB.
+FLOOR_STEP = 8
 _FALL = 8
 _A_ROUND = 0.8
 _A_MERGE = 150  # divided by the number of positions
@@ -25,9 +25,6 @@ _STEP = 1.1  # ratio of the numbers of two noted merges
 
 def merging_work(positions: float, merges: float, falls: float) -> float:
     """The work of a whole merging in a unit for corpora of any size, with `falls` of the count to an eighth."""
-    # Here, so that the window does not load the compiler at its start.
-    from tokstudio.core.training.engine import FLOOR_STEP
-
     return positions * falls * (1 + _A_ROUND * log(_FALL, FLOOR_STEP)) + _A_MERGE * merges
 
 
@@ -39,6 +36,13 @@ def further_falls(ratio: float) -> float:
 def falls_of(ratio: float) -> float:
     """How often a value must fall to an eighth to fall by `ratio`; 0 where it does not fall."""
     return log(max(1.0, ratio), _FALL)
+
+
+class _Merger(Protocol):
+    @property
+    def floor(self) -> int: ...
+    @property
+    def counted(self) -> float: ...
 
 
 class MergingProgress:
@@ -53,14 +57,14 @@ class MergingProgress:
         self._floor = self._rounds = 0
         self._share = 0.0
 
-    def note(self, engine: Engine | PickyEngine, made: int, count: int) -> None:
+    def note(self, engine: _Merger, made: int, count: int) -> None:
         """Records the latest merge: its number and its count."""
         if not self._noted or made >= self._noted[-1][0] * _STEP:
             self._noted.append((made, count))
         self._made, self._count = made, count
         self._floor = self._floor or engine.floor
 
-    def share(self, engine: Engine | PickyEngine) -> float:
+    def share(self, engine: _Merger) -> float:
         """The done share of the work, from 0 to 1; it never decreases. The first count of pairs is not included."""
         if not self._noted:
             return 0.0
@@ -76,8 +80,6 @@ class MergingProgress:
 
     def _left(self) -> float:
         """The remaining work, without that of the current round's count."""
-        from tokstudio.core.training.engine import next_floor
-
         steepness = self._steepness()
         falls = steepness * falls_of(self._limit / self._made) if self._limit is not None else inf
         if self._limit is None or self._least > 1:
@@ -99,3 +101,10 @@ class MergingProgress:
             return _LEAST_STEEP
         seen = log(count / self._count) / log(self._made / made)
         return min(_MOST_STEEP, max(_LEAST_STEEP, seen))
+
+
+def next_floor(floor: int, final_floor: int) -> int:
+    """The floor of the round after one with `floor`."""
+    # Where floor 1 is allowed, floor 2 comes before it, because it stores far fewer pairs.
+    lowest = 2 if floor > 2 else 1
+    return max(final_floor, lowest, floor // FLOOR_STEP)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.symbols import LARGEST_CORPUS, Layout
+from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import in_four_bytes
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.algorithms import Picky, PlainBPE, SuperBPE
-from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
-from tokstudio.core.model.config import Forbidden, TrainingConfig
+from tokstudio.core.model.alphabet import LARGEST_ID
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import prepare_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinders
 from tokstudio.core.pretokenization.word_counts import Sequences
@@ -25,13 +26,10 @@ from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.counts_by_merge import why_merges_differ
 from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.self_encoding import MARK, marked_work, merged_work
-from tokstudio.core.training.symbols import LARGEST_CORPUS, Layout
 
 if TYPE_CHECKING:
     from tokstudio.core.model.run import Run
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
-    from tokstudio.core.training.engine import Allows, Engine, Units
-    from tokstudio.core.training.picky_engine import PickyEngine
 
 _GROUP = 1 << 20  # bytes of sequences encoded together
 
@@ -43,7 +41,7 @@ def check_start(start: Tokenizer, config: TrainingConfig) -> TrainingConfig:
         ConfigError: The tokenizer cannot be trained further, the pattern or the special tokens are not its own, or the
             vocabulary size is not above its present size.
     """
-    if not isinstance(config.algorithm, PlainBPE):
+    if not config.algorithm.is_plain:
         raise ConfigError(f"{config.algorithm.title} cannot start from a tokenizer: choose plain BPE.")
     check_changeable(start, whole_words=True)
     if (reason := why_merges_differ(start)) is not None:
@@ -98,8 +96,6 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
     Raises:
         CorpusError: The corpus is too large to be merged at once.
     """
-    from tokstudio.core.training.engine import Units
-
     encoder, base = start.encoder("none"), len(start.tokens)
     weighted = any(part.counts is not None for part in parts)
     counts, size, positions = np.zeros(base, np.int64), 0, 1
@@ -182,54 +178,13 @@ def start_of(run: Run) -> Tokenizer | None:
     return run.start
 
 
-def new_engine(
-    units: Units, config: TrainingConfig, floor: int, scale: int, alphabet: Alphabet, start: Tokenizer | None
-) -> Engine | PickyEngine:
-    """The engine of a prepared corpus, down to counts of `floor`, in units of 1 / `scale`.
-
-    That of stage 2 of SuperBPE has the tokenizer of stage 1 as its `start`.
-    """
-    from tokstudio.core.training.engine import Engine
-    from tokstudio.core.training.parity_engine import ParityEngine
-    from tokstudio.core.training.picky_engine import PickyEngine
-
-    allowed = _allows(config, start, alphabet)
-    if units.languages is not None:
-        return ParityEngine(units, units.languages, floor, scale, allowed)
-    if isinstance(config.algorithm, Picky):
-        wanted = config.max_merges(len(units.token_bytes))
-        return PickyEngine(units, config.algorithm.threshold, wanted, floor, config.max_token_bytes, scale, allowed)
-    return Engine(units, config.tie_break, floor, config.max_token_bytes, scale, allowed)
-
-
-def _allows(config: TrainingConfig, start: Tokenizer | None, alphabet: Alphabet) -> Allows | None:
-    """Whether the engine may merge a pair; None where every pair may be.
-
-    After a start from a tokenizer, no merge may make the bytes of a token that it has already: only one of the two
-    would ever be produced, and files that name tokens by their text cannot hold both.
-    """
-    forbidden = Forbidden(config.forbidden)
-    stages = config.algorithm if isinstance(config.algorithm, SuperBPE) and start is not None else None
-    # What merges of stage 1 make is never the bytes of another of its tokens.
-    taken = frozenset[bytes]() if start is None or stages is not None else finish(_taken_work(start))
-    if not forbidden and not taken and stages is None:
-        return None
-    spelled = dict(alphabet.tokens)
-    if start is not None:
-        spelled = {token: made for token, made in enumerate(start.tokens) if made is not None}
-
-    def allowed(left: int, right: int, result: int) -> bool:
-        made = spelled[left] + spelled[right]
-        if made in taken or made in forbidden or (stages is not None and stages.is_vetoed(made)):
-            return False
-        spelled[result] = made
-        return True
-
-    return allowed
+def taken_by(start: Tokenizer) -> frozenset[bytes]:
+    """The bytes that further merges could make, though they are those of a token of the start already."""
+    return finish(_taken_work(start))
 
 
 def _taken_work(start: Tokenizer) -> Work[frozenset[bytes]]:
-    """The bytes that further merges could make, though they are those of a token already.
+    """See `taken_by`.
 
     What a token's own bytes become depends on no context. So where they become the token, they never become others.
     """

@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.prepare_corpus import CountedText
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.tokenizer.picky_encoder import PickyEncoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.prepare_corpus import CountedText
 
 _WORDS = 1 << 14  # words to encode together
 _PHASE = "measuring sources"
