@@ -81,7 +81,7 @@ def test_memory_is_at_least_what_the_arrays_take_and_not_many_times_that():
         trainer = Trainer(corpus, TrainingConfig(vocabulary_size=400, pattern=pattern))
         while trainer.merges_made == 0:
             trainer.advance(1)
-        tables = trainer._engine._tables
+        tables = trainer._engine.merger._tables
         least = tables.symbols.nbytes + tables.weights.nbytes
         assert least <= made.memory < 12 * least
 
