@@ -144,7 +144,7 @@ def _specials(old: Tokenizer, renamed: Sequence[str], added: Sequence[str], role
     made = set_roles(made, roles) if roles else made
     # All steps are one change of the old tokenizer.
     origin = Origin(old, "specials", unchanged_ids(old.tokens.ids()))
-    return _Changed(made.changed(origin=origin, checked=True))
+    return _Changed(made.changed(origin=origin))
 
 
 def _renaming(text: str, specials: Iterable[str]) -> tuple[str, str]:

@@ -100,7 +100,7 @@ def test_words_are_encoded_with_the_space_before_them(comparison: Comparison) ->
 
 def test_words_are_prepared_as_texts_are() -> None:
     preparation = Preparation(nfc=True, prefix_space=True)
-    tokenizer = Tokenizer(trained().merges, pattern="gpt2", preparation=preparation)
+    tokenizer = Tokenizer(trained().merges, pattern="gpt2").changed(preparation=preparation)
     words = ["cafe\u0301", " the", "the", "\u212b"]
     sizes = finish(tokens_of_each_work(tokenizer, [word.encode() for word in words]))
     assert sizes.tolist() == [len(tokenizer.encode(word)) for word in words]
@@ -334,7 +334,7 @@ def test_another_normal_form_is_not_lost_text(tmp_path: Path) -> None:
     rust.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel()
     rust.decoder = tokenizers.decoders.ByteLevel()
     rust.train_from_iterator(ENGLISH, trainer)
-    own = Tokenizer(trained().merges, pattern="gpt2", preparation=Preparation(nfc=True, prefix_space=True))
+    own = Tokenizer(trained().merges, pattern="gpt2").changed(preparation=Preparation(nfc=True, prefix_space=True))
     nfd = opened(tmp_path / "nfd.json", rust.to_str())
     made = compare({"nfd": nfd, "nfc": own}, {"text": "the cafe\u0301 caf\u00e9"})
     told = "Decoding gives the same text in another Unicode normal form."

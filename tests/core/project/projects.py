@@ -115,9 +115,8 @@ def extended() -> dict[str, Run]:
         pattern="gpt2",
         extra_tokens={5: b"word"},
         whole_words=[5],
-        preparation=Preparation(nfc=True, prefix_space=True),
         remarks=["It does nothing."],
-    )
+    ).changed(preparation=Preparation(nfc=True, prefix_space=True))
     config = TrainingConfig(vocabulary_size=300, pattern="gpt2", forbidden=["mixed-scripts", "bytes:ff00"])
     weighted = corpus.with_weights({0: 0.5})
     return {

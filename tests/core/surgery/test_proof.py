@@ -47,7 +47,7 @@ OLD = trained(special_tokens=("<|a|>", "<|b|>"))
 def made(change="extended", new_ids=None, **given):
     """A change of `OLD` by hand."""
     origin = Origin(OLD, change, unchanged_ids(OLD.tokens.ids()) if new_ids is None else new_ids)
-    return OLD.changed(origin=origin, checked=True, **given)
+    return OLD.changed(origin=origin, **given)
 
 
 def failing(tokenizer, **more):

@@ -230,7 +230,7 @@ def test_every_algorithm_trains_on_a_divided_data_set_as_on_the_undivided(name, 
 def test_text_that_a_tokenizer_makes_longer_keeps_its_order():
     """Each row gets a space at its beginning."""
     plain = train(Corpus.from_texts(["the cat and the hat"] * 3), TrainingConfig(vocabulary_size=260, pattern="gpt2"))
-    start = Tokenizer(plain.merges, pattern="gpt2", preparation=Preparation(prefix_space=True))
+    start = Tokenizer(plain.merges, pattern="gpt2").changed(preparation=Preparation(prefix_space=True))
     config = TrainingConfig(vocabulary_size=330, pattern="gpt2")
     rows = [(language, text) for language, text in sentences(9) for text in (text, "xy", "yz", "zx")]
     both = []

@@ -180,13 +180,8 @@ def _documents(source):
 
 def test_text_is_prepared_as_the_tokenizer_prepares_it():
     start = english()
-    prepared = Tokenizer(
-        start.merges,
-        start.merge_results,
-        special_tokens={"<s>": 999},
-        pattern="gpt2",
-        preparation=Preparation(nfc=True, prefix_space=True),
-    )
+    preparation = Preparation(nfc=True, prefix_space=True)
+    prepared = start.changed(special_tokens={"<s>": 999}, pattern="gpt2", preparation=preparation)
     texts = ["u\u0308ber u\u0308ber u\u0308ber", "u\u0308ber<s>u\u0308ber u\u0308ber", ""]
     made = extend(prepared, Corpus.from_texts(texts), TrainingConfig(min_frequency=2, pattern="gpt2"))
     assert made.run.tokens_before == sum(len(prepared.encode(text, "all")) for text in texts) - 1

@@ -241,8 +241,8 @@ def test_a_file_whose_merges_join_tokens_of_later_ones_is_shown_like_any_other()
     long = [(number + 257, number + 257) for number in range(9)]  # 2, 4 ... 512 times "ab", longest first
     merges = [*long[:8], (265, 265), (97, 98), (97, 264)]
     tokenizer = Tokenizer(
-        np.array(merges, np.int32), whole_words=(266,), ignores_merges=True, special_tokens={"<s>": 300}, checked=True
-    )
+        np.array(merges, np.int32), whole_words=(266,), special_tokens={"<s>": 300}, checked=True
+    ).changed(ignores_merges=True)
     run = StudioRun.opened(1, "ranks", tokenizer)
     tokens = run.tokens
     assert tokens.lengths().tolist() == [len(tokenizer.tokens[tokens.id_of(slot)]) for slot in range(len(tokens))]

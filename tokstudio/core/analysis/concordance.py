@@ -22,6 +22,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import blocks_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.patterns import NONE, OWN, cut, splitter
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinder
 from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -220,17 +221,7 @@ class _Places:
         self._in_characters = tokenizer.alphabet.base == "characters"
         self._known: dict[bytes, list[tuple[int, int]]] = {}
         self._tokenizer = tokenizer
-        closed = tokenizer.closed()
-        self._without_pattern = Tokenizer(
-            closed.merges,
-            closed.merge_results,
-            alphabet=closed.alphabet,
-            special_tokens=closed.special_tokens,
-            extra_tokens=closed.extra_tokens,
-            whole_words=closed.whole_words,
-            removals=closed.removals,
-            checked=True,
-        )
+        self._without_pattern = tokenizer.changed(pattern="none", preparation=Preparation(), supermerges=None)
 
     def can_encode(self, raw: bytes) -> bool:
         """Whether bytes can be encoded without changing their length."""

@@ -24,6 +24,7 @@ from tokstudio.core.pretokenization.preparation import SETS, Preparation
 from tokstudio.core.project.database import LARGEST, Row
 from tokstudio.core.project.model import ProjectSource
 from tokstudio.core.project.schema import Json, to_json
+from tokstudio.core.tokenizer.content import TokenizerContent
 from tokstudio.core.tokenizer.origin import Change, Origin, from_the_first
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -80,15 +81,10 @@ def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
         alphabet, specials = _alphabet(given), _mapped(given, "special_tokens", int)
         rows: Any = merges
         check_vocabulary(rows[:, :2], rows[:, 2], alphabet, specials, extra_tokens, ordered=False)
-        tokenizer = Tokenizer(
-            rows[:, :2],
-            rows[:, 2],
-            alphabet=alphabet,
-            special_tokens=specials,
+        content = TokenizerContent(
+            *(rows[:, :2], rows[:, 2], alphabet, specials, _of_type(given["pattern"], str), extra_tokens),
             settings=_settings(given),
-            pattern=_of_type(given["pattern"], str),
-            extra_tokens=extra_tokens,
-            whole_words=_listed(given, "whole_words", int),
+            whole_words=frozenset(_listed(given, "whole_words", int)),
             ignores_merges="ignores_merges" in given and _of_type(given["ignores_merges"], bool),
             preparation=Preparation(
                 nfc=_of_type(preparation["nfc"], bool),
@@ -96,10 +92,10 @@ def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
                 # Projects from before have fewer.
                 **{name: frozenset(_listed(preparation, name, str)) for name in SETS if name in preparation},
             ),
-            remarks=_listed(given, "remarks", str),
+            remarks=tuple(_listed(given, "remarks", str)),
             origin=_origin(cast("dict[str, Json]", _of_type(given["origin"], dict))) if "origin" in given else None,
-            checked=True,
         )
+        tokenizer = Tokenizer.of(content)
         if tokenizer.origin is not None and not np.all(tokenizer.origin.new_ids < len(tokenizer.tokens)):
             raise ValueError
         return tokenizer

@@ -78,7 +78,6 @@ def _appended(a: Tokenizer, rows: _Rows) -> Tokenizer:
         merges=np.concatenate([a.merges, np.array(rows, np.int32).reshape(-1, 2)]),
         merge_results=np.concatenate([a.merge_results, results]),
         origin=Origin(a, "extended", unchanged_ids(a.tokens.ids())),
-        checked=True,
     )
 
 

@@ -465,7 +465,7 @@ def verify_all_work(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference:
     """Does the same as `verify` in bounded pieces."""
     proof = yield from verify_work(tokenizer, texts, reference)
     # Without its run: formats take it on trust that a trained tokenizer merges as their libraries do.
-    alone = tokenizer.changed(checked=True)
+    alone = tokenizer.changed()
     for format in _FORMATS:
         fitting = yield from fit_work(alone, format)
         if fitting.problem is None and not fitting.losses:

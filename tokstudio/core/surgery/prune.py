@@ -42,7 +42,7 @@ def with_ids(
 ) -> Pruned:
     """The tokenizer with the ids `new_ids[id]`, and where it is from; see `Tokenizer.renumbered`."""
     origin = Origin(tokenizer, change, new_ids)
-    made = tokenizer.renumbered(new_ids).changed(origin=origin, checked=True)
+    made = tokenizer.renumbered(new_ids).changed(origin=origin)
     return Pruned(made, origin.new_ids, np.empty(0, np.int32) if needed is None else needed)
 
 

@@ -133,7 +133,7 @@ def _with(tokenizer: Tokenizer, new: list[str], **given: Any) -> Tokenizer:  # n
     for token in new:
         check_text(tokenizer, token)
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
-    return tokenizer.changed(origin=origin, checked=True, **given)
+    return tokenizer.changed(origin=origin, **given)
 
 
 def _named(specials: Mapping[str, int]) -> str:
@@ -174,7 +174,6 @@ def fill_reserved(tokenizer: Tokenizer, reserved: Sequence[str]) -> Tokenizer:
         preparation=tokenizer.preparation.of({token: token for token in specials}),
         settings=tokenizer.settings.without(tokenizer.special_tokens.keys() - specials),
         origin=Origin(origin.old, "extended", new_ids),
-        checked=True,
     )
 
 

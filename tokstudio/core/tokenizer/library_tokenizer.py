@@ -18,12 +18,11 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.libraries.client import LibraryProcess
 from tokstudio.core.libraries.server import TITLES, Answers, Decode, Encode, LibraryName, Open
-from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.batch import check_text
+from tokstudio.core.tokenizer.content import SharedTables, TokenizerContent
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 
@@ -48,17 +47,11 @@ class LibraryFile:
 class Vocabulary:
     """The vocabulary of a tokenizer whose library encodes for it."""
 
-    alphabet: Alphabet
-    rows: NDArray[np.int32]  # [n, 3], derived merges: left, right and result; the parts of a merge precede it
-    special_tokens: Mapping[str, int]  # each with its id
-    extra_tokens: Mapping[int, bytes]  # all other tokens, by id
+    content: TokenizerContent  # its merges are derived, and the parts of each precede it
     # ids of extra tokens that stand for a byte of a character that has no token
     byte_tokens: frozenset[int] = frozenset()
     unreachable: frozenset[int] = frozenset()  # ids of extra tokens that no text becomes
-    pattern: str = "none"  # the pattern that splits text, where it is known
     model: str = "BPE"  # see `Tokenizer.model`
-    remarks: tuple[str, ...] = ()  # see `Tokenizer.left_out`
-    settings: FileSettings = field(default_factory=FileSettings)  # see `Tokenizer.settings`
     tokens_beside: tuple[str, ...] = ()  # see `LibraryTokenizer.tokens_beside`
 
 
@@ -71,17 +64,8 @@ class LibraryTokenizer(Tokenizer):
     """
 
     def __init__(self, file: LibraryFile, vocabulary: Vocabulary, reason: str) -> None:
-        super().__init__(
-            vocabulary.rows[:, :2],
-            vocabulary.rows[:, 2],
-            alphabet=vocabulary.alphabet,
-            special_tokens=vocabulary.special_tokens,
-            pattern=vocabulary.pattern,
-            extra_tokens=vocabulary.extra_tokens,
-            remarks=vocabulary.remarks,
-            settings=vocabulary.settings,
-            checked=True,
-        )
+        content = vocabulary.content.frozen()
+        self._begin(content, SharedTables(content))
         self._file, self._vocabulary, self._reason = file, vocabulary, reason
         self._opening = Open(file.library, file.name, dict(file.settings), [file.content])
         self._process = LibraryProcess(self._opening)
@@ -116,7 +100,7 @@ class LibraryTokenizer(Tokenizer):
     def kind(self, token: int) -> TokenKind:
         """The kind of a token; "other" is one that its library makes by rules of its own."""
         kind = super().kind(token)
-        if token not in self._extra or kind == "merge":
+        if token not in self._content.extra_tokens or kind == "merge":
             return kind
         if token in self._vocabulary.byte_tokens:
             return "byte"
@@ -196,8 +180,8 @@ class LibraryTokenizer(Tokenizer):
         """Whether special tokens are to be recognised."""
         if allowed == "all":
             return True
-        chosen = self._finders.allowed(allowed)
-        if chosen and len(chosen) < len(self._specials):
+        chosen = self._tables.finders.allowed(allowed)
+        if chosen and len(chosen) < len(self._content.special_tokens):
             raise ConfigError(
                 f"{TITLES[self._file.library].capitalize()} recognises all special tokens of this tokenizer or none: "
                 'allow "all" or none.'

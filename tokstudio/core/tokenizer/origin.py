@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
+from tokstudio.core.model.alphabet import LARGEST_ID
 
 #: What was done. "extended": merges were added after the old ones, by training or from another tokenizer. "pruned":
 #: tokens were removed. "renumbered": ids were changed. "specials": special tokens were added, renamed or given roles.
@@ -29,7 +28,7 @@ class Origin(Generic[_Old]):
     new_ids: NDArray[np.int32]  # [ids of old], the new id of each old one; -1: removed, or never in use; read-only
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "new_ids", _frozen(self.new_ids))
+        object.__setattr__(self, "new_ids", frozen_new_ids(self.new_ids))
 
     def renumbered(self, new_ids: NDArray[np.int32]) -> Origin[_Old]:
         """The origin after the ids changed once more: `new_ids` has those by id of the tokenizer made from `old`."""
@@ -99,44 +98,7 @@ def unchanged_ids(ids: NDArray[np.int64]) -> NDArray[np.int32]:
     return new_ids
 
 
-def renumbered_arguments(given: Mapping[str, Any], new_ids: NDArray[np.int32]) -> dict[str, Any]:
-    """The arguments of `Tokenizer` with other ids, as `Tokenizer.renumbered` says.
-
-    Raises:
-        ConfigError: A base, special or unknown token goes, or one that another needs; or two tokens get the same id.
-    """
-    new_ids = _frozen(new_ids)
-    alphabet: Alphabet = given["alphabet"]
-    specials: Mapping[str, int] = given["special_tokens"]
-    stays = new_ids[given["merge_results"]] >= 0
-    merges, results = given["merges"][stays], given["merge_results"][stays]
-    if len(missing := np.flatnonzero(np.any(new_ids[merges] < 0, axis=1))):
-        raise ConfigError(f"Token {results[missing[0]]} needs a token that is to be removed.")
-    if np.any(new_ids[[*alphabet.ids.tolist(), *specials.values()]] < 0):
-        raise ConfigError("Base tokens and special tokens cannot be removed.")
-    if alphabet.unknown is not None and not np.any(new_ids[alphabet.unknown : alphabet.unknown + 1] >= 0):
-        raise ConfigError("The token that stands for unknown characters cannot be removed.")
-    used = new_ids[new_ids >= 0]
-    if len(np.unique(used)) < len(used):
-        raise ConfigError("Two tokens cannot get the same id.")
-    extra: Mapping[int, bytes] = given["extra_tokens"]
-    supermerges = given["supermerges"]
-    return {
-        **given,
-        "supermerges": None if supermerges is None else supermerges[stays],
-        "merges": new_ids[merges],
-        "merge_results": new_ids[results],
-        "alphabet": alphabet.renumbered(new_ids),
-        "special_tokens": {token: int(new_ids[number]) for token, number in specials.items()},
-        "extra_tokens": {int(new_ids[number]): token for number, token in extra.items() if new_ids[number] >= 0},
-        "settings": given["settings"].renumbered(new_ids),
-        "whole_words": [
-            int(new_ids[number]) for number in given["whole_words"] if number < len(new_ids) and new_ids[number] >= 0
-        ],
-    }
-
-
-def _frozen(ids: NDArray[np.int32]) -> NDArray[np.int32]:
+def frozen_new_ids(ids: NDArray[np.int32]) -> NDArray[np.int32]:
     """New ids as read-only int32; raises ConfigError where one is neither -1 nor an id."""
     given = np.asarray(ids)
     if given.size and (given.dtype.kind not in "iu" or given.min() < -1 or given.max() > LARGEST_ID):

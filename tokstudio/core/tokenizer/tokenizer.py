@@ -6,41 +6,33 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
-from tokstudio.core.model.alphabet import Alphabet, frozen_ids
+from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
-from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, order_of_merges, whole_number
-from tokstudio.core.model.validation import check_sparseness, check_vocabulary
-from tokstudio.core.model.word_runs import Joining
+from tokstudio.core.model.tokens import TokenKind, Tokens, whole_number
 from tokstudio.core.pretokenization.patterns import known_name
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
-from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, ends_work, padding_id
+from tokstudio.core.tokenizer.content import SharedTables, TokenizerContent, content_of_parts
 from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
-from tokstudio.core.tokenizer.encoder import LONGEST, ShortTexts
-from tokstudio.core.tokenizer.from_parts import arguments_of_parts
-from tokstudio.core.tokenizer.origin import Origin, renumbered_arguments, unchanged_ids
+from tokstudio.core.tokenizer.encoder import LONGEST, Encoder, ShortTexts
+from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 
 if TYPE_CHECKING:
     from tokstudio.core.kernels.replay import Events
-    from tokstudio.core.tokenizer.encoder import Encoder
-
-_PLAIN = Preparation()
-_NO_SETTINGS = FileSettings()
-_SOON = 1 << 14  # merges that fit into a hash table in a few milliseconds
 
 
 class Tokenizer:
@@ -54,15 +46,8 @@ class Tokenizer:
         pattern: How text is split before merging: a name of `patterns.NAMES` or a regular expression.
         extra_tokens: Tokens of a file that no merge makes: the bytes of each by its id.
         whole_words: Ids of tokens that an equal pre-token becomes, though merging would not make them of it.
-        ignores_merges: Whether every token is one that an equal pre-token becomes, as `ignore_merges` says in files.
-        preparation: What is done to a text before it is split.
         remarks: See `left_out`.
-        settings: See `settings`.
-        supermerges: bool [n], which merges are supermerges of BoundlessBPE: they join adjacent pre-tokens that are one
-            token each and hold a letter, or what earlier ones made of these; others merge within pre-tokens.
         run: The run it comes from, if any.
-        origin: See `origin`.
-        removals: See `removals`; the merges and the rows must be those of a run.
         checked: Whether the merges are known to be valid. They may then join tokens that later ones make.
 
     Raises:
@@ -79,48 +64,35 @@ class Tokenizer:
         pattern: str = "none",
         extra_tokens: Mapping[int, bytes] | None = None,
         whole_words: Collection[int] = (),
-        ignores_merges: bool = False,
-        preparation: Preparation = _PLAIN,
         remarks: Collection[str] = (),
-        settings: FileSettings = _NO_SETTINGS,
-        supermerges: NDArray[np.bool_] | None = None,
         run: Run | None = None,
-        origin: Origin[Tokenizer] | None = None,
-        removals: NDArray[np.int64] | None = None,
         checked: bool = False,
     ) -> None:
-        self._alphabet = Alphabet.of_bytes() if alphabet is None else alphabet
-        self._specials = dict(special_tokens or {})
-        self._pattern, self._first_stage = pattern, None
-        self._extra = dict(extra_tokens or {})
-        self._whole_words, self._ignores_merges = frozenset(whole_words), ignores_merges
-        self._preparation = preparation
-        self._left_out = tuple(remarks)
-        self._merges = frozen_ids(merges).reshape(-1, 2)
+        alphabet = Alphabet.of_bytes() if alphabet is None else alphabet
         if merge_results is None:
-            first = int(np.max(self._alphabet.ids, initial=-1)) + 1
-            merge_results = np.arange(first, first + len(self._merges), dtype=np.int32)
-        self._results = frozen_ids(merge_results)
-        self._removals = removals
-        if len(self._results) != len(self._merges):
-            counts = f"{len(self._merges):,} and {len(self._results):,}"
-            raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
-        if "" in self._specials:
-            raise ConfigError("A special token must not be empty.")
-        self._settings, self._run, self._origin = settings, run, origin
-        self._dropout: Dropout | None = None
-        self._limit = len(self._merges)
-        self._supermerges = None if supermerges is None or not supermerges.any() else read_only(supermerges)
-        check_sparseness(self._results, self._alphabet, self._specials, self._extra)
+            first = int(np.max(alphabet.ids, initial=-1)) + 1
+            merge_results = np.arange(first, first + len(merges), dtype=np.int32)
+        base = alphabet, special_tokens or {}, pattern, extra_tokens or {}
+        more = frozenset(whole_words), False, Preparation(), tuple(remarks)
+        content = TokenizerContent(merges, merge_results, *base, *more, run=run).frozen()
         if not checked:
-            check_vocabulary(self._merges, self._results, self._alphabet, self._specials, self._extra)
-        self._order = None if run is not None or removals is not None else order_of_merges(self._merges, self._results)
-        base = {number: token.encode() for token, number in self._specials.items()}
-        rows = slice(None) if self._order is None else self._order.rows
-        known = {**base, **self._extra, **self._alphabet.tokens}
-        self._parts = TokenParts(known, read_only(self._merges[rows]), read_only(self._results[rows]))
-        self._finders = SpecialFinders(self._specials)
-        self._shared: dict[Any, Any] = {}
+            content.check()
+        self._begin(content, SharedTables(content))
+
+    def _begin(self, content: TokenizerContent, tables: SharedTables) -> None:
+        self._content, self._tables = content, tables
+
+    @classmethod
+    def of(cls, content: TokenizerContent) -> Tokenizer:
+        """The tokenizer of a content whose merges are known to be valid; they may join tokens that later ones make."""
+        content = content.frozen()
+        return cls._shares(content, SharedTables(content))
+
+    @staticmethod
+    def _shares(content: TokenizerContent, tables: SharedTables) -> Tokenizer:
+        tokenizer = Tokenizer.__new__(Tokenizer)
+        tokenizer._begin(content, tables)
+        return tokenizer
 
     @classmethod
     def from_run(cls, run: Run) -> Tokenizer:
@@ -149,10 +121,9 @@ class Tokenizer:
         specials = special_ids(config, base_size + len(merges))
         if config.unknown_token is not None:
             alphabet = replace(alphabet, unknown=specials[config.unknown_token])
-        given: dict[str, Any] = {"special_tokens": specials, "supermerges": supermerges, "removals": removals}
-        made = cls(merges, results, alphabet=alphabet, run=run, checked=True, **given)
-        made._pattern, made._first_stage = config.patterns_after(len(merges), base_size)
-        return made
+        pattern, first_stage = config.patterns_after(len(merges), base_size)
+        given: dict[str, Any] = {"supermerges": supermerges, "removals": removals, "first_stage": first_stage}
+        return cls.of(TokenizerContent(merges, results, alphabet, specials, pattern, run=run, **given))
 
     def extended(self, merges: NDArray[np.int32], first: int, run: Run | None = None) -> Tokenizer:
         """The same tokenizer with further merges, which are known to be valid and make the ids from `first` on."""
@@ -162,7 +133,6 @@ class Tokenizer:
             merge_results=np.concatenate([self.merge_results, results]),
             run=run,
             origin=Origin(self, "extended", unchanged_ids(self.tokens.ids())),
-            checked=True,
         )
 
     @classmethod
@@ -179,86 +149,89 @@ class Tokenizer:
             ConfigError: A byte or a part of a merge has no id; two tokens, or what two merges make, are equal; an id is
                 impossible; or the pattern is.
         """
-        return cls(**arguments_of_parts(vocabulary, merges, pattern, special_tokens or {}))
+        return cls.of(content_of_parts(vocabulary, merges, pattern, special_tokens or {}))
+
+    @property
+    def content(self) -> TokenizerContent:
+        """All that it is made of."""
+        return self._content
 
     @property
     def run(self) -> Run | None:
         """The run it was trained in; None for one that was loaded."""
-        return self._run
+        return self._content.run
 
     @property
     def origin(self) -> Origin[Tokenizer] | None:
         """The tokenizer that it was made from, and how; None for one that was trained from nothing or loaded."""
-        return self._origin
+        return self._content.origin
 
     @property
     def merges(self) -> NDArray[np.int32]:
         """int32 [n, 2], ids of left and right in rank order."""
-        return self._merges[: self._limit]
+        return self._content.merges
 
     @property
     def merge_results(self) -> NDArray[np.int32]:
         """int32 [n], the id that each merge makes."""
-        return self._results[: self._limit]
+        return self._content.merge_results
 
     @property
     def removals(self) -> NDArray[np.int64] | None:
         """int64 [n, 4], what each merge of Picky BPE made and removed, as in `Run`; None for other tokenizers."""
-        return None if self._removals is None else self._removals[: self._limit]
+        return self._content.removals
 
     @property
     def alphabet(self) -> Alphabet:
         """The base tokens."""
-        return self._alphabet
+        return self._content.alphabet
 
     @property
     def byte_ids(self) -> NDArray[np.int32]:
         """int32 [256], the id of each byte, -1 for none; raises ConfigError where the base tokens are characters."""
-        if self._alphabet.base != "bytes":
+        if self.alphabet.base != "bytes":
             raise ConfigError("This tokenizer is made of characters: its bytes have no ids.")
-        return self._alphabet.id_of
+        return self.alphabet.id_of
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
         """Each special token's text with its id."""
-        return dict(self._specials)
+        return dict(self._content.special_tokens)
 
     @property
     def roles(self) -> Mapping[str, str]:
         """The special tokens that were given a role, such as "eos_token", by role; names may give others theirs."""
-        return dict(self._settings.roles)
+        return dict(self._content.settings.roles)
 
     @property
     def settings(self) -> FileSettings:
         """What its files say besides its tokens: roles, chat templates, post-processor, the keys of configurations."""
-        return self._settings
+        return self._content.settings
 
     @property
     def pattern(self) -> str:
         """How text is split before merging: a name or a regular expression."""
-        return self._pattern
+        return self._content.pattern
 
     @property
     def first_stage(self) -> tuple[str, int] | None:
         """Of a training by SuperBPE past its transition: the pattern of stage 1, and the number of its merges."""
-        return self._first_stage
+        return self._content.first_stage
 
     @property
     def extra_tokens(self) -> Mapping[int, bytes]:
         """The bytes, by id, of each token that is neither base nor special and that no merge makes."""
-        return dict(self._extra)
+        return dict(self._content.extra_tokens)
 
     @cached_property
     def whole_words(self) -> frozenset[int]:
         """Ids of tokens that an equal pre-token becomes, though merging would not make them of it."""
-        if self._order is None or not self._ignores_merges:
-            return self._whole_words
-        return self._whole_words.union(self.merge_results[self._order.complete[: self._limit] > self._limit].tolist())
+        return self._tables.whole_words(self._content)
 
     @property
     def ignores_merges(self) -> bool:
         """Whether its file says that every token is one that an equal pre-token becomes."""
-        return self._ignores_merges
+        return self._content.ignores_merges
 
     @property
     def needed_merges(self) -> NDArray[np.int32] | None:
@@ -267,28 +240,28 @@ class Tokenizer:
         It is given where a merge joins a token that a later one makes, as with the ranks of tiktoken. With fewer
         merges, the result is in the vocabulary, but merging does not make it.
         """
-        return None if self._order is None else self._order.complete[: self._limit]
+        order = self._tables.order
+        return None if order is None else order.complete[: len(self.merges)]
 
     @property
     def supermerges(self) -> NDArray[np.bool_] | None:
         """Which merges are supermerges, bool [n]; None where none is."""
-        given = None if self._supermerges is None else self._supermerges[: self._limit]
-        return None if given is None or not given.any() else given
+        return self._content.supermerges
 
     @property
     def preparation(self) -> Preparation:
         """What is done to a text before it is split."""
-        return self._preparation
+        return self._content.preparation
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Requests of its files that `encode` ignores, and what is to be known of these files, each a sentence."""
-        return (*self._left_out, *self._settings.remarks())
+        return (*self.left_out, *self.settings.remarks())
 
     @property
     def left_out(self) -> tuple[str, ...]:
         """Those of the `remarks` that tell of requests which exported files leave out, too."""
-        return self._left_out
+        return self._content.remarks
 
     @property
     def library(self) -> str | None:
@@ -321,75 +294,67 @@ class Tokenizer:
 
         With Picky BPE, only where its events exist: its loops may still have to be compiled.
         """
-        return "merges" in self._shared or (self._removals is None and len(self._merges) <= _SOON)
+        return self._tables.ready
 
     @cached_property
     def tokens(self) -> Tokens:
         """The bytes of each token by id; None where an id is not in use. A special token is its UTF-8."""
-        in_use = np.zeros(self._parts.size, np.bool_)
-        in_use[self._alphabet.ids] = True
+        parts, content = self._tables.parts, self._content
+        in_use = np.zeros(parts.size, np.bool_)
+        in_use[self.alphabet.ids] = True
         in_use[self.merge_results] = True
         if (rows := self.removals) is not None:
             gone = rows[:, LEFT_GONE:] >= 0
             in_use[self.merges[gone]] = False
-        in_use[[*self._specials.values(), *self._extra]] = True
+        in_use[[*content.special_tokens.values(), *content.extra_tokens]] = True
         size = int(np.max(np.flatnonzero(in_use), initial=-1)) + 1
-        return Tokens(self._parts, in_use[:size])
+        return Tokens(parts, in_use[:size])
 
     def __len__(self) -> int:
         """How many tokens there are."""
-        if self._removals is not None:
+        content = self._content
+        if content.removals is not None:
             return len(self.tokens.ids())
-        return len(self._alphabet) + self._limit + len(self._specials) + len(self._extra)
+        return sum(map(len, (content.alphabet, content.merges, content.special_tokens, content.extra_tokens)))
 
     def parts(self, token: int) -> tuple[int, int] | None:
         """The ids of the two tokens that a token joins; None for one that no merge makes."""
-        left = int(self._parts.left[token])
-        return None if left < 0 else (left, int(self._parts.right[token]))
+        left = int(self._tables.parts.left[token])
+        return None if left < 0 else (left, int(self._tables.parts.right[token]))
 
     def bytes_of(self, token: int) -> bytes:
         """The bytes of a token that any merge has made, also of one that a later merge of Picky BPE has removed."""
-        return self._parts[token]
+        return self._tables.parts[token]
 
     @property
     def lengths_of_all(self) -> NDArray[np.int64]:
         """int64 [ids and more], how many these are by id; -1 for an id without bytes."""
-        return self._parts.lengths
+        return self._tables.parts.lengths
 
     def is_known(self, token: int) -> bool:
         """Whether a token is in the vocabulary, or was until a merge of Picky BPE removed it."""
-        return self.tokens.in_use(token) or (self._removals is not None and bool(np.any(self.merge_results == token)))
+        return self.tokens.in_use(token) or (self.removals is not None and bool(np.any(self.merge_results == token)))
 
     def kind(self, token: int) -> TokenKind:
         """The kind of a token; raises ConfigError where it is not known."""
         if not self.is_known(token):
             raise ConfigError(f"Id {token} is not in the vocabulary.")
-        if token in self.whole_words and token not in self._specials.values():
+        if token in self.whole_words and token not in self._content.special_tokens.values():
             return "whole word"
         if self.parts(token) is not None:
             return "merge"
-        if token in self._extra:
+        if token in self._content.extra_tokens:
             return "unreachable"
-        if token in self._specials.values():
+        if token in self._content.special_tokens.values():
             return "special"
-        return "byte" if self._alphabet.base == "bytes" else "character"
+        return "byte" if self.alphabet.base == "bytes" else "character"
 
     def at(self, merges: int) -> Tokenizer:
         """The tokenizer with the first `merges` merges, the same ids and the pattern of that time; or ConfigError."""
-        merges = whole_number("The number of merges", merges)
-        if not 0 <= merges <= self._limit:
-            raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")
-        earlier = Tokenizer.__new__(Tokenizer)
-        # One step, because another thread may be reading `tokens`.
-        vars(earlier).update(vars(self).copy())
-        for cached in ("tokens", "whole_words", "_encoder", "_short_texts"):
-            vars(earlier).pop(cached, None)
-        earlier._limit = merges
-        if (stage := self._first_stage) is not None and merges <= stage[1]:
-            earlier._pattern, earlier._first_stage = stage[0], None
-        if (origin := self._origin) and (origin.change != "extended" or merges < len(origin.old.merges)):
-            earlier._origin = origin if merges == self._limit else None
-        return earlier
+        merges, most = whole_number("The number of merges", merges), len(self.merges)
+        if not 0 <= merges <= most:
+            raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {most:,}.")
+        return self._shares(self._content.first(merges), self._tables)
 
     def with_dropout(self, probability: float, seed: int = 0) -> Tokenizer:
         """The tokenizer with BPE-dropout in encoding: the same text with the same seed always becomes the same ids.
@@ -402,16 +367,16 @@ class Tokenizer:
         dropout = Dropout(probability, seed)
         if probability and self.why_no_dropout is not None:
             raise ConfigError(self.why_no_dropout)
-        other = self.at(self._limit)
-        other._dropout = dropout if probability else None
-        return other
+        if not probability and self.dropout is None:
+            return self
+        return self._shares(replace(self._content, dropout=dropout if probability else None), self._tables)
 
     @property
     def why_no_dropout(self) -> str | None:
         """Why it encodes only without dropout, a sentence; None if it can have it."""
         if self.library is not None:
             return f"{self.library} encodes for this tokenizer: its merges cannot be passed over."
-        if self._removals is not None:
+        if self.removals is not None:
             return "This tokenizer removes tokens again (Picky BPE): it encodes without dropout."
         if self.supermerges is not None:
             return "This tokenizer has supermerges, for which dropout is not defined."
@@ -420,7 +385,7 @@ class Tokenizer:
     @property
     def dropout(self) -> Dropout | None:
         """How merges are passed over in encoding; None without dropout."""
-        return self._dropout
+        return self._content.dropout
 
     def compact(self) -> Tokenizer:
         """The same tokenizer without gaps between its ids, and without the merges after those of `at`."""
@@ -437,22 +402,18 @@ class Tokenizer:
         """
         if self.removals is not None:
             raise ConfigError("The ids of this tokenizer cannot change: it removes tokens again (Picky BPE).")
-        origin = None if self._origin is None else self._origin.renumbered(new_ids)
-        return Tokenizer(**renumbered_arguments(self._arguments(), new_ids), origin=origin, checked=True)
+        return Tokenizer.of(self._tables.closed(self._content).renumbered(new_ids))
 
     def closed(self) -> Tokenizer:
         """The same tokenizer, where none of its merges joins a token that only merges after those of `at` make.
 
         Tokens that these merges lead to stay in the vocabulary, but no merge makes them.
         """
-        order = self._order
-        return self if order is None or np.all(order.complete[: self._limit] <= self._limit) else self.changed()
+        return self if self._tables.closed(self._content) is self._content else self.changed()
 
     def changed(self, **given: Any) -> Tokenizer:  # noqa: ANN401
-        """The same tokenizer with the given arguments of `Tokenizer`, without its run."""
-        # Its own merges are valid, also where later ones make what they join.
-        arguments: dict[str, Any] = {"checked": self._order is not None, **self._arguments(), **given}
-        return Tokenizer(**arguments)
+        """The same tokenizer with the given fields of its content, which are valid; without run, origin and dropout."""
+        return Tokenizer.of(replace(self._tables.closed(self._content).alone(), **given))
 
     def encode(self, text: Text, allowed_special: AllowedSpecial = ()) -> list[int]:
         """The ids of a text, or of arbitrary bytes.
@@ -493,7 +454,7 @@ class Tokenizer:
             ConfigError: As for `encode`; or `padding` is True, and there is no such token.
         """
         role = self.roles.get("pad_token")
-        filler = self._specials.get(role or "")
+        filler = self._content.special_tokens.get(role or "")
         if filler is None and role is not None:
             filler = next(iter(self.tokens.spelling(role.encode())), None)
         if filler is None:
@@ -509,7 +470,7 @@ class Tokenizer:
         check_text(text)
         if allowed_special == () and len(text) <= LONGEST and self._short_texts is not None:
             raw = to_utf8(text)
-            is_short = len(raw) <= LONGEST and (self._alphabet.base == "bytes" or isinstance(text, str))
+            is_short = len(raw) <= LONGEST and (self._content.alphabet.base == "bytes" or isinstance(text, str))
             if is_short and (self._always_found is None or self._always_found.search(raw) is None):
                 return self._short_texts.encode(raw)
         return None
@@ -525,20 +486,21 @@ class Tokenizer:
         """A text ready to be split; raises the same as `encode`."""
         check_text(text)
         raw = to_utf8(text)
-        if self._alphabet.base == "characters" and isinstance(text, bytes):
+        if self.alphabet.base == "characters" and isinstance(text, bytes):
             raw = raw.decode("utf-8", "replace").encode()
         data = np.empty(len(raw) + PADDING, np.uint8)
         data[: len(raw)], data[len(raw) :] = np.frombuffer(raw, np.uint8), 0
         ends = np.array([len(raw)], np.int64)
-        return (yield from prepare_work(self._preparation, self._finders, data, ends, allowed_special))
+        return (yield from prepare_work(self.preparation, self._tables.finders, data, ends, allowed_special))
 
     def _encode_work(self, prepared: PreparedText, threads: int | None = None) -> Work[NDArray[np.uint32]]:
-        special_ids = np.array([*(self._specials[text.decode()] for text in prepared.specials), -1], np.int32)
+        specials = self._content.special_tokens
+        special_ids = np.array([*(specials[text.decode()] for text in prepared.specials), -1], np.int32)
         given = prepared.data, prepared.pieces, special_ids
-        if self._dropout is None:
+        if self.dropout is None:
             ids = yield from self._encoder.encode_work(*given, threads)
         else:
-            ids = yield from encode_with_dropout_work(self._encoder, self._dropout, *given)
+            ids = yield from encode_with_dropout_work(self._encoder, self.dropout, *given)
         return ids[0] if len(ids) == 1 else np.concatenate([*ids, np.empty(0, np.uint32)])
 
     def encode_with_ends_work(
@@ -553,9 +515,9 @@ class Tokenizer:
         """
         prepared = yield from self.prepared_work(text, allowed_special)
         ids = yield from self._encode_work(prepared)
-        recognised = bool(self._finders.allowed(allowed_special) | self._preparation.ordinary)
+        recognised = bool(self._tables.finders.allowed(allowed_special) | self.preparation.ordinary)
         raw = prepared.data[: prepared.size].tobytes() if prepared.changes else to_utf8(text)
-        ends = yield from ends_work(self.tokens, self._alphabet.unknown, raw, ids, recognised)
+        ends = yield from ends_work(self.tokens, self.alphabet.unknown, raw, ids, recognised)
         # Special tokens beside each other may stand for the same white space.
         return ids, np.maximum.accumulate(prepared.original(ends))
 
@@ -576,44 +538,24 @@ class Tokenizer:
         The hash table of merges is made on first use, once for all tokenizers of a run. Without `whole_words`, a
         pre-token with a token of its own is merged like others.
         """
-        from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
-
-        supermerges, joining = self._supermerges, None
-        if self.events is not None:
+        alphabet, tables, limit = alphabet or self.alphabet, self._tables, len(self.merges)
+        if (events := tables.events) is not None:
             from tokstudio.core.tokenizer.picky_encoder import PickyEncoder
 
-            return PickyEncoder(alphabet or self._alphabet, self.events, self._limit, pattern)
-        if "merges" not in self._shared:
-            within = None if supermerges is None else ~supermerges
-            self._shared["merges"] = MergeTable(self._merges, self._results, within, self._order is None)
-        if supermerges is not None and known_name(pattern) != "none":
-            if "joining" not in self._shared:
-                table = MergeTable(self._merges, self._results, supermerges)
-                self._shared["joining"] = Joining(self.words_with_letters(), table.pairs)
-            joining = self._shared["joining"]
+            return PickyEncoder(alphabet, events, limit, pattern)
+        joining = None if known_name(pattern) == "none" else tables.joining
         chosen = self.whole_words if whole_words else ()
-        words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
-        return Encoder(alphabet or self._alphabet, self._shared["merges"], self._limit, pattern, words, joining)
+        words = {tables.parts[token]: token for token in chosen if self.tokens.in_use(token)}
+        return Encoder(alphabet, tables.merge_table, limit, pattern, words, joining)
 
     @property
     def events(self) -> Events | None:
         """Of Picky BPE: all merges and removals as encoding repeats them, for all tokenizers of a run; else None."""
-        if self._removals is None:
-            return None
-        if "merges" not in self._shared:
-            from tokstudio.core.tokenizer.picky_encoder import events_of
-
-            # The first merge always makes a new token.
-            first = int(self._results[0]) if len(self._results) else 0
-            self._shared["merges"] = events_of(self._merges, self._removals, first)
-        return self._shared["merges"]
+        return self._tables.events
 
     def words_with_letters(self) -> NDArray[np.bool_]:
         """Bool [all ids and more], which base tokens and results of merges within words hold a letter."""
-        within = self._results if self._supermerges is None else self._results[~self._supermerges]
-        found, words = np.zeros(self._parts.size + 1, np.bool_), np.concatenate([self._alphabet.ids, within])
-        found[words] = self._parts.holds_letter[words]
-        return found
+        return self._tables.words_with_letters
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
         """The text of ids; invalid UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
@@ -633,48 +575,23 @@ class Tokenizer:
         return (yield from self.tokens.joined_work(ids))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        more = {**self._arguments(), "run": self._run, "origin": self._origin, "checked": True}
-        return partial(Tokenizer, **more), (), {"_dropout": self._dropout, "_first_stage": self._first_stage}
-
-    def _arguments(self) -> dict[str, Any]:
-        """The arguments that make it, but for where it is from."""
-        merges, results, extra, supermerges = self.merges, self.merge_results, self._extra, self.supermerges
-        if self._order is not None and len(late := np.flatnonzero(self._order.complete[: self._limit] > self._limit)):
-            # Their parts are not there.
-            extra = extra | {token: self._parts[token] for token in results[late].tolist()}
-            merges, results = np.delete(merges, late, axis=0), np.delete(results, late)
-            supermerges = None if supermerges is None else np.delete(supermerges, late)
-        return {
-            "merges": merges,
-            "merge_results": results,
-            "alphabet": self._alphabet,
-            "special_tokens": self._specials,
-            "pattern": self._pattern,
-            "extra_tokens": extra,
-            "whole_words": self.whole_words,
-            "ignores_merges": self._ignores_merges,
-            "preparation": self._preparation,
-            "remarks": self._left_out,
-            "settings": self._settings,
-            "removals": self.removals,
-            "supermerges": supermerges,
-        }
+        return Tokenizer.of, (self._tables.closed(self._content),)
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return self.encoder(self._pattern)
+        return self.encoder(self.pattern)
 
     @cached_property
     def _always_found(self) -> re.Pattern[bytes] | None:
         """Finds added tokens that are not special; None where there are none."""
-        ordinary = sorted(self._preparation.ordinary)
+        ordinary = sorted(self.preparation.ordinary)
         return re.compile(b"|".join(re.escape(token.encode()) for token in ordinary)) if ordinary else None
 
     @cached_property
     def _short_texts(self) -> ShortTexts | None:
         """None where a short text needs all that a long one does."""
-        changes = self._preparation.nfc or self._preparation.prefix_space
-        may = self.library is None and self._dropout is None and not changes
+        changes = self.preparation.nfc or self.preparation.prefix_space
+        may = self.library is None and self.dropout is None and not changes
         if not may or not ShortTexts.can_use(self._encoder):
             return None
-        return ShortTexts(self.encoder(self._pattern, whole_words=False), self._encoder.whole_words)
+        return ShortTexts(self.encoder(self.pattern, whole_words=False), self._encoder.whole_words)

@@ -458,7 +458,7 @@ def test_steps_of_prepared_text_lead_back_to_the_original_text(pattern):
     preparation = Preparation(nfc=True, prefix_space=True, late=late, strips_left=frozenset({"<s>"}))
     specials = {"<s>": 300, "<t>": 301}
     merges = np.array([[97, 98]], np.int32)
-    tokenizer = Tokenizer(merges, special_tokens=specials, pattern=pattern, preparation=preparation)
+    tokenizer = Tokenizer(merges, special_tokens=specials, pattern=pattern).changed(preparation=preparation)
     text = "abe\u0301 cd  <s>e\u0301 ef<t>ab"
     size = len(text.encode())
     ids = tokenizer.encode(text, "all")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,12 +110,11 @@ def trial_texts(tokenizer: Tokenizer, sample: str, only_known: bool = False) -> 
 
 
 def varied(tokenizer: Tokenizer, **given: Any) -> Tokenizer:  # noqa: ANN401
-    """The same tokens and merges, with the given arguments of `Tokenizer` as a format holds them; others stay."""
+    """The same tokens and merges, with the given fields of `TokenizerContent` as a format holds them; others stay."""
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-    parts = ("merges", "merge_results", "alphabet", "special_tokens", "pattern", "extra_tokens", "whole_words")
-    same = {part: getattr(tokenizer, part) for part in parts}
-    return Tokenizer(**same | given, checked=True)
+    content = tokenizer.content.of_merges()
+    return Tokenizer.of(replace(content, **{"whole_words": tokenizer.whole_words, **given}))
 
 
 def pieces_of(sample: str) -> list[str]:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,6 @@ from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.recover_merges import one_of_each_work
 from tokstudio.core.formats.common.text_readers import JsonReader, LineReader
 from tokstudio.core.model.alphabet import BYTES, Alphabet, missing_byte
-from tokstudio.core.model.file_settings import FileSettings
-from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.text.byte_level import CHARACTER_OF, to_bytes
 from tokstudio.core.text.utf8 import has_surrogates
 
@@ -130,16 +128,16 @@ class MergeList:
         pattern: str = "none",
         unknown: int | None = None,
         extra_tokens: Mapping[int, bytes] | None = None,
-        whole_words: Collection[int] = (),
-        preparation: Preparation | None = None,
-        remarks: Collection[str] = (),
-        settings: FileSettings | None = None,
+        **more: Any,  # noqa: ANN401
     ) -> Tokenizer:
         """The tokenizer of all merges; `unknown` is the id for characters that the alphabet lacks.
+
+        `more` are further fields of `TokenizerContent`.
 
         Raises:
             FormatError: Two merges join the same pair, or an id is far too high; the message begins with `name`.
         """
+        from tokstudio.core.tokenizer.content import TokenizerContent
         from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
         rows = np.frombuffer(self._rows, np.int32).reshape(-1, 3)
@@ -147,19 +145,9 @@ class MergeList:
             number, earlier = again
             raise FormatError(f"{name}: merge {number:,} joins the same two tokens as merge {earlier:,}.")
         with sensible_ids(name):
-            return Tokenizer(
-                rows[:, :2].copy(),
-                rows[:, 2].copy(),
-                alphabet=self._alphabet if unknown is None else replace(self._alphabet, unknown=unknown),
-                special_tokens=special_tokens,
-                pattern=pattern,
-                extra_tokens=extra_tokens,
-                whole_words=whole_words,
-                preparation=preparation or Preparation(),
-                remarks=remarks,
-                settings=settings or FileSettings(),
-                checked=True,
-            )
+            alphabet = self._alphabet if unknown is None else replace(self._alphabet, unknown=unknown)
+            base = rows[:, :2].copy(), rows[:, 2].copy(), alphabet, special_tokens or {}, pattern, extra_tokens or {}
+            return Tokenizer.of(TokenizerContent(*base, **more))
 
 
 def unmade_parts(alphabet: Alphabet, rows: NDArray[np.int32]) -> list[int]:

@@ -122,6 +122,7 @@ def library_work(path: Path | bytes, name: str, parsed: ParsedFile, reason: str)
     Raises:
         FormatError: The library refuses the file, or it is too large; the message begins with `name`.
     """
+    from tokstudio.core.tokenizer.content import TokenizerContent
     from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
 
     content = read_whole(path, name, _LARGEST)
@@ -141,20 +142,16 @@ def library_work(path: Path | bytes, name: str, parsed: ParsedFile, reason: str)
     extra = {number: token for number, token in tokens.items() if number not in inner}
     added = [{"content": token.content, **token.flags} for token in parsed.new]
     files = {"tokenizer.json": content, **parsed.beside.files}
+    shown = TokenizerContent(
+        *(rows[:, :2], rows[:, 2], alphabet, specials),
+        extra_tokens=extra,
+        remarks=(*parsed.remarks, *remarks(parsed.kind, parsed.model, parsed.vocabulary)),
+        settings=parsed.noted(None, False),
+    )
     with sensible_ids(name):
         tokenizer = LibraryTokenizer(
             LibraryFile("tokenizers", name, files, {"added_tokens": added} if added else {}),
-            Vocabulary(
-                alphabet,
-                rows,
-                specials,
-                extra,
-                pieces,
-                model=parsed.kind,
-                remarks=(*parsed.remarks, *remarks(parsed.kind, parsed.model, parsed.vocabulary)),
-                settings=parsed.noted(None, False),
-                tokens_beside=parsed.tokens_beside,
-            ),
+            Vocabulary(shown, pieces, model=parsed.kind, tokens_beside=parsed.tokens_beside),
             reason,
         )
     yield from tokenizer.open_work()

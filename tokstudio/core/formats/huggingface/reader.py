@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
@@ -181,11 +181,12 @@ def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
             yield from check_split_work(name, pattern, covered(pattern) or pattern)
         except FormatError as error:
             raise Beyond("its pattern does not split text as TokStudio can") from error
-    tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, (), preparation, said, around)
+    more: dict[str, Any] = {"preparation": preparation, "remarks": said, "settings": around}
+    tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, **more)
     if parsed.model.get("ignore_merges") in (None, False):
         return tokenizer
     whole = yield from _whole_words_work(base, tokenizer, vocabulary)
-    return tokenizer.changed(whole_words=whole, ignores_merges=True, checked=True)
+    return tokenizer.changed(whole_words=whole, ignores_merges=True)
 
 
 def _check_model(model: dict[str, object], base: Base) -> None:

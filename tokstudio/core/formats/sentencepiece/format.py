@@ -199,18 +199,14 @@ def _model(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 def _held(tokenizer: Tokenizer) -> Tokenizer:
     """The tokenizer as the model holds it: without a pattern, and with an unknown token that no text contains."""
+    from tokstudio.core.tokenizer.content import TokenizerContent
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
     unknown = tokenizer.alphabet.unknown
-    return Tokenizer(
-        tokenizer.merges,
-        tokenizer.merge_results,
-        alphabet=tokenizer.alphabet,
-        special_tokens={token: number for token, number in tokenizer.special_tokens.items() if number != unknown},
-        extra_tokens={} if unknown is None else {unknown: tokenizer.tokens[unknown] or b""},
-        run=tokenizer.run,
-        checked=True,
-    )
+    specials = {token: number for token, number in tokenizer.special_tokens.items() if number != unknown}
+    extra = {} if unknown is None else {unknown: tokenizer.tokens[unknown] or b""}
+    base = tokenizer.merges, tokenizer.merge_results, tokenizer.alphabet, specials
+    return Tokenizer.of(TokenizerContent(*base, extra_tokens=extra, run=tokenizer.run))
 
 
 def _pieces(held: Tokenizer) -> Iterator[tuple[str, float, str]]:

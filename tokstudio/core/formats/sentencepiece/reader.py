@@ -103,6 +103,7 @@ def read_work(files: Sequence[Path], names: Sequence[str]) -> Work[Tokenizer]:
 
 def _vocabulary(pieces: _Pieces, rows: NDArray[np.int32], unreachable: frozenset[int], model: str) -> Vocabulary:
     """What the model itself holds; `rows` are its derived merges."""
+    from tokstudio.core.tokenizer.content import TokenizerContent
     from tokstudio.core.tokenizer.library_tokenizer import Vocabulary
 
     not_text = (_UNKNOWN, _CONTROL)
@@ -110,11 +111,10 @@ def _vocabulary(pieces: _Pieces, rows: NDArray[np.int32], unreachable: frozenset
     unknown = next((number for number, kind in enumerate(pieces.kinds) if kind == _UNKNOWN), None)
     alphabet = replace(shown_alphabet({number: tokens[number] for number in pieces.single}, False), unknown=unknown)
     inner = frozenset([*alphabet.ids.tolist(), *rows[:, 2].tolist()])
+    specials = {pieces.texts[number]: number for number, kind in enumerate(pieces.kinds) if kind in not_text}
+    extra = {number: token for number, token in tokens.items() if number not in inner}
     return Vocabulary(
-        alphabet,
-        rows,
-        {pieces.texts[number]: number for number, kind in enumerate(pieces.kinds) if kind in not_text},
-        {number: token for number, token in tokens.items() if number not in inner},
+        TokenizerContent(rows[:, :2], rows[:, 2], alphabet, specials, extra_tokens=extra),
         byte_tokens=frozenset(number for number, kind in enumerate(pieces.kinds) if kind == _BYTE),
         unreachable=unreachable,
         model=model,
@@ -123,7 +123,8 @@ def _vocabulary(pieces: _Pieces, rows: NDArray[np.int32], unreachable: frozenset
 
 def _with_added(vocabulary: Vocabulary, pieces: _Pieces, beside: Beside) -> tuple[Vocabulary, list[dict[str, object]]]:
     """The vocabulary with what the files beside the model say, and the tokens that they add, for the library."""
-    specials, extra = dict(vocabulary.special_tokens), dict(vocabulary.extra_tokens)
+    content = vocabulary.content
+    specials, extra = dict(content.special_tokens), dict(content.extra_tokens)
     own = [AddedToken(text, number, False, True) for text, number in specials.items()] if beside.files else []
     completed = beside.completed(own, {text: i for i, text in enumerate(pieces.texts)}, False)
     added: list[dict[str, object]] = []
@@ -134,14 +135,10 @@ def _with_added(vocabulary: Vocabulary, pieces: _Pieces, beside: Beside) -> tupl
         extra = {number: token for number, token in extra.items() if number not in specials.values()} | others
     notes = (*completed.settings.notes, *beside.class_note(False, None, False))
     own_texts = frozenset(pieces.texts)
-    whole = replace(
-        vocabulary,
-        special_tokens=specials,
-        extra_tokens=extra,
-        settings=replace(completed.settings, notes=notes),
-        tokens_beside=tuple(token.content for token in completed.tokens if token.content not in own_texts),
-    )
-    return whole, added
+    settings = replace(completed.settings, notes=notes)
+    content = replace(content, special_tokens=specials, extra_tokens=extra, settings=settings)
+    beside_first = tuple(token.content for token in completed.tokens if token.content not in own_texts)
+    return replace(vocabulary, content=content, tokens_beside=beside_first), added
 
 
 def _count_work(content: bytes, name: str) -> Work[None]:

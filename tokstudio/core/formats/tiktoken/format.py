@@ -408,14 +408,15 @@ def _of_ranks_work(
     regex, known = known.pattern, replace(known, pattern=named_pattern(name, portable(known.pattern)))
     tokenizer = yield from _tokenizer_work(name, rank_of, known)
     if remarks:
-        tokenizer = tokenizer.changed(remarks=(*remarks, *tokenizer.remarks), checked=True)
+        tokenizer = tokenizer.changed(remarks=(*remarks, *tokenizer.remarks))
     if beside is not None:
         preparation = preparation_of(False, False, beside.tokens)
-        tokenizer = tokenizer.changed(preparation=preparation, settings=beside.settings, checked=True)
+        tokenizer = tokenizer.changed(preparation=preparation, settings=beside.settings)
     return (yield from _split_alike_work(name, tokenizer, regex, rank_of))
 
 
 def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Work[Tokenizer]:
+    from tokstudio.core.tokenizer.content import TokenizerContent
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
     found = {token[0] for token in rank_of if len(token) == 1}
@@ -451,17 +452,14 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
         parts[behind], made[behind] = splits[first, :2], True
     extra = {rank: token for rank, token in whole_words.items() if not made[np.searchsorted(ids, rank)]}
     with sensible_ids(name):
-        return Tokenizer(
-            ids[parts[made]],
-            ids[made],
-            alphabet=Alphabet.of_bytes([rank_of.get(bytes([byte]), -1) for byte in range(BYTES)]),
-            special_tokens=known.special_tokens,
-            pattern=known.pattern,
-            extra_tokens=extra | unreached,
-            whole_words=whole_words,
-            ignores_merges=True,
-            remarks=empty_remarks(unreached),
-            checked=True,
+        alphabet = Alphabet.of_bytes([rank_of.get(bytes([byte]), -1) for byte in range(BYTES)])
+        return Tokenizer.of(
+            TokenizerContent(
+                *(ids[parts[made]], ids[made], alphabet, known.special_tokens, known.pattern, extra | unreached),
+                whole_words=frozenset(whole_words),
+                ignores_merges=True,
+                remarks=empty_remarks(unreached),
+            )
         )
 
 
@@ -484,20 +482,12 @@ def _split_alike_work(name: str, tokenizer: Tokenizer, regex: str, rank_of: Mapp
     if not tokenizer.preparation.is_plain:
         note = "tiktoken encodes for it, and takes its added tokens for special ones without flags."
         said = replace(said, notes=(*said.notes, note))
-    vocabulary = Vocabulary(
-        tokenizer.alphabet,
-        np.column_stack((tokenizer.merges, tokenizer.merge_results)),
-        tokenizer.special_tokens,
-        tokenizer.extra_tokens,
-        pattern=tokenizer.pattern,
-        unreachable=frozenset(rank for token, rank in rank_of.items() if not token),
-        remarks=tokenizer.left_out,
-        settings=said,
-    )
+    content = replace(tokenizer.content.of_merges(), whole_words=frozenset(), remarks=tokenizer.left_out, settings=said)
+    empty = frozenset(rank for token, rank in rank_of.items() if not token)
     files = {RANKS_FILE: lines, SIDECAR: json.dumps(sidecar).encode()}
     opened = LibraryTokenizer(
         LibraryFile("tiktoken", name, files, sidecar),
-        vocabulary,
+        Vocabulary(content, unreachable=empty),
         "its pattern does not split text as TokStudio can",
     )
     try:

@@ -350,7 +350,7 @@ def with_specials(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Tokenizer
     given = {role: text for role, text in roles.items() if made.roles.get(role) != text}
     made = set_roles(made, given) if given else made
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
-    return made.changed(origin=origin, checked=True)
+    return made.changed(origin=origin)
 
 
 def _changes(rows: Sequence[SpecialRow]) -> tuple[dict[str, str], dict[str, int], dict[str, str]]:
