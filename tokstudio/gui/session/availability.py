@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.model.algorithms import PlainBPE
@@ -17,38 +18,59 @@ from tokstudio.gui.state.training_plans import has_mixture
 Obstacle = Callable[[Session], str | None]
 
 
-def always(session: Session) -> str | None:
-    return None
+def _first(*obstacles: Obstacle) -> Obstacle:
+    """What gives the first reason of several obstacles."""
+    return lambda session: next(filter(None, (obstacle(session) for obstacle in obstacles)), None)
 
 
-def nothing_to_undo(session: Session) -> str | None:
-    return None if session.history.undo_text else "There is nothing to undo."
+def _unless(holds: Callable[[Session], object], reason: str, *others: Obstacle) -> Obstacle:
+    """What gives a reason unless something holds; the reasons of others come first."""
+    return _first(*others, lambda session: None if holds(session) else reason)
 
 
-def nothing_to_redo(session: Session) -> str | None:
-    return None if session.history.redo_text else "There is nothing to redo."
+always = _first()
+nothing_to_undo = _unless(lambda s: s.history.undo_text, "There is nothing to undo.")
+nothing_to_redo = _unless(lambda s: s.history.redo_text, "There is nothing to redo.")
 
+no_corpus = _unless(lambda s: s.corpus.sources, "The corpus is empty.")
+no_mixture = _unless(lambda s: has_mixture(s.corpus.sources), "The corpus has only one source.", no_corpus)
+as_they_are = _unless(lambda s: set(s.corpus.weights) != {ONCE}, "All sources count once.", no_mixture)
+no_data_set = _unless(
+    lambda s: any(map(is_data_set, s.corpus.sources)),
+    "No source is a data set, such as JSON Lines, CSV or Parquet.",
+    no_corpus,
+)
 
-def no_corpus(session: Session) -> str | None:
-    return None if session.corpus.sources else "The corpus is empty."
+cannot_train_a_sample = _unless(lambda s: not s.training.busy, "Training is in progress.")
+no_training = _unless(lambda s: s.training.busy, "No training is in progress.")
+_by_library = _unless(lambda s: s.training.by_library is None, BY_LIBRARY)
+not_running = _unless(lambda s: s.training.state == "running", "No training is in progress.", _by_library)
+not_paused = _unless(lambda s: s.training.state == "paused", "Training is not paused.")
+not_played = _unless(lambda s: s.training.played, "No training is being played.")
+nothing_waits = _unless(lambda s: s.queue.waiting, "No training waits for another.")
+no_parallel_texts = _unless(lambda s: s.training.settings.parallel, "There are no parallel texts.")
+no_sample = _unless(
+    lambda s: s.training.sample_size is not None, "The whole corpus should fit into memory.", cannot_train_a_sample
+)
 
-
-def no_data_set(session: Session) -> str | None:
-    known = any(map(is_data_set, session.corpus.sources))
-    return no_corpus(session) or (None if known else "No source is a data set, such as JSON Lines, CSV or Parquet.")
-
-
-def no_mixture(session: Session) -> str | None:
-    return no_corpus(session) or (None if has_mixture(session.corpus.sources) else "The corpus has only one source.")
-
-
-def as_they_are(session: Session) -> str | None:
-    same = set(session.corpus.weights) == {ONCE}
-    return no_mixture(session) or ("All sources count once." if same else None)
-
-
-def cannot_train_a_sample(session: Session) -> str | None:
-    return "Training is in progress." if session.training.busy else None
+no_run = _unless(lambda s: s.runs.active is not None, "Train a tokenizer first, or open one.")
+no_pane_text = _unless(lambda s: s.view.text, "The Text pane is empty.")
+no_text = _first(no_run, no_pane_text)
+_in_training = _unless(lambda s: s.training.current is None, "Training is in progress: its run stays active.")
+no_other_run = _unless(lambda s: len(s.runs.all) > 1, "There is no other run.", _in_training)
+_follows_weights = _unless(
+    lambda s: s.runs.live is None or s.runs.live is not s.runs.active,
+    "The run follows the weights until they stop changing.",
+)
+no_kept_run = _first(_follows_weights, no_run)
+_still_trains = _unless(
+    lambda s: s.runs.active is None or s.runs.active.ended is not None, "Stop the training first; the run is kept."
+)
+run_in_the_making = _first(_still_trains, no_kept_run)
+no_bytes = _unless(
+    lambda s: s.runs.active is None or not s.runs.active.ready or s.runs.active.byte_level,
+    "The tokens of this tokenizer are made of characters.",
+)
 
 
 def cannot_train_several(session: Session) -> str | None:
@@ -57,39 +79,8 @@ def cannot_train_several(session: Session) -> str | None:
     return session.training.corpus_obstacle
 
 
-def nothing_waits(session: Session) -> str | None:
-    return None if session.queue.waiting else "No training waits for another."
-
-
-def no_parallel_texts(session: Session) -> str | None:
-    return None if session.training.settings.parallel else "There are no parallel texts."
-
-
-def not_running(session: Session) -> str | None:
-    if session.training.by_library is not None:
-        return BY_LIBRARY
-    return None if session.training.state == "running" else "No training is in progress."
-
-
-def not_paused(session: Session) -> str | None:
-    return None if session.training.state == "paused" else "Training is not paused."
-
-
-def not_played(session: Session) -> str | None:
-    return None if session.training.played else "No training is being played."
-
-
-def no_training(session: Session) -> str | None:
-    return None if session.training.busy else "No training is in progress."
-
-
 def cannot_step(session: Session) -> str | None:
     return None if session.training.state == "paused" else session.training.step_obstacle
-
-
-def no_sample(session: Session) -> str | None:
-    fits = None if session.training.sample_size is not None else "The whole corpus should fit into memory."
-    return cannot_train_a_sample(session) or fits
 
 
 def no_need_to_force(session: Session) -> str | None:
@@ -106,25 +97,11 @@ def cannot_continue(session: Session) -> str | None:
     return "Choose a run of this corpus, and set a larger vocabulary or a lower frequency."
 
 
-def no_run(session: Session) -> str | None:
-    return None if session.runs.active is not None else "Train a tokenizer first, or open one."
-
-
 def no_specials(session: Session) -> str | None:
     if session.runs.all and not any(run.special_tokens for run in session.runs.all):
         several = len(session.runs.all) > 1
         return f"{'None of the tokenizers has' if several else 'The tokenizer has no'} special tokens."
     return no_run(session)
-
-
-def no_other_run(session: Session) -> str | None:
-    if session.training.current is not None:
-        return "Training is in progress: its run stays active."
-    return None if len(session.runs.all) > 1 else "There is no other run."
-
-
-def no_text(session: Session) -> str | None:
-    return no_run(session) or no_pane_text(session)
 
 
 def no_dropout(session: Session) -> str | None:
@@ -133,32 +110,13 @@ def no_dropout(session: Session) -> str | None:
     return reason or no_run(session)
 
 
-def no_bytes(session: Session) -> str | None:
-    if session.runs.active is not None and session.runs.active.ready and not session.runs.active.byte_level:
-        return "The tokens of this tokenizer are made of characters."
-    return None
-
-
-def run_in_the_making(session: Session) -> str | None:
-    if session.runs.active is not None and session.runs.active.ended is None:
-        return "Stop the training first; the run is kept."
-    return no_kept_run(session)
-
-
-def no_kept_run(session: Session) -> str | None:
-    if session.runs.live is not None and session.runs.live is session.runs.active:
-        return "The run follows the weights until they stop changing."
-    return no_run(session)
-
-
 def no_trained_run(session: Session) -> str | None:
     if session.runs.active is not None and not session.runs.active.has_counts:
         return session.runs.active.why_no_counts()
     return no_run(session)
 
 
-def no_counts(session: Session) -> str | None:
-    return no_trained_run(session) or run_in_the_making(session)
+no_counts = _first(no_trained_run, run_in_the_making)
 
 
 def pattern_is_known(session: Session) -> str | None:
@@ -200,9 +158,8 @@ def nothing_compared(session: Session) -> str | None:
 def no_figure(session: Session) -> str | None:
     """Why the shown figure cannot be copied."""
     made = session.comparison.comparison
-    if made is not None and made.base is None and session.comparison.figure == "premium":
-        return nothing_compared(session) or "Premiums need texts with the same lines."
-    return nothing_compared(session)
+    wrong = made is not None and made.base is None and session.comparison.figure == "premium"
+    return nothing_compared(session) or ("Premiums need texts with the same lines." if wrong else None)
 
 
 def nothing_to_measure(session: Session) -> str | None:
@@ -216,10 +173,6 @@ def nothing_to_measure(session: Session) -> str | None:
     made = state.comparison
     done = made is not None and state.is_measured and not made.errors
     return "Everything is measured." if done and not (state.problem or state.cancelled) else None
-
-
-def no_pane_text(session: Session) -> str | None:
-    return None if session.view.text else "The Text pane is empty."
 
 
 def no_held_out_text(session: Session) -> str | None:
@@ -246,29 +199,19 @@ def _cannot_change(session: Session, *, whole_words: bool = False) -> str | None
     return why_fixed(run.tokenizer, whole_words)
 
 
-def cannot_prune(session: Session) -> str | None:
-    return _cannot_change(session)
+def _not_of_bytes(session: Session) -> str | None:
+    if session.runs.active is None or session.runs.active.byte_level:
+        return None
+    return "Training can go on only from a tokenizer made of bytes; this one is made of characters."
 
 
-def cannot_change_specials(session: Session) -> str | None:
-    return _cannot_change(session, whole_words=True)
-
-
-def cannot_extend(session: Session) -> str | None:
-    run = session.runs.active
-    reason = _cannot_change(session, whole_words=True)
-    if reason is None and run is not None and not run.byte_level:
-        reason = "Training can go on only from a tokenizer made of bytes; this one is made of characters."
-    return reason or session.training.corpus_obstacle or _not_plain(session)
-
-
-def _not_plain(session: Session) -> str | None:
-    is_plain = session.training.settings.algorithm == PlainBPE.name
-    return None if is_plain else "Training goes on from a tokenizer by plain BPE only: choose it in Configure."
-
-
-def cannot_fork(session: Session) -> str | None:
-    return no_playhead(session) or cannot_extend(session)
+cannot_prune: Obstacle = _cannot_change
+cannot_change_specials: Obstacle = partial(_cannot_change, whole_words=True)
+cannot_extend = _unless(
+    lambda s: s.training.settings.algorithm == PlainBPE.name,
+    "Training goes on from a tokenizer by plain BPE only: choose it in Configure.",
+    *(cannot_change_specials, _not_of_bytes, lambda s: s.training.corpus_obstacle),
+)
 
 
 def _no_merged_token(session: Session) -> str | None:
@@ -279,18 +222,13 @@ def _no_merged_token(session: Session) -> str | None:
     return None if made else "Select a token that a merge makes: bytes and special tokens stay."
 
 
-def cannot_forbid(session: Session) -> str | None:
-    return _no_merged_token(session) or session.training.obstacle
-
-
-def cannot_prune_tokens(session: Session) -> str | None:
-    return cannot_prune(session) or _no_merged_token(session)
-
-
-def nothing_to_prove(session: Session) -> str | None:
-    run = session.runs.active
-    made = run is not None and run.made_from_another
-    return run_in_the_making(session) or (None if made else "This tokenizer was not made from another.")
+cannot_forbid = _first(_no_merged_token, lambda s: s.training.obstacle)
+cannot_prune_tokens = _first(cannot_prune, _no_merged_token)
+nothing_to_prove = _unless(
+    lambda s: s.runs.active is not None and s.runs.active.made_from_another,
+    "This tokenizer was not made from another.",
+    run_in_the_making,
+)
 
 
 def no_tree(session: Session) -> str | None:
@@ -325,21 +263,14 @@ def not_in_text(session: Session) -> str:
     return "The token is not in the text."
 
 
-def nothing_to_play(session: Session) -> str | None:
-    empty = session.runs.active is not None and not len(session.runs.active)
-    return no_playhead(session) or ("There are no merges yet." if empty else None)
-
-
-def at_start(session: Session) -> str | None:
-    return no_playhead(session) or (None if session.view.playhead > 0 else "The playhead is at the start.")
-
-
-def at_end(session: Session) -> str | None:
-    at_end = session.runs.active is not None and session.view.playhead == len(session.runs.active)
-    return no_playhead(session) or ("The playhead is at the end." if at_end else None)
-
-
-_COUNTING = "The uses are being counted."
+cannot_fork = _first(no_playhead, cannot_extend)
+nothing_to_play = _unless(
+    lambda s: s.runs.active is None or len(s.runs.active), "There are no merges yet.", no_playhead
+)
+at_start = _unless(lambda s: s.view.playhead > 0, "The playhead is at the start.", no_playhead)
+at_end = _unless(
+    lambda s: s.runs.active is None or s.view.playhead < len(s.runs.active), "The playhead is at the end.", no_playhead
+)
 
 
 def why_no_counts(session: Session) -> str:
@@ -348,7 +279,7 @@ def why_no_counts(session: Session) -> str:
     if run is None or run.has_counts or not run.ready or run.uses.at(session.view.playhead) is not None:
         return ""
     if session.runs.counting_uses:
-        return _COUNTING
+        return "The uses are being counted."
     if run.uses.counted is not None:
         return f"The uses were counted after merge {run.uses.counted.merges:,}, not here."
     unknown = "The tokenizer's file does not say how often each token is used."
