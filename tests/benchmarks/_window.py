@@ -75,7 +75,7 @@ def open_studio(folder: Path, choosers: Choosers | None = None, recovery: Path |
         yield studio
     finally:
         for run in studio.session.runs.all:
-            run.exported = True
+            run.note(exported=True)
         studio.window.close()
         studio.close()
 

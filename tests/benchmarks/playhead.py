@@ -79,7 +79,7 @@ def main() -> None:
             session.view.look_at(session.runs.active.base_size + 100)
             rows += _measure(f"{name}: {len(session.runs.active):,} merges", window, application)
         for run in session.runs.all:
-            run.exported = True
+            run.note(exported=True)
         window.close()
         studio.close()
     table(["run", "moved", "states", "a second", f"{_BAR} and more", "slowest", "work a state"], rows)

@@ -202,7 +202,7 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
         assert [source.name for source in session.corpus.sources] == [book.name, "Pasted text"]
         assert session.corpus.current.bytes == len(TEXT) + len("pasted � text. ".encode() * 30)
         assert [run.name for run in session.runs.all] == ["日本 <b>first</b>", "classic/vocabulary.json", "Run 2"]
-        assert [run.curve_hidden for run in session.runs.all] == [False, True, True]
+        assert [run.marks.curve_hidden for run in session.runs.all] == [False, True, True]
         assert session.runs.active is session.runs.all[0]
         assert session.view.playhead == 17
         assert session.view.text == "the cat \n 🌍 sat"

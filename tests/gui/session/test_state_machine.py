@@ -195,7 +195,7 @@ class Studio(RuleBasedStateMachine):
 
         The run that follows the weights is trained again.
         """
-        corpus, following = self.session.corpus, self.session.runs.following
+        corpus, following = self.session.corpus, self.session.live.following
         texts = [bytes(source.data) for source in corpus.sources]
         runs = [(run.key, run.name) for run in self.session.runs.all if run is not following]
         return texts, corpus.weights, self.session.training.settings, runs

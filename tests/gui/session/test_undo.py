@@ -344,7 +344,8 @@ def test_a_deleted_run_comes_back_as_it_was_without_a_question(qtbot, books, win
     assert session.runs.all == runs
     assert session.runs.active is second
     assert session.view.playhead == 5
-    assert (second.name, second.hue, second.exported, second.curve_hidden) == ("The one", hue, True, True)
+    marks = second.marks
+    assert (second.name, second.hue, marks.exported, marks.curve_hidden) == ("The one", hue, True, True)
     assert window.status.currentMessage() == "Undone: Delete The one."
     window.actions_by_id["redo"].trigger()
     assert window.status.currentMessage() == "Redone: Delete The one."

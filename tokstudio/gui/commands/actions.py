@@ -90,16 +90,9 @@ class Window(Protocol):
 
 
 def show_alone(session: Session, shown: Collection[StudioRun], text: str, message: str = "") -> None:
-    """Hides all other runs and the simple tokenizers.
-
-    Args:
-        session: Has the runs.
-        shown: The runs.
-        text: What Undo and Redo call it.
-        message: What is said about it, with an offer to undo it; "" for nothing.
-    """
+    """Hides all other runs and the simple tokenizers; `text` is its name for Undo, a `message` offers that."""
     runs, state = session.runs.all, session.comparison
-    earlier = {each: not each.curve_hidden for each in runs}, state.simple
+    earlier = {each: not each.marks.curve_hidden for each in runs}, state.simple
     now = {each: each in shown for each in runs}, frozenset[str]()
     back, forth = partial(_show, session, *earlier), partial(_show, session, *now)
     forth()

@@ -39,9 +39,7 @@ class Recovery(QObject):
 
     def __init__(self, session: Session, projects: ProjectDocument, panes: ArrangesPanes, parent: QObject) -> None:
         super().__init__(parent)
-        self._session = session
-        self._projects = projects
-        self._panes = panes
+        self._session, self._projects, self._panes = session, projects, panes
         self._left: list[LeftBehind] = []
         self._restored: LeftBehind | None = None
         self._copied: object = None  # the state in the copy

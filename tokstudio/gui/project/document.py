@@ -17,14 +17,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.project import SUFFIX, open_work, save_work
-from tokstudio.gui.project.snapshot import (
-    OpenedProject,
-    Snapshot,
-    adopt,
-    project_work,
-    reopen_work,
-    snapshot,
-)
+from tokstudio.gui.project.snapshot import OpenedProject, Snapshot, adopt, project_work, reopen_work, snapshot
 from tokstudio.gui.session.common.source_jobs import KeptSources
 from tokstudio.gui.session.preferences import ASK_BEFORE_CLOSING, Preferences
 from tokstudio.gui.session.session import Session
@@ -60,10 +53,7 @@ class ProjectDocument(QObject):
         self, session: Session, preferences: Preferences, choosers: Choosers, panes: ArrangesPanes, parent: QObject
     ) -> None:
         super().__init__(parent)
-        self._session = session
-        self._preferences = preferences
-        self._choosers = choosers
-        self._panes = panes
+        self._session, self._preferences, self._choosers, self._panes = session, preferences, choosers, panes
         self.path: Path | None = None
         self.modified = False  # whether there are changes that the file does not have; False without a file
         self.in_file: object = None  # the state in the file
@@ -170,12 +160,7 @@ class ProjectDocument(QObject):
             self.open(paths[0])
 
     def open(self, path: Path, *, alone: bool = True) -> None:
-        """Opens a project instead of the current one; asks first if unsaved work would be lost.
-
-        Args:
-            path: The file.
-            alone: False if the user wanted to open other files with it, which is not possible.
-        """
+        """Opens a project instead of the current one, alone even if others were given; asks if work would be lost."""
         begin = partial(self._open, path, alone)
         # While a question or a save is pending, another project is already about to open, as after a double click.
         if not (self._session.training.opening or self._asking or self._then) and self.may_leave("Open Project", begin):
@@ -193,7 +178,6 @@ class ProjectDocument(QObject):
         self._session.training.stop()
         job = self._session.jobs.start(work, self._take_opened)
         job.ended.connect(self._opening_ended)
-        self._session.training.tell()
 
     def _take_opened(self, opened: object) -> None:
         self._opened = [opened]
@@ -202,7 +186,6 @@ class ProjectDocument(QObject):
     def _opening_ended(self) -> None:
         if not self._opened and self._session.training.opening:
             self._session.training.set_opening(False)
-            self._session.training.tell()
 
     def _go_on(self) -> None:
         """Continues after the end of a training."""
@@ -232,7 +215,6 @@ class ProjectDocument(QObject):
 
     def take_over(self, reopened: OpenedProject, path: Path | None) -> None:
         """Replaces everything by a project; its runs count as saved only while its file exists."""
-        self._session.training.set_opening(False)
         self.path, self._stamp, self.in_file = path, None, None
         if path is None or not path.exists():
             for run in reopened.runs:
@@ -240,7 +222,7 @@ class ProjectDocument(QObject):
         adopt(self._session, reopened)
         if reopened.layout:
             self._panes.arrange(reopened.layout)
-        self._session.training.tell()
+        self._session.training.set_opening(False)
         self._look()
         self.changed.emit()
 
@@ -273,9 +255,9 @@ class ProjectDocument(QObject):
     def _question(self, of_runs: bool) -> str | None:
         training = self._session.training.current
         ended = [run for run in self._session.runs.all if training is None or run is not training.run]
-        unsaved = [run.name for run in ended if run.unsaved and not run.is_demo]
+        unsaved = [run.name for run in ended if run.unsaved and not run.marks.is_demo]
         listed = f"{_listed(unsaved)} not been saved or exported." if unsaved and of_runs else ""
-        if training is not None and not training.run.is_demo:
+        if training is not None and not training.run.marks.is_demo:
             return f"Training is in progress and will stop. Its merges are not saved. {listed}".rstrip()
         if self._session.training.by_library is not None:
             return f"Training is in progress, and stopping it loses all of it. {listed}".rstrip()

@@ -127,10 +127,10 @@ def run_state(run: StudioRun) -> dict[str, Json]:
         "held_out_ratio": run.held_out.ratio,
         "unknown": run.uses.unknown,
         "written": run.uses.written,
-        "saved": run.saved,
+        "saved": run.marks.saved,
         "replaced": run.replaced,
-        "exported": run.exported,
-        "curve_hidden": run.curve_hidden,
+        "exported": run.marks.exported,
+        "curve_hidden": run.marks.curve_hidden,
     }
 
 
@@ -245,22 +245,15 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
 
 
 class _Texts:
-    """The sources of a project, read again.
-
-    Attributes:
-        corpus: Those of the corpus, as they are now.
-        trained_on: The text of every source that runs were trained on; a placeholder if it is not available any more.
-        lost: Why a source has changed, by its number.
-        kept: The record of each.
-        problems: Messages about the sources of the corpus.
-    """
+    """The sources of a project, read again."""
 
     def __init__(self) -> None:
-        self.corpus: list[Source] = []
+        self.corpus: list[Source] = []  # those of the corpus, as they are now
+        # the text of every source that runs were trained on; a placeholder if it is not available any more
         self.trained_on: list[Source] = []
-        self.lost: dict[int, str] = {}
-        self.kept: list[tuple[Source, ProjectSource]] = []
-        self.problems: list[Problem] = []
+        self.lost: dict[int, str] = {}  # why a source has changed, by its number
+        self.kept: list[tuple[Source, ProjectSource]] = []  # the record of each
+        self.problems: list[Problem] = []  # messages about the sources of the corpus
         self._found: dict[tuple[Path | None, str], Source] = {}
 
     def reopen_work(self, kept: ProjectSource) -> Work[None]:
@@ -343,19 +336,16 @@ def _origin(entry: ProjectTokenizer) -> RunOrigin:
 def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
     weights = entry.run.corpus.weights if entry.sources else None
     corpus = Corpus(tuple(texts.trained_on[number] for number in entry.sources), weights)
-    run = StudioRun.reopened(key, entry.name, entry.run, corpus)
+    why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
+    problem = None if why is None else f"{why}; {printable(entry.name)} cannot continue"
+    counts = _number(entry.state, "number"), _number(entry.state, "replaced")
+    run = StudioRun.reopened(key, entry.name, entry.run, corpus, *counts, problem)
     run.uses.begin(entry.run.base_counts, _number(entry.state, "unknown"), _number(entry.state, "written"))
     ratio = entry.state.get("held_out_ratio")
-    why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
-    run.note(
-        number=_number(entry.state, "number"),
-        replaced=_number(entry.state, "replaced"),
-        held_out=HeldOutState(ratio=ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None),
-        saved=min(_number(entry.state, "saved"), len(run)),
-        exported=entry.state.get("exported") is True,
-        curve_hidden=entry.state.get("curve_hidden") is True,
-        corpus_problem=None if why is None else f"{why}; {run.name} cannot continue",
-    )
+    if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER:
+        run.take_held_out(HeldOutState(ratio=ratio))
+    exported, hidden = entry.state.get("exported") is True, entry.state.get("curve_hidden") is True
+    run.note(saved=min(_number(entry.state, "saved"), len(run)), exported=exported, curve_hidden=hidden)
     return run
 
 

@@ -53,8 +53,7 @@ class Player(QObject):
 
     def __init__(self, runs: RunList, view: ViewState, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._runs = runs
-        self._view = view
+        self._runs, self._view = runs, view
         self.speed = SPEEDS[-1]
         self._run: StudioRun | None = None
         self._moving = False

@@ -156,11 +156,7 @@ class History(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._jobs = jobs
-        self._corpus = corpus
-        self._runs = runs
-        self._training = training
-        self._view = view
+        self._jobs, self._corpus, self._runs, self._training, self._view = jobs, corpus, runs, training, view
         self._sources, self._weights = corpus.sources, corpus.weights
         self._settings = training.settings
         self._recording = self._telling = True

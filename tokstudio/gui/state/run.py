@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,51 +59,18 @@ class HeldOutState:
     problem: str = ""  # why it could not be measured; "" if it could, or was not tried
 
 
-class Facts(TypedDict, total=False):
-    """What `StudioRun.note` changes: attributes of a run that do not follow from its merges."""
+@dataclass(frozen=True)
+class Marks:
+    """What the window notes of a run that has nothing to do with its tokens."""
 
-    key: int
-    number: int
-    name: str
-    replaced: int
-    held_out: HeldOutState
-    by_source: SourceCurves | str
-    exported: bool
-    is_demo: bool
-    saved: int
-    ended: str
-    seconds: float
-    curve_hidden: bool
-    corpus_problem: str | None
+    exported: bool = False  # whether it was written to a file since it ended
+    is_demo: bool = False  # whether it is the demo's run, which closing does not ask about
+    saved: int = 0  # the number of its merges in a project file
+    curve_hidden: bool = False  # whether the plot hides its curves while another run is active
 
 
 class StudioRun:
-    """One run with its merges.
-
-    Attributes:
-        key: A number that no other run of the session has; a run of another project may have had it.
-        identity: An object that no other run has ever had. What is kept of a run, but not the run, is kept by it.
-        number: Its number among the runs that were trained here, from 1 on; 0 for a tokenizer opened from a file.
-        config: Its configuration; None for a tokenizer opened from a file.
-        origin: Its file or folder; None for a run that was trained here.
-        start: The tokenizer that its training started from; its merges come first. None for most runs.
-        corpus: Its training text; None for a tokenizer opened from a file, and after the corpus was released.
-        by_source: The tokens of each source after each merge, or why they could not be counted; None if not tried.
-        ended: How it ended; None while it trains.
-        run: The core's run, once it has ended; None while it trains, and for a tokenizer opened from a file.
-        alphabet: The base tokens; None until they are known, as characters are counted first.
-        uses: How often each of its tokens occurs in the corpus.
-        weight_scale: Counts, tokens and `corpus_bytes` are in units of 1 / this, as in the core's run.
-        corpus_bytes: Bytes of the text that is merged; of the whole corpus until they are counted.
-        replaced: The number of invalid UTF-8 sequences that became U+FFFD.
-        exported: Whether it was written to a file since it ended.
-        is_demo: Whether it is the demo's run, which closing does not ask about.
-        saved: The number of its merges in a project file.
-        begun: The run before its first merge, while it trains; None before that is known.
-        seconds: The duration of its training so far.
-        curve_hidden: Whether the plot hides its curves while another run is active.
-        corpus_problem: Why it cannot continue: its training text is not available any more.
-    """
+    """One run with its merges."""
 
     def __init__(
         self,
@@ -116,29 +83,27 @@ class StudioRun:
         start: Tokenizer | None = None,
     ) -> None:
         self.log = MergeLog()
-        self.uses = RunUses(self.log, config, start)
-        self.start = start
-        self.key, self.identity = key, object()
-        self.number = number
+        self.uses = RunUses(self.log, config, start)  # how often each of its tokens occurs in the corpus
+        self.key = key  # a number that no other run of the session has; a run of another project may have had it
+        self.identity = object()  # what is kept of a run, but not the run, is kept by this
+        self.number = number  # among the runs that were trained here, from 1 on; 0 for a tokenizer opened from a file
         self.name = printable(name)  # a project may contain any name
-        self.config = config
-        self.corpus = corpus
-        self.origin: RunOrigin | None = None
-        self.weight_scale = 1
-        self.corpus_bytes = corpus.bytes if corpus else 0
-        self.replaced = 0
+        self.config = config  # None for a tokenizer opened from a file
+        self.start = start  # the tokenizer that its training started from; its merges come first. None for most runs
+        self.corpus = corpus  # None for a tokenizer opened from a file, and after it was released
+        self.corpus_problem: str | None = None  # why it cannot continue: its text is not available any more
+        self.corpus_bytes = corpus.bytes if corpus else 0  # of the text that is merged; of all until they are counted
+        self.weight_scale = 1  # counts, tokens and `corpus_bytes` are in units of 1 / this, as in the core's run
+        self.replaced = 0  # the invalid UTF-8 sequences that became U+FFFD
+        self.origin: RunOrigin | None = None  # None for a run that was trained here
         self.held_out = HeldOutState()
-        self.by_source: SourceCurves | str | None = None
-        self.ended: str | None = None
-        self.run: Run | None = None
-        self.alphabet: Alphabet | None = None
-        self.exported = False
-        self.is_demo = False
-        self.curve_hidden = False
-        self.saved = 0
-        self.seconds = 0.0
-        self.corpus_problem: str | None = None
-        self.begun: Run | None = None
+        self.by_source: SourceCurves | str | None = None  # or why they could not be counted; None if not tried
+        self.ended: str | None = None  # how; None while it trains
+        self.run: Run | None = None  # the core's, once it has ended; None for a tokenizer opened from a file
+        self.alphabet: Alphabet | None = None  # None until its characters are counted
+        self.marks = Marks()
+        self.seconds = 0.0  # the duration of its training so far
+        self._begun: Run | None = None  # before its first merge, while it trains
         self._tokens: RunTokens | None = None
         if start is not None:
             self.alphabet = start.alphabet
@@ -152,17 +117,20 @@ class StudioRun:
         made, nothing = cls(key, name), np.empty(0, np.int64)
         made.log.replace(tokenizer.merges, nothing, nothing)
         made.origin, made._tokenizer, made.alphabet = origin, tokenizer, tokenizer.alphabet
-        made.ended, made.exported = "opened from a file", True
+        made.ended, made.marks = "opened from a file", Marks(exported=True)
         if made.was_changed:
             assert origin is not None
-            made.ended, made.exported, made.saved = origin.change, False, _NEVER
+            made.ended, made.marks = origin.change, Marks(saved=_NEVER)
         return made
 
     @classmethod
-    def reopened(cls, key: int, name: str, run: Run, corpus: Corpus) -> StudioRun:
-        """A run from a project."""
-        made = cls(key, name, run.config, corpus, start=start_of(run))
+    def reopened(
+        cls, key: int, name: str, run: Run, corpus: Corpus, number: int = 0, replaced: int = 0, lost: str | None = None
+    ) -> StudioRun:
+        """A run from a project; `lost` says why its training text is not available."""
+        made = cls(key, name, run.config, corpus, number=number, start=start_of(run))
         made.complete(run)
+        made.replaced, made.corpus_problem = replaced, lost
         return made
 
     def __len__(self) -> int:
@@ -299,9 +267,14 @@ class StudioRun:
             self._tokens = RunTokens(self)
         return self._tokens
 
-    def note(self, **facts: Unpack[Facts]) -> None:
-        """Changes some of its attributes."""
-        vars(self).update(facts)
+    def identify(self, *, key: int | None = None, number: int | None = None, name: str | None = None) -> None:
+        """Gives it another key, number or name."""
+        self.key, self.number = key or self.key, number or self.number
+        self.name = self.name if name is None else name
+
+    def note(self, **marks: Any) -> None:  # noqa: ANN401
+        """Changes some of its marks."""
+        self.marks = replace(self.marks, **marks)
 
     # ---- its training
 
@@ -317,12 +290,20 @@ class StudioRun:
         self.uses.begin(prepared.base_counts, prepared.unknown, written * self.weight_scale)
         self.replaced = prepared.replaced
         self.held_out = HeldOutState(prepared.held_out)
-        self.begun = begun
+        self._begun = begun
         self._tokenizer = None
 
     def append(self, batch: MergeBatch) -> None:
         """Appends merges."""
         self.log.append(batch)
+
+    def spend(self, seconds: float) -> None:
+        """Sets the duration of its training so far."""
+        self.seconds = seconds
+
+    def fail(self) -> None:
+        """Ends it without a run of the core."""
+        self.ended = "failed"
 
     def begin_with(self, earlier: Run) -> None:
         """Starts with the merges of an earlier run."""
@@ -362,18 +343,24 @@ class StudioRun:
 
     def so_far(self) -> Run | None:
         """The run as if it were stopped now; None before merging can begin."""
-        if self.run is not None or self.begun is None:
+        if self.run is not None or self._begun is None:
             return self.run
-        return self.log.run_so_far(self.begun, self.seconds)
+        return self.log.run_so_far(self._begun, self.seconds)
 
     def bytes_per_token(self, merges: int) -> float:
         """The compression ratio of the corpus after a number of merges."""
         tokens = self.log.tokens_at(merges)
         return self.corpus_bytes / tokens if tokens else 0.0
 
-    def take_held_out(self, found: HeldOut | str) -> None:
+    def take_by_source(self, found: SourceCurves | str) -> None:
+        """Stores the measurements of its sources, or why there are none."""
+        self.by_source = found
+
+    def take_held_out(self, found: HeldOut | HeldOutState | str) -> None:
         """Stores the measurements of the held-out text, or why there are none, and releases the text."""
-        if isinstance(found, str):
+        if isinstance(found, HeldOutState):
+            self.held_out = found
+        elif isinstance(found, str):
             self.held_out = replace(self.held_out, sources=(), problem=found)
         else:
             last = int(found.tokens[-1])
@@ -410,7 +397,7 @@ class StudioRun:
     @property
     def unsaved(self) -> bool:
         """Whether closing would lose it: it has merges that no project file holds, and was not exported."""
-        return (self.has_counts or self.was_changed) and len(self) > self.saved and not self.exported
+        return (self.has_counts or self.was_changed) and len(self) > self.marks.saved and not self.marks.exported
 
     @property
     def was_changed(self) -> bool:

@@ -110,7 +110,7 @@ def test_one_tokenizer_is_written_into_the_folder_itself_and_checked(qtbot, sess
     assert told(dialog, "huggingface")[-1].startswith("identical over ")
     theirs = HuggingFaceTokenizer.from_file(str(out / "tokenizer.json"))
     assert theirs.encode(SENTENCE).ids == with_special.tokenizer.encode(SENTENCE, "all")
-    assert with_special.exported
+    assert with_special.marks.exported
     assert dialog.isVisible()
     assert not dialog.export_button.isEnabled()
     assert dialog.note.text() == "All files are written."
@@ -168,7 +168,7 @@ def test_losses_are_listed_and_must_be_accepted(qtbot, session, with_special, op
     qtbot.keyClick(dialog.accept_loss, Qt.Key.Key_Space)
     press_export(qtbot, session, dialog)
     assert len(load(out).merges) == len(with_special)
-    assert not with_special.exported, "special tokens and pattern cannot be had back from this"
+    assert not with_special.marks.exported, "special tokens and pattern cannot be had back from this"
 
 
 def test_an_unsuitable_format_says_why_and_cannot_be_chosen(qtbot, session, make_run, opened):
@@ -230,7 +230,7 @@ def test_only_up_to_the_playhead_with_gaps_or_without_and_a_table_keeps_its_coun
     assert not dialog.gaps.isHidden()
     press_export(qtbot, session, dialog)
     assert load(out).special_tokens == {"<|end|>": 269}
-    assert not with_special.exported
+    assert not with_special.marks.exported
     qtbot.keyClick(dialog.gaps, Qt.Key.Key_Space)
     settle(qtbot, session)
     assert dialog.moves.text() == 'The special token "<|end|>" moves from 269 to 266.'
@@ -438,7 +438,7 @@ def test_a_failed_check_shows_the_first_difference_and_leaves_no_files(
     assert "instead of" in problem
     assert told(dialog, "vocabulary-csv") == ["written"], "the others are written all the same"
     assert [path.name for path in out.iterdir()] == ["vocabulary.csv"]
-    assert not run.exported
+    assert not run.marks.exported
     assert dialog.export_button.isEnabled(), "it can be tried again"
 
 
@@ -541,7 +541,7 @@ def test_a_change_of_the_active_run_does_not_change_the_exported_one(qtbot, sess
     session.runs.delete(first)
     press_export(qtbot, session, dialog)
     assert len(load(out)) == 280
-    assert not session.runs.active.exported
+    assert not session.runs.active.marks.exported
 
 
 def test_python_code_and_the_report_say_what_was_written_and_what_stayed_the_same(

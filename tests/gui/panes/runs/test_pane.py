@@ -273,7 +273,7 @@ def test_a_run_has_the_same_colour_active_or_not_and_none_without_its_curve(thre
     assert table(three).model().index(0, MARK).data(HUE) == session.runs.all[0].hue
     entry.trigger()
     menu.close()
-    assert session.runs.all[0].curve_hidden
+    assert session.runs.all[0].marks.curve_hidden
     assert table(three).model().index(0, MARK).data(HUE) is None
     session.runs.activate(session.runs.all[0])
     assert table(three).model().index(0, MARK).data(HUE) == session.runs.all[0].hue

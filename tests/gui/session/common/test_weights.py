@@ -343,7 +343,7 @@ def test_weights_of_a_run_with_other_settings_are_trained_again(qtbot, counted):
 
 
 def test_a_run_that_was_stopped_is_not_shown_for_its_weights(qtbot, counted):
-    active(counted).note(ended=STOPPED)
+    active(counted).ended = STOPPED
     counted.corpus.set_weights((2000, 1000, 1000))
     idle(qtbot, counted)
     counted.history.undo()

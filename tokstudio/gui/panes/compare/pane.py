@@ -265,7 +265,7 @@ class ComparePane(Pane):
         for run in runs.shown:
             action = menu.addAction(run.name.replace("&", "&&"))
             action.setCheckable(True)
-            action.setChecked(run is runs.active or not run.curve_hidden)
+            action.setChecked(run is runs.active or not run.marks.curve_hidden)
             set_why_not(action, "The active tokenizer is always compared." if run is runs.active else "")
             action.toggled.connect(partial(runs.show_curve, run))
         menu.addSeparator()

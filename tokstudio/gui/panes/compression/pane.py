@@ -205,12 +205,12 @@ class CompressionPane(Pane):
             name = menu.fontMetrics().elidedText(run.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
             action = menu.addAction(name.replace("&", "&&"))
             action.setCheckable(True)
-            action.setChecked(run is session.runs.active or not run.curve_hidden)
+            action.setChecked(run is session.runs.active or not run.marks.curve_hidden)
             action.setStatusTip("Show or hide the curves of this run.")
             set_why_not(action, "The curve of the active run is always shown." if run is session.runs.active else "")
             # By key, as a menu must not keep a deleted run alive.
             action.toggled.connect(partial(self._show_curves, {run.key}))
-        others = {run.key: run.curve_hidden for run in runs if run is not session.runs.active}
+        others = {run.key: run.marks.curve_hidden for run in runs if run is not session.runs.active}
         menu.addSeparator()
         for words, shown in (("Show All", True), ("Show Only the Active Run", False)):
             action = menu.addAction(words, partial(self._show_curves, set(others), shown))
@@ -304,7 +304,7 @@ class CompressionPane(Pane):
             # A zoomed part of one run may not exist in another.
             self._shown_switches = self._session.view.switches
             self.plot.reset_zoom()
-        shown = [run for run in self._with_curves if len(run) and (run is active or not run.curve_hidden)]
+        shown = [run for run in self._with_curves if len(run) and (run is active or not run.marks.curve_hidden)]
         runs = [run for run in shown if run.has_counts]
         for key in set(self._drawn) - {run.key for run in runs}:
             self.plot.remove_curve(key)

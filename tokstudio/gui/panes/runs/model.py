@@ -163,7 +163,7 @@ class RunsModel(TableModel):
         """Returns the name to edit, and what the mark of a run is drawn by."""
         run = self._runs[row]
         if role == HUE:
-            return run.hue if run.has_curve and (run is self._active or not run.curve_hidden) else None
+            return run.hue if run.has_curve and (run is self._active or not run.marks.curve_hidden) else None
         if role == ACTIVE:
             return run is self._active
         if role == Qt.ItemDataRole.AccessibleTextRole and column == MARK:

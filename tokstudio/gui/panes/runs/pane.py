@@ -470,7 +470,7 @@ class RunsPane(Pane):
         if run.has_curve:
             curve = menu.addAction("Show Curve")
             curve.setCheckable(True)
-            curve.setChecked(is_active or not run.curve_hidden)
+            curve.setChecked(is_active or not run.marks.curve_hidden)
             curve.toggled.connect(partial(self._runs.show_curve, run))
             set_why_not(curve, "The curve of the active run is always shown." if is_active else "")
         _add(menu, "Rename\tF2", self._rename_current)

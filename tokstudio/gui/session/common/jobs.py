@@ -71,12 +71,8 @@ class _Thread(QThread):
 class Job(QObject):
     """A background task. It emits exactly one of `finished`, `failed` and `cancelled`, and then `ended`.
 
-    Connect only bound methods of QObjects: other functions would run in the worker's thread.
-
-    Args:
-        work: Creates the generator, in the worker's thread.
-        quiet: Whether the status bar does not show it.
-        writes: Whether it writes a file that the user asked for.
+    Connect only bound methods of QObjects: other functions would run in the worker's thread, as `work` does, which
+    makes the generator. The status bar does not show a `quiet` one; one that `writes` a file does so for the user.
     """
 
     finished = Signal(object)
@@ -230,11 +226,12 @@ class Jobs(QObject):
         job.start()
         self.busy_changed.emit()
         if asked and not quiet:
-            self.announce()
+            self.begun.emit()
         return job
 
-    def announce(self) -> None:
-        """Emits `begun`: something that the user asked for has begun."""
+    def begin(self, job: Job) -> None:
+        """Starts a job that the user asked for and that another part of the session made and looks after."""
+        job.start()
         self.begun.emit()
 
     def reveal(self, job: Job) -> None:
@@ -283,12 +280,8 @@ class Cancelled(TokStudioError):
 class LatestJob(QObject):
     """Runs one job at a time. Emits `done` or `failed` for the newest request, and only for that.
 
-    Args:
-        take: Gets each result of `done`.
-        fail: Gets each error of `failed`.
-        quiet: Whether the status bar does not show them.
-        asked: Whether they begin at the user's request, not in the course of something else.
-        patience: Milliseconds after which a quiet job is shown; None for never.
+    `take` gets each result, `fail` each error. A quiet job is shown after so many milliseconds of `patience`; `asked`
+    and `quiet` are as in `Jobs.start`.
     """
 
     done = Signal(object)

@@ -21,8 +21,6 @@ from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.state.run_counts import CountedUses
 
-LIVE = "live"  # behind the name of the live run
-
 
 class RunList(QObject):
     """The runs. Call every method from the GUI thread."""
@@ -33,13 +31,10 @@ class RunList(QObject):
         self, jobs: Jobs, corpus: CorpusState, view: ViewState, store: TokenStore, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._store = store
-        self._jobs = jobs
-        self._corpus = corpus
-        self._view = view
+        self._jobs, self._corpus, self._view, self._store = jobs, corpus, view, store
         self.all: list[StudioRun] = []
         self.live: StudioRun | None = None  # follows the weights of the corpus while they change; not in `all`
-        self._followed: StudioRun | None = None  # the last run of `all` that was live
+        self._hidden: StudioRun | None = None  # the one of `all` that `live` stands in for
         self._in_training: StudioRun | None = None  # stays active and cannot be deleted
         self._made = 0
         self._trained = 0
@@ -55,10 +50,10 @@ class RunList(QObject):
 
     @property
     def shown(self) -> list[StudioRun]:
-        """The runs that panes show: all, and the live one in the place of the one that it will replace."""
+        """The runs that panes show: all, and the live one in the place of the one that it stands in for."""
         if self.live is None:
             return self.all
-        return [*(run for run in self.all if run is not self.following), self.live]
+        return [*(run for run in self.all if run is not self._hidden), self.live]
 
     def activate(self, run: StudioRun | None) -> None:
         """Makes a run active, with the playhead where it was left, or at its end; a run in training stays active."""
@@ -83,7 +78,7 @@ class RunList(QObject):
     def rename(self, run: StudioRun, name: str) -> None:
         """Renames a run; an empty name changes nothing."""
         if name.strip():
-            run.note(name=name.strip())
+            run.identify(name=name.strip())
             self.changed.emit()
 
     def show_curve(self, run: StudioRun, shown: bool) -> None:
@@ -92,7 +87,7 @@ class RunList(QObject):
 
     def show_curves(self, shown: Mapping[StudioRun, bool]) -> None:
         """Shows or hides the curves of several runs."""
-        changed = [run for run in shown if run.curve_hidden == shown[run]]
+        changed = [run for run in shown if run.marks.curve_hidden == shown[run]]
         for run in changed:
             run.note(curve_hidden=not shown[run])
         if changed:
@@ -109,8 +104,6 @@ class RunList(QObject):
             return
         at = self.all.index(run)
         self.all.remove(run)
-        if run is self._followed:
-            self._followed = None
         if run is self.active:
             self.activate(self.all[min(at, len(self.all) - 1)] if self.all else None)
         else:
@@ -126,12 +119,7 @@ class RunList(QObject):
     # ---- new runs
 
     def new(
-        self,
-        config: TrainingConfig,
-        corpus: Corpus,
-        remark: str = "",
-        start: Tokenizer | None = None,
-        title: str = "",
+        self, config: TrainingConfig, corpus: Corpus, remark: str = "", start: Tokenizer | None = None, title: str = ""
     ) -> StudioRun:
         """Makes a run to be trained, perhaps from a tokenizer; `begin` lists it.
 
@@ -152,88 +140,36 @@ class RunList(QObject):
         """Allows other runs to become active after a training."""
         self._in_training = None
 
-    # ---- the live run
+    # ---- a run that stands in for one of the list; none of these emits a signal
 
     @property
-    def following(self) -> StudioRun | None:
-        """The run of the list that the next live one will replace."""
-        run = self._followed
-        if run is None or run not in self.all or run.exported or run.saved or run.name != _live_name(run):
-            return None
-        return run
+    def next_number(self) -> int:
+        """The number of the next run that is trained here."""
+        return self._trained + 1
 
-    def new_live(self, config: TrainingConfig, corpus: Corpus) -> StudioRun:
-        """Makes a run for `show_live`, with the number of the run that it will replace.
+    def stand_in(self, live: StudioRun, hidden: StudioRun | None, *, listed: bool) -> None:
+        """Lets panes show a run in the place of a hidden one of the list, or, with `listed`, puts it there for good."""
+        if not live.key:
+            self._made += 1
+            live.identify(key=self._made)
+        self.live, self._hidden = (None, None) if listed else (live, hidden)
+        if listed and hidden is not None:
+            self.all[self.all.index(hidden)] = live
+        elif listed:
+            self._trained = max(self._trained, live.number)
+            self.all.append(live)
 
-        That is the last live one, if it is active still and has the same settings: other runs are never replaced.
-        """
-        self._made += 1
-        last = self._followed
-        if self.live is None and last is not None and (last is not self.active or last.config != config):
-            self._followed = None
-        before = self.following
-        number = before.number if before is not None else self._trained + 1
-        return StudioRun(self._made, f"Run {number}, {LIVE}", config, corpus, number=number)
-
-    def show_live(self, run: StudioRun, *, keep: bool) -> None:
-        """Makes a live run active, in place of an earlier one.
-
-        With `keep`, it enters the list at once.
-        """
-        self.live = run
-        if keep:
-            self._list_live()
-        self._view.start_in_place(run)
-
-    def return_to(self, run: StudioRun, origin: StudioRun | None) -> None:
-        """Makes a run active to whose weights the corpus returned from those of `origin`, and deletes the live run.
-
-        It also deletes `origin` if that is the run that the next live one would replace; its number is free again.
-        """
-        self.live = None
-        if origin is not None and origin is not run and origin is self.following:
-            self.all.remove(origin)
-            self._followed = None
-            if origin.number == self._trained:
-                self._trained -= 1
-        if run is self.active:
-            self.changed.emit()
-        else:
-            self._view.start_in_place(run)
-
-    def keep_live(self) -> None:
-        """Adds the live run to the list.
-
-        It replaces the run that was live before, as a slider is often moved several times, unless that was renamed,
-        exported or saved.
-        """
-        if self.live is not None:
-            self._list_live()
-            self.changed.emit()
-
-    def drop_live(self, before: StudioRun | None) -> None:
-        """Deletes the live run; if it was active, shows the run that was active before, or the last of the list."""
-        run, self.live = self.live, None
-        if run is not None and run is self.active:
-            self.activate(before if before in self.all else self.all[-1] if self.all else None)
-        elif run is not None:
-            self.changed.emit()
-
-    def _list_live(self) -> None:
-        run, before = self.live, self.following
-        assert run is not None
-        run.note(name=_live_name(run))
-        if before is not None:
-            self.all[self.all.index(before)] = run
-        else:
-            self._trained = max(self._trained, run.number)
-            self.all.append(run)
-        self.live, self._followed = None, run
+    def stand_down(self, gone: StudioRun | None = None) -> None:
+        """Ends what `stand_in` began; deletes `gone`, whose number is free again."""
+        self.live = self._hidden = None
+        if gone is not None:
+            self.all.remove(gone)
+            self._trained -= gone.number == self._trained
 
     def replace_all(self, runs: list[StudioRun]) -> None:
         """Replaces all runs; none may be in training, and none is active afterwards."""
         self.all = runs
-        self.live = self._followed = None
+        self.stand_down()
         self._made = max((run.key for run in runs), default=0)
         self._trained = 0
         for run in runs:
@@ -248,7 +184,7 @@ class RunList(QObject):
     def add(self, run: StudioRun) -> None:
         """Adds a run from elsewhere, and activates it unless a training is in progress."""
         self._made = max(self._made + 1, run.key)
-        run.note(key=self._made)
+        run.identify(key=self._made)
         self._number(run)
         self.all.append(run)
         if self._in_training is None:
@@ -322,14 +258,10 @@ class RunList(QObject):
         if run.has_counts:
             taken = {other.number for other in self.all if other is not run}
             if not run.number or run.number in taken:
-                run.note(number=self._trained + 1)
+                run.identify(number=self._trained + 1)
             self._trained = max(self._trained, run.number)
 
     def _give_back(self, missing: Source, found: Source) -> None:
         for run in self.all:
             run.use_sources({missing: found})
         self.changed.emit()
-
-
-def _live_name(run: StudioRun) -> str:
-    return f"Run {run.number}"

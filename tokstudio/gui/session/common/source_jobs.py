@@ -66,10 +66,7 @@ class Unread:
 
 
 def read_all(
-    paths: list[Path],
-    encoding: str | None,
-    documents: str = "file",
-    readings: Mapping[Path, Reading] | None = None,
+    paths: list[Path], encoding: str | None, documents: str = "file", readings: Mapping[Path, Reading] | None = None
 ) -> Work[Read]:
     """Reads the readable files and folders; a file named twice, as by its folder, is read once.
 

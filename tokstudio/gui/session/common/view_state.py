@@ -26,21 +26,7 @@ class TextSelection(NamedTuple):
 
 
 class ViewState(QObject):
-    """The state of the view. Call every method from the GUI thread.
-
-    Attributes:
-        run: The active run, which all panes show; only `RunList` changes it.
-        switches: How often another run became active, except one that followed the weights in the place of the last.
-        playhead: The number of applied merges.
-        token: The token on display.
-        chosen: The last token that was chosen, not only pointed at.
-        hover: Whether the token is only pointed at; then the other panes do not follow.
-        text: The text shown as tokens.
-        target: The token whose occurrences in the text are marked.
-        specials_recognised: Whether special tokens in the text become their ids.
-        dropout: How merges are passed over in encoding the text; None without dropout.
-        occurrences: The number of the selected occurrence of the target, from 1 on, and how many there are.
-    """
+    """The state of the view. Call every method from the GUI thread."""
 
     run_changed = Signal()  # `run`; those for the playhead and the token follow
     playhead_changed = Signal()  # `playhead`, or the tokenizer there
@@ -55,17 +41,19 @@ class ViewState(QObject):
     def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._jobs = jobs
-        self.run: StudioRun | None = None
+        self.run: StudioRun | None = None  # the active run, which all panes show; only `RunList` changes it
+        # how often another run became active, except one that followed the weights in the place of the last
         self.switches = 0
-        self.playhead = 0
-        self.token: int | None = None
-        self.chosen: int | None = None
-        self.hover = False
-        self.text = ""
-        self.target: int | None = None
-        self.specials_recognised = False
-        self.dropout: Dropout | None = None
+        self.playhead = 0  # the number of applied merges
+        self.token: int | None = None  # the token on display
+        self.chosen: int | None = None  # the last token that was chosen, not only pointed at
+        self.hover = False  # whether the token is only pointed at; then the other panes do not follow
+        self.text = ""  # the text shown as tokens
+        self.target: int | None = None  # the token whose occurrences in the text are marked
+        self.specials_recognised = False  # whether special tokens in the text become their ids
+        self.dropout: Dropout | None = None  # how merges are passed over in encoding the text; None without dropout
         self._last_dropout = Dropout(_DROPOUT)
+        # the number of the selected occurrence of the target, from 1 on, and how many there are
         self.occurrences = (0, 0)
         self.selection: TextSelection | None = None
         self._following = True

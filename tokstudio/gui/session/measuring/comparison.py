@@ -112,7 +112,7 @@ class ComparisonState(QObject):
         of_runs: dict[_RunState, ComparedColumn] = {}
         for run in self._runs.shown:
             is_active = run is self._runs.active
-            if run.ended is None or not run.ready or (run.curve_hidden and not is_active):
+            if run.ended is None or not run.ready or (run.marks.curve_hidden and not is_active):
                 continue
             merges = min(self._view.playhead, len(run)) if is_active else len(run)
             state = run.identity, run.name, merges, len(run)

@@ -203,7 +203,7 @@ class HeldOutMeasurer(_Measurer):
     def measure(self) -> None:
         """Measures the held-out text of the active run again, after a cancelled or failed attempt."""
         if self._runs.active is not None:
-            self._runs.active.note(held_out=replace(self._runs.active.held_out, problem=""))
+            self._runs.active.take_held_out(replace(self._runs.active.held_out, problem=""))
             self._runs.tell()
 
     def _waiting(self) -> list[StudioRun]:
@@ -237,7 +237,7 @@ class SourceMeasurer(_Measurer):
         return partial(source_curves_work, run.run, run.corpus if kept is None else kept.counted)
 
     def _note(self, run: StudioRun, found: SourceCurves | str) -> None:
-        run.note(by_source=found)
+        run.take_by_source(found)
 
 
 class TextMeasurer(_Measurer):

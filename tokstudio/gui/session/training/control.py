@@ -3,16 +3,18 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.algorithms.common.from_tokenizer import check_start
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import shown, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
@@ -24,7 +26,7 @@ from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Job, Jobs
 from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.session.common.view_state import ViewState
-from tokstudio.gui.session.training.training import Training, train_for_runs_work
+from tokstudio.gui.session.training.training import Delivery, Training, train_for_runs_work
 from tokstudio.gui.state.problems import Problem, is_missing, problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Documents, Settings
@@ -34,31 +36,14 @@ BY_LIBRARY = "Another library trains, as a whole: it cannot pause."
 
 
 class TrainingControl(QObject):
-    """Starts, pauses and stops trainings. Call every method from the GUI thread.
+    """Starts, pauses and stops trainings. Call every method from the GUI thread."""
 
-    Signals:
-        state_changed: Training started, paused, resumed or ended, or `obstacle` changed.
-        merges_added: The active run has new merges; at most every 50 ms. If the playhead has followed them, the view
-            says so in the next event.
-        settings_changed: `settings`.
-        forecast_changed: `forecast`.
-
-    Attributes:
-        current: The training in progress, unless another library trains.
-        by_library: The job in which another library trains; None while none does.
-        from_library: What the last training made if another library trained; else None.
-        failure: The error that ended the last training; None if none did.
-        settings: The entered settings; they may be invalid.
-        threads: How many threads count pre-tokens; None for one per core.
-        forecast: The expected time and memory of the training; None while unknown.
-        field_problem: A problem that a field found in the settings for this corpus; "" for none.
-        opening: Whether a project is being opened.
-    """
-
-    state_changed = Signal()
+    state_changed = Signal()  # training started, paused, resumed or ended, or `obstacle` changed
+    # the active run has new merges; at most every 50 ms. If the playhead has followed them, the view says so in the
+    # next event.
     merges_added = Signal()
-    settings_changed = Signal()
-    forecast_changed = Signal()
+    settings_changed = Signal()  # `settings`
+    forecast_changed = Signal()  # `forecast`
 
     def __init__(
         self,
@@ -70,29 +55,22 @@ class TrainingControl(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._jobs = jobs
-        self._corpus = corpus
-        self._runs = runs
-        self._view = view
-        self._recorder = recorder
-        self.current: Training | None = None
-        self.by_library: Job | None = None
-        self.from_library: StudioRun | None = None
-        self.failure: Problem | None = None
-        self.settings = self.defaults = Settings()
-        self.threads: int | None = None
-        self.forecast: Forecast | None = None
-        self.field_problem = ""
-        self.opening = False
+        self._jobs, self._corpus, self._runs, self._view, self._recorder = jobs, corpus, runs, view, recorder
+        self.current: Training | None = None  # in progress, unless another library trains
+        self.by_library: Job | None = None  # in which another library trains
+        self.from_library: StudioRun | None = None  # what the last training made if another library trained
+        self.failure: Problem | None = None  # that ended the last training
+        self.settings = self.defaults = Settings()  # what is entered, which may be invalid
+        self.threads: int | None = None  # that count pre-tokens; None for one per core
+        self.forecast: Forecast | None = None  # of the time and memory of the training; None while unknown
+        self.field_problem = ""  # what a field found wrong in the settings for this corpus
+        self.opening = False  # whether a project is being opened
         self._sampling: Job | None = None
         self._undone: tuple[StudioRun, StudioRun] | None = None
-        self._paused_before = False
         self._plays = False
-        self._timer = QTimer(self, interval=jobs.pauses.training)
-        self._timer.timeout.connect(self._tick)
-        # The new merges are drawn before everything else follows the playhead: together, both would take too long.
-        self._followed = QTimer(self, singleShot=True, interval=0)
-        self._followed.timeout.connect(view.tell_playhead)
+        self._delivery = Delivery(runs, view, jobs.pauses.training, self)
+        self._delivery.merges_added.connect(self.merges_added)
+        self._delivery.pause_changed.connect(self.state_changed)
         corpus.sources_changed.connect(self._forget_forecast)
         corpus.sources_changed.connect(self.state_changed)
         corpus.weights_settled.connect(self.state_changed)
@@ -129,11 +107,8 @@ class TrainingControl(QObject):
             self.state_changed.emit()
 
     def set_opening(self, opening: bool) -> None:
-        """Prevents the start of a training while a project is being opened; call `tell` to emit the signal."""
+        """Prevents the start of a training while a project is being opened."""
         self.opening = opening
-
-    def tell(self) -> None:
-        """Emits `state_changed`, as `obstacle` may have changed."""
         self.state_changed.emit()
 
     # ---- conditions of a start
@@ -219,12 +194,9 @@ class TrainingControl(QObject):
     # ---- start, pause and stop
 
     def start(self, *, single: bool = False, anyway: bool = False, played: bool = False) -> None:
-        """Starts a run on the corpus.
+        """Starts a run on the corpus, `anyway` even if a forecast says that there is too little memory.
 
-        Args:
-            single: It pauses after one merge.
-            anyway: A forecast of too little memory does not prevent it.
-            played: It merges so slowly that one can watch, until `hurry`.
+        It pauses after a `single` merge. If it is `played`, it merges so slowly that one can watch, until `hurry`.
         """
         if single and self.step_obstacle is not None:
             return
@@ -255,7 +227,7 @@ class TrainingControl(QObject):
         self.failure = self.from_library = None
         name = title or f"{config.title} {config.vocabulary_size:,}{remark}"
         work = partial(train_for_runs_work, corpus, config, name)
-        self.by_library = self._jobs.start(work, self._take_from_library, self._library_failed)
+        self.by_library = self._jobs.start(work, self._take_from_library, self._report)
         self.by_library.ended.connect(self._library_ended)
         self.state_changed.emit()
         return name
@@ -285,7 +257,7 @@ class TrainingControl(QObject):
         """Pauses before the next step of the work."""
         if self.current is not None:
             self.current.job.pause()
-            self._tick()
+            self._delivery.deliver()
             self.state_changed.emit()
 
     def resume(self) -> None:
@@ -300,8 +272,7 @@ class TrainingControl(QObject):
             self._step_anew()
         elif self.current.job.paused:
             self.current.step()
-            # It may pause again before the next tick, which must still notice the change.
-            self._paused_before = False
+            self._delivery.expect_pause()
             self.state_changed.emit()
 
     def hurry(self) -> None:
@@ -319,8 +290,8 @@ class TrainingControl(QObject):
             self.by_library.cancel()
 
     def close(self) -> None:
-        """Stops the timer at the end of the session."""
-        self._timer.stop()
+        """Delivers no more merges, at the end of the session."""
+        self._delivery.stop()
 
     # ---- private
 
@@ -329,20 +300,15 @@ class TrainingControl(QObject):
 
     def _take_over(self) -> None:
         """Sets the pattern and the special tokens that all words of the corpus were counted with."""
-        sources, before = self._corpus.sources, self.settings
-        found = {one.counted_with and (one.counted_with.pattern, one.counted_with.special_tokens) for one in sources}
-        counted, path = found.pop() if len(found) == 1 else None, sources[-1].path if sources else None
-        if counted is None or path is None:
-            return
-        pattern, of_base = counted[0], () if before.problem or before.by_library else before.config().base_specials
-        tokens = tuple(token for token in counted[1] if token not in of_base)
-        if set(tokens) == set(before.special_tokens):
-            tokens = before.special_tokens  # in the user's order
-        what = [f"pattern {pattern if pattern in NAMES else shown(pattern)}"] if pattern != before.pattern else []
-        if tokens != before.special_tokens:
-            what.append("special tokens" if tokens else "special tokens (none)")
-        if what:
-            self.set_settings(replace(before, pattern=pattern, special_tokens=tokens))
+        settings = counted_settings(self.settings, self._corpus.sources)
+        what: list[str] = []
+        if (pattern := settings.pattern) != self.settings.pattern:
+            what.append(f"pattern {pattern if pattern in NAMES else shown(pattern)}")
+        if settings.special_tokens != self.settings.special_tokens:
+            what.append("special tokens" if settings.special_tokens else "special tokens (none)")
+        path = self._corpus.sources[-1].path if what else None
+        if path is not None:
+            self.set_settings(settings)
             words = " and ".join(what)
             self._jobs.tell(f"{words[0].upper()}{words[1:]} taken over from {file_name(path)}.")
 
@@ -386,14 +352,13 @@ class TrainingControl(QObject):
     def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False, played: bool = False) -> None:
         begun = Training(run, earlier, single, played or self._plays, self._recorder, self._corpus, self.threads, self)
         self.current = training = begun
-        self._paused_before, self.failure, self.from_library = False, None, None
+        self.failure = self.from_library = None
         training.job.finished.connect(self._finished)
         training.job.failed.connect(self._failed)
         training.job.ended.connect(self._ended)
         self._runs.begin(run)
-        training.job.start()
-        self._jobs.announce()
-        self._timer.start()
+        self._jobs.begin(training.job)
+        self._delivery.start(training)
         self.state_changed.emit()
 
     def _take_from_library(self, made: tuple[StudioRun, str]) -> None:
@@ -401,57 +366,26 @@ class TrainingControl(QObject):
         self._runs.add(self.from_library)
         self._jobs.tell(told)
 
-    def _library_failed(self, error: Exception) -> None:
-        self.failure = replace(problem_of(error), of_training=True)
-        self._jobs.report(self.failure)
-
     def _library_ended(self) -> None:
         self.by_library = None
         self.state_changed.emit()
 
-    def _tick(self) -> None:
-        training = self.current
-        if training is None:
-            return
-        run, paused, made = training.run, training.job.paused, len(training.run)
-        if training.drain() and run is self._runs.active:
-            if made != len(run) and run.start is None:
-                # Special tokens come after the merges, so their ids change as the run grows.
-                self._view.shift_tokens(run.base_size + made, len(run) - made)
-            self._tell_merges()
-        if paused != self._paused_before:
-            self._paused_before = paused
-            self.state_changed.emit()
-
-    def _tell_merges(self) -> None:
-        moved = self._view.follow()
-        self.merges_added.emit()
-        if moved:
-            self._followed.start()
-
     def _finished(self, run: Run) -> None:
-        training = self.current
-        assert training is not None
-        self._tick()
-        if training.prepared:
-            training.run.complete(run)
-            if training.run is self._runs.active:
-                self._tell_merges()
+        self._delivery.complete(run)
 
     def _failed(self, error: Exception) -> None:
-        training = self.current
-        assert training is not None
-        self._tick()
-        training.run.note(ended="failed")
+        assert self.current is not None
+        self._delivery.deliver()
+        self.current.run.fail()
+        self._report(error)
+
+    def _report(self, error: Exception) -> None:
         self.failure = replace(problem_of(error), of_training=True)
         self._jobs.report(self.failure)
 
     def _ended(self) -> None:
-        if self._followed.isActive():
-            self._followed.stop()
-            self._view.tell_playhead()
+        self._delivery.stop()
         training, self.current = self.current, None
-        self._timer.stop()
         self._runs.release()
         if training is not None:
             training.deleteLater()
@@ -472,3 +406,15 @@ class TrainingControl(QObject):
             self._runs.delete(run)
         if undone[1] in self._runs.all:
             self._runs.activate(undone[1])
+
+
+def counted_settings(settings: Settings, sources: Sequence[Source]) -> Settings:
+    """The settings with the pattern and the special tokens that all words of the sources were counted with."""
+    found = {one.counted_with and (one.counted_with.pattern, one.counted_with.special_tokens) for one in sources}
+    if len(found) != 1 or (counted := found.pop()) is None:
+        return settings
+    of_base = () if settings.problem or settings.by_library else settings.config().base_specials
+    tokens = tuple(token for token in counted[1] if token not in of_base)
+    if set(tokens) == set(settings.special_tokens):
+        tokens = settings.special_tokens  # in the user's order
+    return replace(settings, pattern=counted[0], special_tokens=tokens)

@@ -23,6 +23,7 @@ from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Job, Jobs
 from tokstudio.gui.session.common.run_list import RunList
+from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.session.training.control import TrainingControl
 from tokstudio.gui.state.run import StudioRun
 
@@ -41,13 +42,21 @@ class LiveTraining(QObject):
     changed = Signal()  # `obstacle` or `busy`
 
     def __init__(
-        self, jobs: Jobs, corpus: CorpusState, runs: RunList, training: TrainingControl, parent: QObject | None = None
+        self,
+        jobs: Jobs,
+        corpus: CorpusState,
+        runs: RunList,
+        training: TrainingControl,
+        view: ViewState,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._jobs, self._corpus, self._runs, self._training = jobs, corpus, runs, training
+        self._jobs, self._corpus, self._runs, self._training, self._view = jobs, corpus, runs, training, view
         self._job: Job | None = None
         self._waits = False
         self._origin: StudioRun | None = None  # the active run before the weights began to change
+        self._listed: StudioRun | None = None  # the last run that entered the list
+        runs.changed.connect(self._forget_deleted)
         corpus.weights_changed.connect(self._follow)
         corpus.weights_settled.connect(self._settle)
         corpus.sources_changed.connect(self._end)
@@ -76,6 +85,12 @@ class LiveTraining(QObject):
         """Whether the run on screen does not have the weights yet."""
         return self._job is not None
 
+    @property
+    def following(self) -> StudioRun | None:
+        """The run of the list that the next live one will replace, unless it was renamed, exported or saved."""
+        run = self._listed
+        return None if run is None or run.marks.exported or run.marks.saved or run.name != _name(run) else run
+
     def _follow(self) -> None:
         """Trains with the new weights, or after the training that runs."""
         if self.obstacle is not None:
@@ -93,12 +108,19 @@ class LiveTraining(QObject):
             return
         if (known := self._known) is not None:
             self._cancel()
-            self._runs.return_to(known, self._origin)
-            self._origin = None
+            origin, self._origin = self._origin, None
+            # The run to whose weights the corpus returned takes the place of the last live one.
+            self._runs.stand_down(origin if origin is not known and origin is self.following else None)
+            if known is self._runs.active:
+                self._runs.tell()
+            else:
+                self._view.start_in_place(known)
             self.changed.emit()
         elif self._job is None:
             self._origin = None
-            self._runs.keep_live()
+            if self._runs.live is not None:
+                self._stand_in(self._runs.live, listed=True)
+                self._runs.tell()
         elif self._waits:
             # Only the last weights matter now.
             self._job.cancel()
@@ -124,10 +146,15 @@ class LiveTraining(QObject):
         self.changed.emit()
 
     def _end(self) -> None:
-        """Drops the live run."""
+        """Drops the live run; if it was active, shows the run that was active before, or the last of the list."""
         self._cancel()
-        self._runs.drop_live(self._origin)
+        run, runs, before = self._runs.live, self._runs, self._origin
         self._origin = None
+        runs.stand_down()
+        if run is not None and run is runs.active:
+            runs.activate(before if before in runs.all else runs.all[-1] if runs.all else None)
+        elif run is not None:
+            runs.tell()
         self.changed.emit()
 
     def _cancel(self) -> None:
@@ -147,11 +174,30 @@ class LiveTraining(QObject):
         self.changed.emit()
 
     def _show(self, trained: _Trained) -> None:
-        if self.sender() is self._job:
-            run = self._runs.new_live(trained.config, trained.corpus)
-            run.prepare(trained.prepared, trained.run)
-            run.complete(trained.run)
-            self._runs.show_live(run, keep=not self._waits and not self._corpus.moving)
+        if self.sender() is not self._job:
+            return
+        last = self._listed
+        if self._runs.live is None and last is not None:
+            # Other runs than the active one, or one with other settings, are never replaced.
+            self._listed = last if last is self._runs.active and last.config == trained.config else None
+        before = self.following
+        number = self._runs.next_number if before is None else before.number
+        run = StudioRun(0, f"Run {number}, live", trained.config, trained.corpus, number=number)
+        run.prepare(trained.prepared, trained.run)
+        run.complete(trained.run)
+        self._stand_in(run, listed=not self._waits and not self._corpus.moving)
+        self._view.start_in_place(run)
+
+    def _stand_in(self, run: StudioRun, *, listed: bool) -> None:
+        before = self.following
+        if listed:
+            run.identify(name=_name(run))
+            self._listed = run
+        self._runs.stand_in(run, before, listed=listed)
+
+    def _forget_deleted(self) -> None:
+        if self._listed not in self._runs.all:
+            self._listed = None
 
     def _go_on(self) -> None:
         if self.sender() is not self._job:
@@ -163,6 +209,10 @@ class LiveTraining(QObject):
         elif not self._corpus.moving:
             self._origin = None
         self.changed.emit()
+
+
+def _name(run: StudioRun) -> str:
+    return f"Run {run.number}"
 
 
 def _train_work(corpus: Corpus, config: TrainingConfig, counted: CountedText) -> Work[_Trained]:

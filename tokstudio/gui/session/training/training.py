@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.algorithms.common.prepare_corpus import CountedText, PreparedCorpus, count_text_work
 from tokstudio.core.analysis.token_counts import measure_work
@@ -32,6 +32,8 @@ from tokstudio.core.training.trainer import Trainer
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Job
+from tokstudio.gui.session.common.run_list import RunList
+from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun
 from tokstudio.gui.state.training_settings import Settings as Settings
 
@@ -54,16 +56,10 @@ def played_interval(made: int) -> float:
 
 
 class Training(QObject):
-    """A run in training. It belongs to the GUI thread; `job` emits its end.
+    """A run in training, or one that continues an earlier run. It belongs to the GUI thread; `job` emits its end.
 
-    Args:
-        run: The run that gets the merges; it has the configuration and the corpus.
-        earlier: The run to continue, if any.
-        single: Whether to pause after one merge.
-        played: Whether to merge so slowly that one can watch, until `hurry`.
-        recorder: Records the run for recovery after a crash; None to record nothing.
-        corpus: Has the records of the sources, for the recorder, and keeps counts.
-        threads: How many threads count pre-tokens; None for one per core.
+    It pauses after one merge if that is to be the `single` one; while it is `played`, it merges so slowly that one can
+    watch. The run has the configuration and the corpus; `corpus` has the records of the sources, for the recorder.
     """
 
     def __init__(
@@ -78,9 +74,7 @@ class Training(QObject):
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self.run = run
-        self._threads = threads
-        self._earlier = earlier
+        self.run, self._threads, self._earlier = run, threads, earlier
         self._recorder, self._kept, self._counts = recorder, corpus.kept, corpus.counts
         self.prepared = earlier is not None  # whether the base of the run is known
         self._seconds = 0.0
@@ -122,7 +116,7 @@ class Training(QObject):
     def drain(self) -> bool:
         """Moves new merges into the run; returns whether there were any."""
         news = False
-        self.run.note(seconds=self._seconds)
+        self.run.spend(self._seconds)
         while self._unread:
             made = self._unread.popleft()
             if isinstance(made, MergeBatch):
@@ -242,6 +236,70 @@ class Training(QObject):
             self.job.resume()
 
 
+class Delivery(QObject):
+    """Moves new merges of a training into its run, and lets the playhead follow them, every so many milliseconds."""
+
+    merges_added = Signal()  # the active run has new merges
+    pause_changed = Signal()  # the training has paused or resumed by itself
+
+    def __init__(self, runs: RunList, view: ViewState, tick: int, parent: QObject) -> None:
+        super().__init__(parent)
+        self._runs, self._view = runs, view
+        self._training: Training | None = None
+        self._was_paused = False
+        self._timer = QTimer(self, interval=tick)
+        self._timer.timeout.connect(self.deliver)
+        # The new merges are drawn before everything else follows the playhead: together, both would take too long.
+        self._followed = QTimer(self, singleShot=True, interval=0)
+        self._followed.timeout.connect(view.tell_playhead)
+
+    def start(self, training: Training) -> None:
+        """Delivers the merges of a training from now on."""
+        self._training, self._was_paused = training, False
+        self._timer.start()
+
+    def expect_pause(self) -> None:
+        """Tells of the next pause, also of one that comes before the next delivery."""
+        self._was_paused = False
+
+    def deliver(self) -> None:
+        """Delivers what there is."""
+        training = self._training
+        if training is None:
+            return
+        run, paused, made = training.run, training.job.paused, len(training.run)
+        if training.drain() and run is self._runs.active:
+            if made != len(run) and run.start is None:
+                # Special tokens come after the merges, so their ids change as the run grows.
+                self._view.shift_tokens(run.base_size + made, len(run) - made)
+            self._tell()
+        if paused != self._was_paused:
+            self._was_paused = paused
+            self.pause_changed.emit()
+
+    def complete(self, run: Run) -> None:
+        """Delivers the rest, and the ended run."""
+        self.deliver()
+        if self._training is not None and self._training.prepared:
+            self._training.run.complete(run)
+            if self._training.run is self._runs.active:
+                self._tell()
+
+    def stop(self) -> None:
+        """Ends the delivery; what follows the playhead does so at once."""
+        self._training = None
+        self._timer.stop()
+        if self._followed.isActive():
+            self._followed.stop()
+            self._view.tell_playhead()
+
+    def _tell(self) -> None:
+        moved = self._view.follow()
+        self.merges_added.emit()
+        if moved:
+            self._followed.start()
+
+
 def train_for_runs_work(corpus: Corpus, config: LibraryConfig, name: str) -> Work[tuple[StudioRun, str]]:
     """Trains, and makes a run of what the library made, with a sentence about it; raises as `train_by_library`."""
     made = yield from train_by_library_work(corpus, config)
@@ -255,9 +313,9 @@ def train_for_runs_work(corpus: Corpus, config: LibraryConfig, name: str) -> Wor
     if made.held_out:
         try:
             measured = yield from measure_work(made.tokenizer, made.held_out, config.as_plain)
-            run.note(held_out=HeldOutState(ratio=measured.bytes_per_token, bytes=measured.bytes))
+            run.take_held_out(HeldOutState(ratio=measured.bytes_per_token, bytes=measured.bytes))
         except ConfigError as error:
-            run.note(held_out=HeldOutState(problem=str(error)))
+            run.take_held_out(str(error))
     return run, _told(run, made)
 
 
