@@ -122,15 +122,13 @@ class CrashHook(QObject):
     """Handles uncaught errors of any thread: logs and writes them at once, and shows them in the GUI thread.
 
     Without a folder, no report is written. Errors that are logged otherwise, as by a job, are written too.
-
-    Attributes:
-        facts: Gives the state of the program in some words for a report; it may be called in any thread.
     """
 
     caught = Signal(object)
 
     def __init__(self, folder: Path | None = None) -> None:
         super().__init__()
+        # gives the state of the program in some words for a report; it may be called in any thread
         self.facts: Callable[[], str] | None = None
         self._records = _LastRecords(self._write)
         self._folder = folder

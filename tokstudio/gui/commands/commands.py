@@ -201,11 +201,7 @@ class Commands(QObject):
             self._preferences.set(_SAMPLE_PLAYED, True)
 
     def train_sample(self, key: str, *, played: bool = False) -> bool:
-        """Replaces the corpus by a sample and trains on it; an empty Text pane gets an example sentence.
-
-        Returns:
-            Whether the training began.
-        """
+        """Replaces the corpus by a sample and trains on it, as `take_sample`; returns whether the training began."""
         before = self._session.training.settings
         if not self.take_sample(key, Settings(), "Train on a Sample"):
             return False
@@ -226,13 +222,7 @@ class Commands(QObject):
     def take_sample(self, key: str, own_settings: Settings, title: str) -> bool:
         """Replaces the corpus by a sample, with settings for it; asks if the corpus is not a sample.
 
-        Args:
-            key: The sample.
-            own_settings: The settings.
-            title: The name of all this for Undo.
-
-        Returns:
-            Whether that was done.
+        An empty Text pane gets an example sentence. The title names all this for Undo. Returns whether it was done.
         """
         session = self._session
         names = ", ".join(list(dict.fromkeys(sample_title(one) or one.name for one in session.corpus.sources))[:3])

@@ -141,8 +141,7 @@ class FindBox(QLineEdit):
 
     def __init__(self, theme: Theme, model: FoundModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._model = model
+        self._theme, self._model = theme, model
         self._before: QWidget | None = None
         self.setPlaceholderText("Find a token")
         self.setClearButtonEnabled(True)

@@ -78,16 +78,6 @@ class Chart(pg.PlotItem):
     """The content of a plot in a given size: y fits the visible data, and curves are decimated to the pixels.
 
     pyqtgraph's menu, buttons, ranges and mouse are off: the plot sets its ranges, and a drag moves the playhead.
-
-    Args:
-        theme: Colours and fonts.
-        parent: Owns the item.
-
-    Attributes:
-        content: The content.
-        view: The invisible view of the item; without one, an axis draws nothing.
-        ends: The least and the greatest x of all curves in axis coordinates.
-        drawn: The item of each curve.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -103,24 +93,19 @@ class Chart(pg.PlotItem):
             axis.setStyle(tickLength=0, tickTextOffset=_GAP, tickAlpha=255, hideOverlappingLabels=12)
             axis.setZValue(-200)
         self.content = Content()
-        self.ends = 0.0, 1.0
+        self.ends = 0.0, 1.0  # the least and the greatest x of all curves in axis coordinates
         self._caption = ""
-        self.drawn: dict[Hashable, _CurveItem | pg.BarGraphItem] = {}
-        self.view = pg.GraphicsView(parent)
+        self.drawn: dict[Hashable, _CurveItem | pg.BarGraphItem] = {}  # the item of each curve
+        self.view = pg.GraphicsView(parent)  # the invisible view of the item; without one, an axis draws nothing
         self.view.hide()
         self.view.scene().addItem(self)
 
     def lay_out(
         self, content: Content, width: float, height: float, pixels: float = 1.0, *, labelled: bool = False
     ) -> None:
-        """Lays out content.
+        """Lays out content in a total width and height in pixels, with `pixels` of the device per pixel.
 
-        Args:
-            content: The content.
-            width: The total width in pixels.
-            height: The total height in pixels.
-            pixels: Device pixels per pixel; pyqtgraph's pens are measured in device pixels.
-            labelled: Whether the axes have labels instead of the caption, as in an exported picture.
+        With `labelled`, the axes have labels instead of the caption, as in an exported picture.
         """
         self.content = content
         line = round(QFontMetricsF(self._theme.tabular_font()).height())

@@ -104,30 +104,20 @@ Role = Literal["active", "other", "active held-out", "other held-out"]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One curve; its data is not copied.
+    """One curve; its data is not copied."""
 
-    Attributes:
-        name: Its name in the legend and beside the cross-hair.
-        role: `"active"` for the curve of the active run, `"other"` for one to compare with; with the suffix
-            `" held-out"` for the held-out text of that run.
-        x: float64, ascending.
-        y: float64, same length as `x`.
-        hue: The number of its colour, for active and other curves alike.
-        bars: Whether bars are drawn instead of a line.
-        counts: Whether its values are counts, which are told as whole numbers also where weights made fractions.
-        size: What follows its name in a picture: the size of the vocabulary, such as " (5,000 tokens)".
-        other_corpus: Whether its values are of another corpus than those of the active run.
-    """
-
-    name: str
+    name: str  # its name in the legend and beside the cross-hair
+    # `"active"` for the curve of the active run, `"other"` for one to compare with; with the suffix `" held-out"` for
+    # the held-out text of that run
     role: Role
-    x: FloatArray
-    y: FloatArray
-    hue: int = 0
-    bars: bool = False
+    x: FloatArray  # float64, ascending
+    y: FloatArray  # float64, same length as `x`
+    hue: int = 0  # the number of its colour, for active and other curves alike
+    bars: bool = False  # whether bars are drawn instead of a line
+    # whether its values are counts, which are told as whole numbers also where weights made fractions
     counts: bool = False
-    size: str = ""
-    other_corpus: bool = False
+    size: str = ""  # what follows its name in a picture: the size of the vocabulary, such as " (5,000 tokens)"
+    other_corpus: bool = False  # whether its values are of another corpus than those of the active run
     _logarithmic: dict[tuple[bool, bool], tuple[FloatArray, FloatArray]] = field(default_factory=dict, repr=False)
 
     @property
@@ -173,23 +163,14 @@ class Curve:
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a plot.
+    """The content of a plot."""
 
-    Attributes:
-        curves: The curves by key.
-        log: Whether x and y are logarithmic.
-        zoom: The shown range of x in axis coordinates; None for all.
-        x_label: The unit of x, shown beside the cross-hair and in exported pictures.
-        y_label: The unit of y.
-        caption: The caption above the plot on screen; axis labels would need more height.
-    """
-
-    curves: Mapping[Hashable, Curve] = field(default_factory=dict)
-    log: tuple[bool, bool] = (False, False)
-    zoom: tuple[float, float] | None = None
-    x_label: str = ""
-    y_label: str = ""
-    caption: str = ""
+    curves: Mapping[Hashable, Curve] = field(default_factory=dict)  # the curves by key
+    log: tuple[bool, bool] = (False, False)  # whether x and y are logarithmic
+    zoom: tuple[float, float] | None = None  # the shown range of x in axis coordinates; None for all
+    x_label: str = ""  # the unit of x, shown beside the cross-hair and in exported pictures
+    y_label: str = ""  # the unit of y
+    caption: str = ""  # the caption above the plot on screen; axis labels would need more height
 
     def active(self) -> Curve | None:
         """The curve of the active run."""

@@ -83,17 +83,9 @@ def draw_picture(
     marks: tuple[Mark, ...] = (),
     about: str = "",
 ) -> None:
-    """Draws a plot with axis labels, the playhead, a legend at the right, and a line below.
+    """Draws a plot with axis labels, the playhead, a legend at the right, and below it a line: what it is `about`.
 
-    Args:
-        painter: The painter.
-        content: The curves and their axes.
-        theme: Colours and fonts.
-        size: Width and height in pixels.
-        scale: Device pixels per pixel.
-        playhead: The playhead.
-        marks: Marked points.
-        about: What it is of, in the line below.
+    `size` is its width and height in pixels, `scale` the device pixels per pixel.
     """
     from tokstudio.gui.plot.chart import Chart
 

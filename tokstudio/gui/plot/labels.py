@@ -22,13 +22,9 @@ _BESIDE = 14.0  # pixels between a point and its name
 
 
 class PlotLabels:
-    """Writes the labels of one picture; call it for the most important first.
+    """Writes the labels of one picture into an area; call it for the most important first.
 
-    Args:
-        painter: The painter, with its font set.
-        area: The rectangle for labels.
-        palette: Colours.
-        curves_between: Returns the highest and the lowest pixel of each curve between two x pixels.
+    `curves_between` gives the highest and the lowest pixel of each curve between two x pixels.
     """
 
     def __init__(
@@ -40,8 +36,7 @@ class PlotLabels:
     ) -> None:
         self._painter = painter
         self._area = area.adjusted(0, 2, 0, -2)
-        self._palette = palette
-        self._curves_between = curves_between
+        self._palette, self._curves_between = palette, curves_between
         self._written: list[QRectF] = []
 
     def write(self, place: QPointF, text: str, *, framed: bool) -> None:

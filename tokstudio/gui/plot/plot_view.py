@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QPixmap,
-    QWheelEvent,
-)
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from tokstudio.gui.plot.content import Content, Curve
@@ -192,12 +183,9 @@ class ReadingPlot(PlotView):
 
     The cross-hair shows the value nearest to the pointer. With the focus, Left and Right, Page Up and Page Down, Home
     and End move it, and Enter is a click. `A` resets the zoom.
-
-    Signals:
-        chosen: The user clicked the value with this x.
     """
 
-    chosen = Signal(float)
+    chosen = Signal(float)  # the user clicked the value with this x
 
     def __init__(self, theme: Theme, words: Callable[[float, float], str], parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)

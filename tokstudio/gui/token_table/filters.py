@@ -70,14 +70,7 @@ def notes(slot: int, tokens: RunTokens, uses: TokenUses) -> str:
 
 
 class FilterEdit(QLineEdit):
-    """Filters while typing; Escape empties it, Down and Enter go to the table (`left`).
-
-    Args:
-        theme: Tints its icon.
-        name: Its accessible name.
-        hint: The tool tip: what can be typed.
-        parent: The owner.
-    """
+    """Filters while typing; Escape empties it, Down and Enter go to the table (`left`); `hint`: what can be typed."""
 
     left = Signal()
 
@@ -132,15 +125,7 @@ _TIPS = {
 
 
 class FilterPanel(QFrame):
-    """Boxes to tick in groups, fields for the length, and a switch for regular expressions.
-
-    Args:
-        theme: Tints it.
-        parent: The button that opens it.
-        made: The names of kinds.
-        uses: The names of uses.
-        has_scripts: Whether scripts are listed.
-    """
+    """Boxes to tick in groups, fields for the length, and a switch for regular expressions."""
 
     #: The filters have changed.
     changed = Signal()
@@ -320,12 +305,7 @@ class FilterButton(QToolButton):
 
 
 class CountUsesButton(ActionButton):
-    """A button that counts the uses in the open corpus; without a corpus it is disabled, and says why.
-
-    Args:
-        action: The window's `count_uses`.
-        theme: Fonts and colours.
-    """
+    """A button that counts the uses in the open corpus; without a corpus it is disabled, and says why."""
 
     def __init__(self, action: QAction, theme: Theme) -> None:
         super().__init__(action, "Count Uses in the Corpus", theme)
@@ -334,12 +314,7 @@ class CountUsesButton(ActionButton):
 
 
 class UsesOffer(QFrame):
-    """A muted line above a table, hidden while there is nothing to offer.
-
-    Args:
-        action: The window's `count_uses`.
-        theme: Fonts and colours.
-    """
+    """A muted line above a table, hidden while there is nothing to offer."""
 
     def __init__(self, action: QAction, theme: Theme) -> None:
         super().__init__()

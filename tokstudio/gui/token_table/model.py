@@ -25,27 +25,16 @@ _NO_INDEX = QModelIndex()
 
 @dataclass(frozen=True)
 class TokenColumn:
-    """One column: title, content, width and priority.
+    """One column: title, content, width and priority."""
 
-    Attributes:
-        title: The text of the header.
-        kind: Numbers are aligned right, tokens and bytes are monospaced.
-        tip: An explanation of the title.
-        share: Its share of the remaining width; 0: as wide as its longest text.
-        least: The least width in characters, if it has a share.
-        yields: Columns with the highest number are hidden first if there is no room; 0 is never hidden.
-        muted: Whether it is drawn in the muted colour.
-        word: The word of the glossary that the title is, or "".
-    """
-
-    title: str
-    kind: Literal["number", "token", "bytes", "words"]
-    tip: str
-    share: int = 0
-    least: int = 6
-    yields: int = 0
-    muted: bool = False
-    word: str = ""
+    title: str  # the text of the header
+    kind: Literal["number", "token", "bytes", "words"]  # numbers are aligned right, tokens and bytes are monospaced
+    tip: str  # an explanation of the title
+    share: int = 0  # its share of the remaining width; 0: as wide as its longest text
+    least: int = 6  # the least width in characters, if it has a share
+    yields: int = 0  # columns with the highest number are hidden first if there is no room; 0 is never hidden
+    muted: bool = False  # whether it is drawn in the muted colour
+    word: str = ""  # the word of the glossary that the title is, or ""
 
 
 class TokenCell(NamedTuple):

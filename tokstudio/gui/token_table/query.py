@@ -119,11 +119,7 @@ class Query:
         return self.accepts(raw)
 
     def within(self, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which tokens have a length within the limits.
-
-        Args:
-            lengths: int64, the bytes of each token.
-        """
+        """Which tokens have a length within the limits; `lengths` is int64, the bytes of each."""
         if self.lengths is None:
             return np.ones(len(lengths), np.bool_)
         return (lengths >= self.lengths[0]) & (lengths <= self.lengths[1])
@@ -143,10 +139,7 @@ class FilterQuery(Query):
 
     `length:4-8`, `length:4` or `length:4+` comes before or after the other text. A regular expression is written
     between slashes and respects case. If it is invalid or takes too long, it accepts nothing from then on.
-
-    Args:
-        text: What was typed.
-        expression: Whether it is a regular expression even without slashes.
+    With `expression`, it is one even without slashes.
     """
 
     def __init__(self, text: str, expression: bool = False) -> None:

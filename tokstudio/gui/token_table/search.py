@@ -27,20 +27,10 @@ from tokstudio.gui.token_table.query import Query
 
 
 class RowsJob(QObject):
-    """Handles one request at a time: a new one replaces the current one. Until it is answered, the old rows stay.
+    """Handles one request at a time: a new one replaces the current one. Until it is answered, the old rows stay."""
 
-    Signals:
-        done: The result of the newest request.
-        failed: The request failed or was cancelled (Exception).
-
-    Args:
-        indexing: Makes the index of the tokens.
-        parent: The owner.
-        quiet: Whether the status bar does not show it.
-    """
-
-    done = Signal(object)
-    failed = Signal(object)
+    done = Signal(object)  # the result of the newest request
+    failed = Signal(object)  # the request failed or was cancelled (Exception)
 
     def __init__(self, indexing: TokenIndexing, parent: QObject, *, quiet: bool = False) -> None:
         super().__init__(parent)
@@ -63,12 +53,9 @@ class RowsJob(QObject):
         return self._waiting is not None
 
     def run(self, tokens: RunTokens, work: Callable[[], Work[Any]], *, indexed: bool) -> None:
-        """Starts a request.
+        """Starts a request; if it is `indexed`, only when `tokens.index` has all current tokens.
 
-        Args:
-            tokens: The tokens of the table.
-            work: Returns the work that computes the result; called in the GUI thread, after the index is ready.
-            indexed: Whether `tokens.index` must have all current tokens first.
+        `work` is called in the GUI thread then, and returns the work that computes the result.
         """
         self.cancel()
         self._waiting = tokens, len(tokens) if indexed else 0, work
@@ -109,21 +96,13 @@ class TokenSearch:
     Args:
         accepts: Whether bytes contain it. Bytes that contain such bytes must be accepted too.
         reach: The most bytes of a match on either side of a border.
-        index: The tokens.
         alone: A token that is accepted itself, without the tokens that contain it.
-
-    Attributes:
-        found: Whether each searched token contains it, by slot.
     """
 
     def __init__(
-        self,
-        accepts: Callable[[bytes], bool],
-        reach: int,
-        index: TokenIndex,
-        alone: bytes | None = None,
+        self, accepts: Callable[[bytes], bool], reach: int, index: TokenIndex, alone: bytes | None = None
     ) -> None:
-        self.found = bytearray()
+        self.found = bytearray()  # whether each searched token contains it, by slot
         self._accepts, self._reach = accepts, max(reach, 2)
         self._index = index
         self._heads, self._base = index.heads, index.made.base
@@ -132,11 +111,7 @@ class TokenSearch:
         self._ends: dict[int, bytes] = {}
 
     def go_on_from(self, known: NDArray[np.bool_]) -> Iterator[None]:
-        """Searches the long tokens, in short steps, given the results for the first bytes of all tokens.
-
-        Args:
-            known: The results, by slot.
-        """
+        """Searches the long tokens, in short steps, given the results for the first bytes of all tokens, by slot."""
         found, long = bytearray(known.tobytes()), self._index.long
         for start in range(0, len(long), _STEP):
             yield from self._settle(found, 0, long[start : start + _STEP].tolist())
@@ -203,12 +178,7 @@ class TokenSearch:
 
 
 class ExpressionSearch(TokenSearch):
-    """The same for a regular expression; the query counts the tokens of which only the first bytes were read.
-
-    Args:
-        query: The expression.
-        index: The tokens.
-    """
+    """The same for a regular expression; the query counts the tokens of which only the first bytes were read."""
 
     def __init__(self, query: Query, index: TokenIndex) -> None:
         super().__init__(query.accepts, 0, index)
@@ -268,11 +238,7 @@ class ExpressionSearch(TokenSearch):
 
 
 class Matches:
-    """Finds the tokens that pass a filter; continues when a run has grown. Only one job at a time may use it.
-
-    Args:
-        query: The filter.
-    """
+    """Finds the tokens that pass a filter; continues when a run has grown. Only one job at a time may use it."""
 
     def __init__(self, query: Query) -> None:
         self.query = query

@@ -28,16 +28,7 @@ _NOT_UNDERSTOOD = "Nothing is listed until the filter is valid."
 
 
 class TablePane(Pane):
-    """A pane with a table. Subclasses fill it and connect it to the session.
-
-    Args:
-        key: Its name in the saved layout.
-        title: Its title.
-        session: The state of the studio.
-        theme: Fonts and colours.
-        model: The rows.
-        empty: The text shown without rows.
-    """
+    """A pane with a table, or a text where it is `empty`. Subclasses fill it and connect it to the session."""
 
     def __init__(self, key: str, title: str, session: Session, theme: Theme, model: TokenTable, empty: str) -> None:
         super().__init__(key, title)

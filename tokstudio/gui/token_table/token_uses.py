@@ -14,15 +14,12 @@ USED, NO_LONGER, NEVER, UNUSED, UNCOUNTED = range(5)
 
 
 class TokenUses:
-    """The counts of the tokens that exist at the playhead, by slot; `ids` has the ids where a file gave them.
-
-    Attributes:
-        counts: int64, in units of 1 / `scale`; empty if the run has no counts; then every token counts as used.
-        scale: 1,000 if a source of the run has a weight that is no whole number, else 1.
-    """
+    """The counts of the tokens that exist at the playhead, by slot; `ids` has the ids where a file gave them."""
 
     def __init__(self, run: StudioRun | None = None, playhead: int = 0, ids: NDArray[np.int32] | None = None) -> None:
+        # int64, in units of 1 / `scale`; empty if the run has no counts; then every token counts as used
         self.counts = np.zeros(0, np.int64)
+        # 1,000 if a source of the run has a weight that is no whole number, else 1
         self.scale = 1 if run is None else run.weight_scale
         self._absent = np.zeros(0, np.bool_)
         self._specials: dict[int, int | None] = {}

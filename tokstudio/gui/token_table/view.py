@@ -179,12 +179,7 @@ _ARROW = 12  # pixels for the arrow and the gap to the title
 
 
 class TokenHeader(QHeaderView):
-    """Aligns titles with the cells; room is reserved for the arrow, so that no title is cut.
-
-    Args:
-        theme: Colours and sizes.
-        parent: The table.
-    """
+    """Aligns titles with the cells; room is reserved for the arrow, so that no title is cut."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -249,22 +244,15 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class FollowTable(QTableView):
-    """Shows a `TokenTable`.
+    """Shows a `TokenTable`."""
 
-    Signals:
-        rowChosen: The user has made another row current.
-        rowActivated: Enter, or a double click.
-        copied: The number of rows on the clipboard, and of selected rows.
-    """
-
-    rowChosen = Signal(int)
-    rowActivated = Signal(int)
-    copied = Signal(int, int)
+    rowChosen = Signal(int)  # the user has made another row current
+    rowActivated = Signal(int)  # Enter, or a double click
+    copied = Signal(int, int)  # the number of rows on the clipboard, and of selected rows
 
     def __init__(self, model: TokenTable, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._model = model
+        self._theme, self._model = theme, model
         self._quiet = self._choosing = False
         self._fitting = False
         self._chosen_widths: dict[int, int] = {}

@@ -30,30 +30,22 @@ class EncodedText:
         ids: The id of every token.
         special: Whether each token is special; None if none is.
 
-    Attributes:
-        cuts: The first token of each block, followed by the number of tokens.
-        newlines: int64 [blocks], the number of line ends in each block.
-
     Raises:
         ValueError: The tokens do not cover the text.
     """
 
     def __init__(
-        self,
-        data: bytes,
-        ends: NDArray[np.int64],
-        ids: NDArray[np.uint32],
-        special: NDArray[np.bool_] | None = None,
+        self, data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32], special: NDArray[np.bool_] | None = None
     ) -> None:
         if len(ends) != len(ids) or (int(ends[-1]) if len(ends) else 0) != len(data):
             raise ValueError("The tokens do not cover the text: one end and one id a token, the last end at its end.")
         self.edges = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, np.int64)])
-        self.data = data
-        self.ids = ids
+        self.data, self.ids = data, ids
         self.tokens = len(ids)
         self.special = np.zeros(len(ids), np.bool_) if special is None else special
-        self.cuts = self._find_cuts()
+        self.cuts = self._find_cuts()  # the first token of each block, followed by the number of tokens
         blocks = pairwise(self.edges[self.cuts].tolist())
+        # int64 [blocks], the number of line ends in each block
         self.newlines = np.array([data.count(b"\n", *block) for block in blocks], np.int64)
 
     def pieces(self, block: int) -> PieceTable:
@@ -100,11 +92,9 @@ class TokenBlocks:
     """
 
     def __init__(self, table: EncodedText, shaper: Shaper, id_cell: float, width: float) -> None:
-        self.table = table
-        self.shaper = shaper
+        self.table, self.shaper = table, shaper
         self.height, self.ascent = shaper.height, shaper.ascent
-        self._id_cell = id_cell
-        self._width = width
+        self._id_cell, self._width = id_cell, width
         self._laid_out: OrderedDict[int, TokenRows] = OrderedDict()
         self._counts = self._expected()
         self._known = np.zeros(len(self._counts), np.bool_)

@@ -26,40 +26,21 @@ _MARK_HEIGHT = 2.5
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """The state of the view that affects painting.
+    """The state of the view that affects painting."""
 
-    Attributes:
-        white_space: Whether spaces next to other characters are marked.
-        id_font: The font of the ids below the pieces; None to show no ids.
-        selection: First and last selected token, or None.
-        hovered: The token below the mouse, or -1.
-        occurrences: The occurrences of the target, ascending.
-        marked: Highlighted tokens.
-    """
-
-    white_space: bool
-    id_font: QFont | None
-    selection: tuple[int, int] | None
-    hovered: int
-    occurrences: NDArray[np.int64]
-    marked: frozenset[int] = frozenset()
+    white_space: bool  # whether spaces next to other characters are marked
+    id_font: QFont | None  # the font of the ids below the pieces; None to show no ids
+    selection: tuple[int, int] | None  # first and last selected token, or None
+    hovered: int  # the token below the mouse, or -1
+    occurrences: NDArray[np.int64]  # the occurrences of the target, ascending
+    marked: frozenset[int] = frozenset()  # highlighted tokens
 
 
 class RowPainter:
-    """Paints rows with one painter during one paint event.
-
-    Args:
-        painter: An active painter with antialiasing.
-        rows: The layout.
-        palette: The current colours.
-        look: The state of the view.
-    """
+    """Paints rows with one painter, which is active and antialiased, during one paint event."""
 
     def __init__(self, painter: QPainter, rows: TokenBlocks, palette: Palette, look: TextStyle) -> None:
-        self._painter = painter
-        self._rows = rows
-        self._look = look
-        self._palette = palette
+        self._painter, self._rows, self._look, self._palette = painter, rows, look, palette
         self._long = QBrush(QColor(palette.hover))
         self._colours = [QBrush(QColor(colour)) for colour in palette.tokens]
         self._text = QPen(QColor(palette.text))

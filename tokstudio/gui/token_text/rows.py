@@ -26,31 +26,18 @@ from tokstudio.gui.token_text.spelling import ENDS_ROW, PLAIN, SPECIAL, Kind, Pi
 
 
 class PieceBox(NamedTuple):
-    """The position of a piece, or of a part of a long one, in its row.
+    """The position of a piece, or of a part of a long one, in its row."""
 
-    Attributes:
-        x: Its left edge from the left edge of the row.
-        width: Its width.
-        raw: The bytes of the piece.
-        first: Its first token.
-        tokens: The number of its tokens.
-        colour: The number of its colour.
-        plain: Whether each byte is one cell wide.
-        special: Whether it is a special token.
-        begin: The first character that is drawn; 0 except in parts of a long piece.
-        end: The character after the last one drawn, or -1 for all.
-    """
-
-    x: float
-    width: float
-    raw: bytes
-    first: int
-    tokens: int
-    colour: int
-    plain: bool
-    special: bool
-    begin: int = 0
-    end: int = -1
+    x: float  # its left edge from the left edge of the row
+    width: float  # its width
+    raw: bytes  # the bytes of the piece
+    first: int  # its first token
+    tokens: int  # the number of its tokens
+    colour: int  # the number of its colour
+    plain: bool  # whether each byte is one cell wide
+    special: bool  # whether it is a special token
+    begin: int = 0  # the first character that is drawn; 0 except in parts of a long piece
+    end: int = -1  # the character after the last one drawn, or -1 for all
 
     @property
     def mirrored(self) -> bool:
@@ -63,14 +50,7 @@ class PieceBox(NamedTuple):
 
 
 def placed_for_reading(boxes: Sequence[PieceBox]) -> list[PieceBox]:
-    """Mirrors the positions of each right-to-left run of pieces in a left-to-right row.
-
-    Args:
-        boxes: A row in the order of the text, from left to right.
-
-    Returns:
-        The same boxes in the same order; only `x` differs.
-    """
+    """The boxes of a row in the order of the text, with the places of each right-to-left run mirrored."""
     placed = list(boxes)
     for first, last in _right_to_left_runs([direction(box.raw) for box in boxes]):
         left, right = boxes[first].x, boxes[last].x + boxes[last].width
@@ -115,23 +95,14 @@ _SPACE = regex.compile(r"\s")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The layout of a text that is not plain ASCII.
+    """The layout of a text that is not plain ASCII."""
 
-    Attributes:
-        text: The text, for `marks`.
-        kind: As in `Piece`.
-        layout: The text laid out on one line; white space in it is not drawn.
-        width: Its advance in pixels.
-        ascent: From its top to its baseline.
-        height: From its top to its bottom.
-    """
-
-    text: str
-    kind: Kind
-    layout: QTextLayout
-    width: float
-    ascent: float
-    height: float
+    text: str  # the text, for `marks`
+    kind: Kind  # as in `Piece`
+    layout: QTextLayout  # the text laid out on one line; white space in it is not drawn
+    width: float  # its advance in pixels
+    ascent: float  # from its top to its baseline
+    height: float  # from its top to its bottom
 
     def marks(self) -> Iterator[tuple[str, float]]:
         """Yields each white space character with its horizontal centre."""
@@ -154,8 +125,7 @@ class Shaper:
     """
 
     def __init__(self, font: QFont, hex_font: QFont) -> None:
-        self.font = font
-        self.hex_font = hex_font
+        self.font, self.hex_font = font, hex_font
         metrics = QFontMetricsF(font)
         self.cell = metrics.horizontalAdvance("M" * 100) / 100
         self.ascent = metrics.ascent()
@@ -221,19 +191,13 @@ class TokenRows:
         shaper: Measures pieces that are not plain ASCII.
         id_cell: The width of a digit of the ids below the pieces, or 0 if no ids are shown.
         width: The width of a row.
-
-    Attributes:
-        height: The height of the tallest piece.
-        ascent: The ascent of the same piece.
     """
 
     def __init__(self, table: PieceTable, shaper: Shaper, id_cell: float, width: float) -> None:
-        self.table = table
-        self.shaper = shaper
-        self.height = shaper.height
-        self.ascent = shaper.ascent
-        self._id_cell = id_cell
-        self._width = width
+        self.table, self.shaper = table, shaper
+        self.height = shaper.height  # the height of the tallest piece
+        self.ascent = shaper.ascent  # the ascent of the same piece
+        self._id_cell, self._width = id_cell, width
         self._id_room = id_room(width, id_cell)
         self._left = self._find_lefts()  # the left edge of each piece if all were in one row
         self._firsts: list[int] = []  # row -> its first piece

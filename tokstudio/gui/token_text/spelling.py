@@ -46,23 +46,14 @@ _NOT_PLAIN[[0x09, 0x0A]] = False
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The text of one box.
+    """The text of one box."""
 
-    Attributes:
-        start: Its first byte in the text.
-        end: The byte after its last.
-        first: Its first token, counted from 0.
-        count: The number of its tokens: 1, or as many as share its graphemes.
-        text: The text to show; for kind "bytes" the bytes, as in `E2 80`.
-        kind: "space" if all of it is white space, "bytes" if it cannot be shown as text.
-    """
-
-    start: int
-    end: int
-    first: int
-    count: int
-    text: str
-    kind: Kind
+    start: int  # its first byte in the text
+    end: int  # the byte after its last
+    first: int  # its first token, counted from 0
+    count: int  # the number of its tokens: 1, or as many as share its graphemes
+    text: str  # the text to show; for kind "bytes" the bytes, as in `E2 80`
+    kind: Kind  # "space" if all of it is white space, "bytes" if it cannot be shown as text
 
 
 class PieceTable:
@@ -75,25 +66,17 @@ class PieceTable:
         edges: int64 [tokens + 1], the start of each token, and the end of the last.
         ids: The id of every token.
         special: Whether each token is special.
-
-    Attributes:
-        count: The number of pieces.
-        first: int64 [count + 1], see above.
-        flags: uint8 [count], `PLAIN`, `ENDS_ROW` and `SPECIAL`.
-        colours: uint8 [count], different for neighbours.
     """
 
     def __init__(
         self, data: bytes, edges: NDArray[np.int64], ids: NDArray[np.uint32], special: NDArray[np.bool_]
     ) -> None:
-        self.data = data
-        self.edges = edges
-        self.ids = ids
+        self.data, self.edges, self.ids = data, edges, ids
         starts = np.flatnonzero(self._opens(special))
-        self.count = len(starts)
-        self.first = np.append(starts, len(ids))
-        self.flags = self._find_flags(special[starts])
-        self.colours = self._find_colours()
+        self.count = len(starts)  # the number of pieces
+        self.first = np.append(starts, len(ids))  # int64 [count + 1], see above
+        self.flags = self._find_flags(special[starts])  # uint8 [count], `PLAIN`, `ENDS_ROW` and `SPECIAL`
+        self.colours = self._find_colours()  # uint8 [count], different for neighbours
 
     def piece(self, index: int) -> Piece:
         """Returns piece `index` with its text decoded."""

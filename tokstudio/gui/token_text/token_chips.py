@@ -38,13 +38,7 @@ class Chip(NamedTuple):
 
 
 class TokenChips(QAbstractScrollArea):
-    """Boxes in rows, for mouse and keyboard.
-
-    Args:
-        theme: Colours and font; the widget follows its changes.
-        rows: The number of rows before it scrolls.
-        parent: The owner.
-    """
+    """Boxes in so many rows before it scrolls, for mouse and keyboard."""
 
     #: The id of the chosen token.
     clicked = Signal(int)
@@ -53,8 +47,7 @@ class TokenChips(QAbstractScrollArea):
 
     def __init__(self, theme: Theme, rows: int = 2, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._most_rows = rows
+        self._theme, self._most_rows = theme, rows
         self._chips: tuple[Chip, ...] = ()
         self._places: list[QRect] = []
         self._current = self._hovered = -1

@@ -108,18 +108,11 @@ def _sign(character: str) -> str:
 
 
 class TokenLabel(QWidget):
-    """One token in large type, its signs muted, cut with "…" if it does not fit.
-
-    Args:
-        theme: Colours and font; the widget follows its changes.
-        size: The text size in pixels for body text of 13.
-        parent: The owner.
-    """
+    """One token in large type, its signs muted, cut with "…" if it does not fit; its `size` is for body text of 13."""
 
     def __init__(self, theme: Theme, size: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._size = size
+        self._theme, self._size = theme, size
         self._segments: list[tuple[str, bool]] = []
         self._special = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -44,10 +44,6 @@ class TokenView(QAbstractScrollArea):
 
     Only the visible part is laid out. The scroll bar estimates the length of the rest, and corrects it while the user
     scrolls there. So a text of any length is shown at once, at any place, and the visible part does not jump.
-
-    Args:
-        theme: Colours and text size; the widget follows its changes.
-        parent: The owner.
     """
 
     #: The token below the mouse, or -1.
@@ -84,20 +80,9 @@ class TokenView(QAbstractScrollArea):
     # Content
 
     def set_tokens(
-        self,
-        data: bytes,
-        ends: NDArray[np.int64],
-        ids: NDArray[np.uint32],
-        special: NDArray[np.bool_] | None = None,
+        self, data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32], special: NDArray[np.bool_] | None = None
     ) -> None:
-        """Shows a short text; see `show_table`.
-
-        Args:
-            data: The text.
-            ends: The byte after each token.
-            ids: The id of every token.
-            special: Whether each token is special; None if none is.
-        """
+        """Shows a short text; the arguments are those of `EncodedText`."""
         self.show_table(EncodedText(data, ends, ids, special))
 
     def show_table(self, table: EncodedText) -> None:

@@ -77,19 +77,12 @@ _PRESSES = (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick)
 
 
 class TourCard(QFrame):
-    """Says what a stop is about.
+    """Says what a stop is about."""
 
-    Signals:
-        next: The person asked for the next stop.
-        back: The person asked for the stop before.
-        left: The person asked to leave the tour.
-        helped: The person pressed the button that `offer` showed.
-    """
-
-    next = Signal()
-    back = Signal()
-    left = Signal()
-    helped = Signal()
+    next = Signal()  # the person asked for the next stop
+    back = Signal()  # the person asked for the stop before
+    left = Signal()  # the person asked to leave the tour
+    helped = Signal()  # the person pressed the button that `offer` showed
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)

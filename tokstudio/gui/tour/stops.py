@@ -75,35 +75,21 @@ class Scene:
 
 @dataclass(frozen=True)
 class Stop:
-    """One stop.
+    """One stop."""
 
-    Attributes:
-        title: Its name.
-        text: What it is about, in one or two sentences.
-        task: What the person does; `{train}` stands for the shortcut of the action `train`.
-        place: The pane or button that stays light, as a field of `Stage`.
-        done: Whether the task is done.
-        after: What it has shown, in some sentences.
-        place_after: The place once it is done; "" for the same.
-        task_after: What the person can do then; "" for nothing.
-        beside: What else the card should not cover, as fields of `Stage`; the place of the task is such in any case.
-        enter: What the tour changes before it; None for nothing.
-        begin: What takes the focus then; None for the card.
-        with_run: Whether it needs the run of the tour.
-    """
-
-    title: str
-    text: str
-    task: str
-    place: str
-    done: Callable[[Scene], bool]
-    after: Callable[[Scene], str]
-    place_after: str = ""
-    task_after: str = ""
+    title: str  # its name
+    text: str  # what it is about, in one or two sentences
+    task: str  # what the person does; `{train}` stands for the shortcut of the action `train`
+    place: str  # the pane or button that stays light, as a field of `Stage`
+    done: Callable[[Scene], bool]  # whether the task is done
+    after: Callable[[Scene], str]  # what it has shown, in some sentences
+    place_after: str = ""  # the place once it is done; "" for the same
+    task_after: str = ""  # what the person can do then; "" for nothing
+    # what else the card should not cover, as fields of `Stage`; the place of the task is such in any case
     beside: tuple[str, ...] = ()
-    enter: Callable[[Session], object] | None = None
-    begin: Callable[[Stage], object] | None = None
-    with_run: bool = True
+    enter: Callable[[Session], object] | None = None  # what the tour changes before it; None for nothing
+    begin: Callable[[Stage], object] | None = None  # what takes the focus then; None for the card
+    with_run: bool = True  # whether it needs the run of the tour
 
 
 def is_ready(session: Session) -> bool:

@@ -41,15 +41,7 @@ _TOLD = "The tour has changed the training settings."
 
 
 class Tour(QObject):
-    """The tour; it runs from `start` or `resume` to `leave`.
-
-    Args:
-        window: The window that it darkens.
-        stage: What it needs of the window.
-        commands: Opens the sample.
-        preferences: Keep the progress.
-        theme: The colours.
-    """
+    """The tour; it runs from `start` or `resume` to `leave`, and darkens the window. Preferences keep its progress."""
 
     changed = Signal()  # whether it runs, or can be continued
 

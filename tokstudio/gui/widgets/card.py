@@ -40,25 +40,13 @@ _MARGIN = 16
 _ABOVE_STATUS = 40
 _STEP = 8
 _AT_REST = 100  # milliseconds without a change before the card is placed again
-_CONTROLS = (
-    QAbstractButton,
-    QAbstractSpinBox,
-    QComboBox,
-    QLineEdit,
-    QMenuBar,
-    QPlainTextEdit,
-    QSlider,
-    QTabBar,
-)
+_CONTROLS = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QMenuBar, QPlainTextEdit, QSlider, QTabBar)
 
 
 class BottomCard(QFrame):
     """One sentence between an icon and buttons over its parent, hidden until there is something to say.
 
-    Args:
-        name: The accessible name.
-        sign: The icon before the sentence, and the role of its colour.
-        buttons: The buttons, from left to right.
+    Its `sign` is the icon before the sentence, and the role of its colour.
     """
 
     def __init__(
@@ -67,8 +55,7 @@ class BottomCard(QFrame):
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setProperty("card", "true")
-        self._theme = theme
-        self._drawing = sign
+        self._theme, self._drawing = theme, sign
         self._sign = QLabel()
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         told, beside = row(self._sign, (self.text, 1), spacing=8), row(STRETCH, *buttons, spacing=8)

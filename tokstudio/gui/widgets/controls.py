@@ -44,13 +44,9 @@ class Choice:
 
 
 class ChoiceBox(QComboBox):
-    """Lists names with their meanings; the closed box shows only the name.
+    """Lists names with their meanings; the closed box shows only the name."""
 
-    Signals:
-        picked: A choice was made in the list or confirmed with Enter; arrow keys alone do not emit it.
-    """
-
-    picked = Signal()
+    picked = Signal()  # a choice was made in the list or confirmed with Enter; arrow keys alone do not emit it
 
     def __init__(self, choices: Sequence[Choice]) -> None:
         super().__init__()

@@ -18,17 +18,11 @@ from tokstudio.gui.widgets.layouts import STRETCH, column, row
 class Field(QWidget):
     """A label and a control in one row, and a line of help or error below.
 
-    Signals:
-        changed: The user changed the value.
-
     Its `word` is the key of the word of the glossary that explains it, or "".
-
-    Args:
-        help_text: One line of help.
-        control: The editor; it takes the focus, and is marked while its value is invalid.
+    The `control` takes the focus, and is marked while its value is invalid.
     """
 
-    changed = Signal()
+    changed = Signal()  # the user changed the value
 
     def __init__(self, help_text: str, control: QWidget) -> None:
         super().__init__()
@@ -101,15 +95,7 @@ class Field(QWidget):
 
 
 class LimitField(Field):
-    """A limit that can be switched off: a check box and a number.
-
-    Args:
-        text: The text of the check box.
-        help_text: One line of help.
-        first: The number shown before the limit is set for the first time.
-        theme: Fonts.
-        suffix: The text after the number.
-    """
+    """A limit that can be switched off: a check box and a number, which is `first` until it is set."""
 
     def __init__(
         self, text: str, help_text: str, first: int, theme: Theme, suffix: str = "", *, word: str = ""
@@ -168,14 +154,7 @@ class LimitField(Field):
 
 
 class SpinField(Field):
-    """A label and a number that cannot be switched off.
-
-    Args:
-        text: The label.
-        help_text: One line of help.
-        control: The number.
-        theme: Fonts.
-    """
+    """A label and a number that cannot be switched off."""
 
     def __init__(self, text: str, help_text: str, control: Number | Decimal, theme: Theme, *, word: str = "") -> None:
         super().__init__(help_text, control)
@@ -236,13 +215,7 @@ class DecimalField(SpinField):
 
 
 class ChoiceField(Field):
-    """One of several values; the line below explains the chosen one.
-
-    Args:
-        text: Its label.
-        choices: The values.
-        theme: Fonts and colours.
-    """
+    """One of several values; the line below explains the chosen one."""
 
     def __init__(self, text: str, choices: Sequence[Choice], theme: Theme, *, word: str = "") -> None:
         self.combo = ChoiceBox(choices)
@@ -280,14 +253,7 @@ class ChoiceField(Field):
 
 
 class ListField(Field):
-    """A list of texts, one per line.
-
-    Args:
-        text: Its label.
-        help_text: One line of help.
-        theme: Fonts.
-        lines: The number of visible lines.
-    """
+    """A list of texts, one per line; so many `lines` are visible."""
 
     def __init__(self, text: str, help_text: str, theme: Theme, lines: int, *, word: str = "") -> None:
         self.edit = LinesEdit(lines)
@@ -329,14 +295,7 @@ class ListField(Field):
 
 
 class RulesField(ListField):
-    """Check boxes for some rules, and below them others, one per line.
-
-    Args:
-        text: Its label.
-        help_text: One line of help.
-        named: The rules with a check box, each with its words.
-        theme: Fonts.
-    """
+    """Check boxes for the `named` rules, each with its words, and below them others, one per line."""
 
     def __init__(self, text: str, help_text: str, named: Mapping[str, str], theme: Theme, *, word: str = "") -> None:
         super().__init__(text, help_text, theme, 2, word=word)

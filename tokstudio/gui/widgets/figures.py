@@ -171,11 +171,8 @@ class TableModel(QAbstractTableModel):
 class ReadOnlyTable(QTableView):
     """A table without grid and row headings, whose rows can be selected. Tab leaves it.
 
-    Args:
-        name: For screen readers.
-        about: Says what the table is of, in lines. Then Copy gives these, the headings, and the selected cells, instead
-            of the current cell.
-        named: The columns that say what a row is of, which are copied too.
+    If `about` says in lines what the table is of, Copy gives these, the headings, the selected cells and those of the
+    columns `named`, which say what a row is of, instead of the current cell.
     """
 
     def __init__(
@@ -251,11 +248,7 @@ class FigureName(NamedTuple):
 
 
 class Figures(QWidget):
-    """Numbers side by side.
-
-    Args:
-        figures: The names of the numbers.
-    """
+    """Numbers side by side."""
 
     def __init__(self, figures: Sequence[FigureName]) -> None:
         super().__init__()

@@ -22,11 +22,7 @@ _AROUND = QSize(16, 48)  # the part of the screen that the title bar and borders
 
 
 class Choosers:
-    """Shows dialogs; a cancelled dialog gives None, an empty list or False.
-
-    Args:
-        parent: The parent of the dialogs, unless a dialog of it is open, which is the parent then.
-    """
+    """Shows dialogs above an open dialog, or else `parent`; a cancelled one gives None, an empty list or False."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._window = parent

@@ -35,8 +35,7 @@ from tokstudio.core.guide.glossary import explained
 def guarded_painter(target: QPaintDevice | QPainter) -> Iterator[QPainter]:
     """Yields a painter and passes errors to the exception hook; leaving an override, they would end Qt's event loop.
 
-    Args:
-        target: The widget or device to paint on; or a painter of Qt's, whose state is restored afterwards.
+    If the target is a painter of Qt's, its state is restored afterwards.
     """
     try:
         if isinstance(target, QPainter):
@@ -125,10 +124,7 @@ def paragraph_label(role: str = "", text: str = "") -> QLabel:
 
 
 def laid_out(
-    text: str,
-    font: QFont,
-    colours: Iterable[tuple[int, int, QColor]],
-    right_to_left: bool = False,
+    text: str, font: QFont, colours: Iterable[tuple[int, int, QColor]], right_to_left: bool = False
 ) -> QTextLayout:
     """Lays out a text on one line from the left; each colour has its first character and the one after its last.
 
@@ -244,12 +240,7 @@ def mark_word(painter: QPainter, words: QRect, widget: QWidget) -> None:
 
 
 class TermLabel(QLabel):
-    """A word with a dotted line below it; a click opens it in the glossary.
-
-    Args:
-        text: What it shows; `&` marks the mnemonic of a label with a buddy.
-        key: The word's key.
-    """
+    """A word with a dotted line below it; a click opens it in the glossary. With a buddy, `&` marks the mnemonic."""
 
     def __init__(self, text: str, key: str) -> None:
         super().__init__(text)

@@ -38,14 +38,7 @@ _FRAME = 64  # pixels of the screen that the title bar and borders of a dialog n
 def column(
     *items: Item, spacing: int = -1, margins: tuple[int, int, int, int] = (0, 0, 0, 0), parent: QWidget | None = None
 ) -> QVBoxLayout:
-    """Items from top to bottom.
-
-    Args:
-        items: The items.
-        spacing: Pixels between them; -1 for the style's.
-        margins: Pixels around them: left, top, right, bottom.
-        parent: The widget that they fill.
-    """
+    """Items from top to bottom that fill `parent`, with pixels between them (-1: the style's) and around them."""
     return _filled(QVBoxLayout(), items, spacing, margins, parent)
 
 
@@ -117,12 +110,9 @@ class TallBody(QScrollArea):
     """Shows `content` at full width and scrolls it vertically.
 
     A control that gets the focus is scrolled into view together with its field, such as its label and help.
-
-    Signals:
-        room_changed: The available height in pixels.
     """
 
-    room_changed = Signal(int)
+    room_changed = Signal(int)  # the available height in pixels
 
     def __init__(self, content: QWidget) -> None:
         super().__init__()

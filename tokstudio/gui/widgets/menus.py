@@ -27,14 +27,7 @@ from tokstudio.gui.widgets.labels import plain
 
 
 class ActionButton(QPushButton):
-    """A large button for an action of the window; it follows whether the action is enabled, and its tip says why not.
-
-    Args:
-        action: What it does.
-        text: What it says.
-        theme: Tints the icon.
-        icon_name: The drawing before its text, or "".
-    """
+    """A large button for an action of the window; it is enabled as the action is, and its tip says why not."""
 
     def __init__(self, action: QAction, text: str, theme: Theme, icon_name: str = "") -> None:
         super().__init__(text)

@@ -37,12 +37,8 @@ class _Header(QWidget):
 class Pane(QDockWidget):
     """A movable, closable card.
 
-    Add controls to `header` (after the title, right-aligned) and the content to `body`.
-
-    Args:
-        key: Its name in the saved layout; never shown and never changed.
-        title: The title.
-        parent: The owner.
+    Add controls to `header` (after the title, right-aligned) and the content to `body`. The `key` is its name in saved
+    layouts; it is never shown and never changed.
     """
 
     def __init__(self, key: str, title: str, parent: QWidget | None = None) -> None:
@@ -110,12 +106,7 @@ class EmptyState(QWidget):
 
 
 class HeaderTabs(QTabBar):
-    """One tab for each view of a pane.
-
-    Args:
-        name: Their accessible name.
-        tips: The text of each tab, with its tip.
-    """
+    """One tab for each view of a pane; `tips` has the text of each, with its tip."""
 
     def __init__(self, name: str, tips: Mapping[str, str]) -> None:
         super().__init__()

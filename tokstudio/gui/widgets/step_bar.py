@@ -9,11 +9,7 @@ from functools import partial
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import (
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
@@ -44,37 +40,22 @@ class _Slider(JumpSlider):
 
 @dataclass(frozen=True)
 class StepWords:
-    """The texts of a bar.
+    """The texts of a bar."""
 
-    Attributes:
-        slider: The accessible name of the slider.
-        tip: What the slider does.
-        buttons: What `first`, `previous`, `next` and `last` do, each with its keys or "".
-    """
-
-    slider: str
-    tip: str
-    buttons: Mapping[str, tuple[str, str]]
+    slider: str  # the accessible name of the slider
+    tip: str  # what the slider does
+    buttons: Mapping[str, tuple[str, str]]  # what `first`, `previous`, `next` and `last` do, each with its keys or ""
 
 
 class StepBar(QWidget):
     """First, previous, a slider, next, last and `312 of 744`; with `plays`, also a play button and the speed.
 
-    Signals:
-        moved: The user went to another state; `set_value` and `set_range` do not emit it.
-        grasped: The user pressed the slider.
-        playAsked: The user asked to play or to pause.
-
-    Args:
-        theme: Fonts and icons; the widget follows their changes.
-        words: The texts of its parts.
-        first: The number that is shown for the first state, whose value is 0.
-        plays: Whether it has a button to play, and a speed.
+    The number `first` is shown for the first state, whose value is 0.
     """
 
-    moved = Signal(int)
-    grasped = Signal()
-    playAsked = Signal()
+    moved = Signal(int)  # the user went to another state; `set_value` and `set_range` do not emit it
+    grasped = Signal()  # the user pressed the slider
+    playAsked = Signal()  # the user asked to play or to pause
 
     def __init__(
         self, theme: Theme, words: StepWords, parent: QWidget | None = None, *, first: int = 0, plays: bool = False

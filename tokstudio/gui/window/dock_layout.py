@@ -31,8 +31,7 @@ class DockSizes(QObject):
 
     def __init__(self, window: QMainWindow, panes: Collection[Pane], rest: int) -> None:
         super().__init__(window)
-        self._window = window
-        self._panes = panes
+        self._window, self._panes = window, panes
         self._chosen: dict[Pane, QSize] = {}
         self._chosen_at = QSize()
         self._grasped: dict[Pane, QSize] = {}
@@ -147,8 +146,7 @@ class Arrangement(QObject):
 
     def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize, rest: int) -> None:
         super().__init__(window)
-        self._window = window
-        self._panes = panes
+        self._window, self._panes = window, panes
         self._size = screen_size(room)
         self._sizes = DockSizes(window, panes.values(), rest)
         self.workspace = TRAIN  # the name of the current one

@@ -86,9 +86,7 @@ class MainWindow(QMainWindow):
         self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers | None = None
     ) -> None:
         super().__init__()
-        self.session = session
-        self.theme = theme
-        self.preferences = preferences
+        self.session, self.theme, self.preferences = session, theme, preferences
         self._choosers = choosers or Choosers(self)
         room = self._set_up_frame()
 

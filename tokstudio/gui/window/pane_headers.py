@@ -29,22 +29,13 @@ _WORDS = {
 
 
 class PaneHeaders(QObject):
-    """Watches the headers of the panes, and knows the current pane.
-
-    Args:
-        window: The window of the panes.
-        panes: The panes.
-        places: Their arrangement.
-        actions: The entries of the context menu.
-    """
+    """Watches the headers of the panes, and knows the current pane; `actions` are in the context menu."""
 
     def __init__(
         self, window: QMainWindow, panes: Collection[Pane], places: Arrangement, actions: list[QAction]
     ) -> None:
         super().__init__(window)
-        self._window = window
-        self._panes = panes
-        self._places = places
+        self._window, self._panes, self._places = window, panes, places
         self._last: Pane | None = None
         self.menu = Menu(window)
         self.menu.addActions(actions)

@@ -31,30 +31,13 @@ _KINDS = {
 
 
 class RecentEntries(QObject):
-    """Fills the menu when it is about to show.
-
-    Args:
-        menu: The menu.
-        clear: Its last entry.
-        preferences: They list the files.
-        theme: The colours of the icons.
-        opened: Opens a file of a kind.
-    """
+    """Fills the menu when it is about to show; `clear` is its last entry, and `opened` opens a file of a kind."""
 
     def __init__(
-        self,
-        menu: QMenu,
-        clear: QAction,
-        preferences: Preferences,
-        theme: Theme,
-        opened: Callable[[Path, str], object],
+        self, menu: QMenu, clear: QAction, preferences: Preferences, theme: Theme, opened: Callable[[Path, str], object]
     ) -> None:
         super().__init__(menu)
-        self.menu = menu
-        self._clear = clear
-        self._preferences = preferences
-        self._theme = theme
-        self._open = opened
+        self.menu, self._clear, self._preferences, self._theme, self._open = menu, clear, preferences, theme, opened
         menu.aboutToShow.connect(self._fill)
 
     def _fill(self) -> None:

@@ -19,21 +19,13 @@ _LARGE_NEEDS = QSize(960, 580)  # pixels of the content that the large layout ne
 
 
 class Workspace(NamedTuple):
-    """The places of all panes for one kind of work; a pane that does not exist is left out.
+    """The places of all panes for one kind of work; a pane that does not exist is left out."""
 
-    Attributes:
-        key: The name of its layout in the settings.
-        large: The columns on a usual screen.
-        low: The columns on a low screen.
-        small: The columns on a narrow screen.
-        closed: The panes that are closed until they are asked for.
-    """
-
-    key: str
-    large: Columns
-    low: Columns
-    small: Columns
-    closed: tuple[str, ...] = ()
+    key: str  # the name of its layout in the settings
+    large: Columns  # the columns on a usual screen
+    low: Columns  # the columns on a low screen
+    small: Columns  # the columns on a narrow screen
+    closed: tuple[str, ...] = ()  # the panes that are closed until they are asked for
 
     def columns(self, size: int, known: Container[str]) -> Columns:
         """The columns for a size of `screen_size`, of the panes in `known`."""
