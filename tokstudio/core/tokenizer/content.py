@@ -141,23 +141,19 @@ class SharedTables:
 
     Args:
         content: The frozen content with all merges.
-
-    Attributes:
-        order: The order of merges, some of which join tokens of later ones; None where each comes after its parts.
-        parts: The parts of every token.
-        finders: What finds special tokens in text.
     """
 
     def __init__(self, content: TokenizerContent) -> None:
         self._all = content
         merges, results = content.merges, content.merge_results
         in_order = content.run is not None or content.removals is not None
+        # the order of merges, some of which join tokens of later ones; None where each comes after its parts
         self.order = None if in_order else order_of_merges(merges, results)
         rows = slice(None) if self.order is None else self.order.rows
         specials = {number: token.encode() for token, number in content.special_tokens.items()}
         known = {**specials, **content.extra_tokens, **content.alphabet.tokens}
-        self.parts = TokenParts(known, read_only(merges[rows]), read_only(results[rows]))
-        self.finders = SpecialFinders(content.special_tokens)
+        self.parts = TokenParts(known, read_only(merges[rows]), read_only(results[rows]))  # the parts of every token
+        self.finders = SpecialFinders(content.special_tokens)  # what finds special tokens in text
 
     @property
     def ready(self) -> bool:

@@ -46,10 +46,6 @@ class MergeTable:
         results: int32 [n], the id that each merge makes.
         chosen: bool [n], the merges in the table, which then has no trie; None for all.
         ordered: Whether each merge comes after those that make its parts; else the table has no trie.
-
-    Attributes:
-        pairs: int64 [2 s], the hash table; see `kernels.encode`.
-        bits: uint8, those of the pairs in it; see `kernels.encode.fill_pairs`.
     """
 
     def __init__(
@@ -68,7 +64,9 @@ class MergeTable:
         self._merges, self._results = read_only(merges), read_only(results)
         self._encoded = 0
         self._trie: Trie | None = None
+        # int64 [2 s], the hash table; see `kernels.encode`
         self.pairs = np.full(2 << max(4, (2 * len(merges)).bit_length()), -1, np.int64)
+        # uint8, those of the pairs in it; see `kernels.encode.fill_pairs`
         self.bits = np.zeros(power_of_two(max(1, 4 * len(merges))), np.uint8)
         fill_pairs(self._merges, self._results, self.pairs, self.bits)
 

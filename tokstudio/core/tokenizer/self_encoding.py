@@ -17,8 +17,7 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-#: Stands after the ids of each text; it is not an id.
-MARK = LARGEST_ID
+MARK = LARGEST_ID  # stands after the ids of each text; it is not an id
 
 
 def pieces_work(tokenizer: Tokenizer, tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:

@@ -22,8 +22,7 @@ from tokstudio.gui.token_table.search import RowsJob, TokenSearch
 # --- Finds tokens by the text typed into Find, the best first ---------------------------------------------------------
 # See also `state/token_index.py`.
 
-#: The most results.
-MOST = 200
+MOST = 200  # the most results
 
 # The space before a word, and SentencePiece's sign for it.
 _SPACES = (b" ", "▁".encode())

@@ -125,8 +125,7 @@ class CurvePlot(PlotView):
     of another run asks for that run; a click on a mark moves the playhead to it.
     """
 
-    #: A drag, a click or a key moved the playhead to this number of merges.
-    playheadMoved = Signal(int)
+    playheadMoved = Signal(int)  # a drag, a click or a key moved the playhead to this number of merges
     curveDoubleClicked = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

@@ -29,8 +29,7 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.tokens import DEEP, NEAR, TokenKind, add_shortcuts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-#: The kinds of tokens; arrays store their indices.
-KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
+KINDS: tuple[TokenKind, ...] = get_args(TokenKind)  # the kinds of tokens; arrays store their indices
 
 
 class _Run(Protocol):

@@ -52,8 +52,7 @@ USES_STATES = {
     "Only in longer tokens": (NO_LONGER,),
     "Not in the corpus": (NEVER,),
 }
-#: The prefix of a script in the choice.
-SCRIPT = "script:"
+SCRIPT = "script:"  # the prefix of a script in the choice
 _WORDS = {USED: "", UNCOUNTED: "", NO_LONGER: "only in longer tokens", NEVER: "not in the corpus", UNUSED: "0 uses"}
 _UNREACHED = {MADE_OTHERWISE: "other merges come first", CUT: "always cut by the pattern"}
 
@@ -127,8 +126,7 @@ _TIPS = {
 class FilterPanel(QFrame):
     """Boxes to tick in groups, fields for the length, and a switch for regular expressions."""
 
-    #: The filters have changed.
-    changed = Signal()
+    changed = Signal()  # the filters have changed
 
     def __init__(
         self, theme: Theme, parent: QWidget, made: Iterable[str], uses: Iterable[str], *, has_scripts: bool

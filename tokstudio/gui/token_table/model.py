@@ -56,8 +56,7 @@ class TokenTable(QAbstractTableModel):
     columns: tuple[TokenColumn, ...] = ()
     matches_changed = Signal()
     failed = Signal(object)  # a filter or an order failed or was cancelled (Exception)
-    #: Qt asks for the new row of every selected row.
-    reordering = Signal()
+    reordering = Signal()  # Qt asks for the new row of every selected row
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -84,8 +84,7 @@ class RowsJob(QObject):
 
 
 _STEP = 512
-#: The most bytes of long tokens that are spelled out for a regular expression, in all and of one.
-ROOM = 64 << 20
+ROOM = 64 << 20  # the most bytes of long tokens that are spelled out for a regular expression, in all and of one
 _LONGEST = 1 << 20
 _SMALL = 1 << 14  # bytes that are searched without reading the clock
 

@@ -235,8 +235,7 @@ class TokenHeader(QHeaderView):
             painter.drawLine(middle + QPointF(0, tip), middle + QPointF(reach, -tip))
 
 
-#: The most rows that are copied; they are some megabytes of text.
-MOST_COPIED = 100_000
+MOST_COPIED = 100_000  # the most rows that are copied; they are some megabytes of text
 _COPY_STEP = 64
 _MOST_MOVED = 1000  # selected rows that are kept when the order changes: Qt asks for the new row of each
 

@@ -23,11 +23,9 @@ from tokstudio.gui.widgets.labels import isolated
 
 Kind = Literal["text", "space", "bytes"]
 
-#: The most tokens of a grapheme that are shown together. An untrained family of four has 25 bytes.
-SHARED_LIMIT = 32
+SHARED_LIMIT = 32  # the most tokens of a grapheme that are shown together. An untrained family of four has 25 bytes.
 COLOURS = 8
-#: The base of a combining mark without a letter.
-CIRCLE = "\u25cc"
+CIRCLE = "\u25cc"  # the base of a combining mark without a letter
 
 PLAIN = 1  # flag: printable ASCII, tabs and newlines only, so that each byte is one cell wide
 ENDS_ROW = 2  # flag: it contains a newline
@@ -203,8 +201,7 @@ def grapheme_edges(chunk: bytes) -> NDArray[np.bool_] | None:
 
 # --- The text of tokens in tables and on the clipboard: text, or bytes where they are not valid text ------------------
 
-#: The most bytes of a token in a table.
-SHOWN_BYTES = 60
+SHOWN_BYTES = 60  # the most bytes of a token in a table
 CUT = "…"
 
 #: The marks of white space wherever tokens are written; the painter of texts draws the same signs.

@@ -40,10 +40,8 @@ class Chip(NamedTuple):
 class TokenChips(QAbstractScrollArea):
     """Boxes in so many rows before it scrolls, for mouse and keyboard."""
 
-    #: The id of the chosen token.
-    clicked = Signal(int)
-    #: The last boxes are visible.
-    moreWanted = Signal()
+    clicked = Signal(int)  # the id of the chosen token
+    moreWanted = Signal()  # the last boxes are visible
 
     def __init__(self, theme: Theme, rows: int = 2, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -46,10 +46,8 @@ class TokenView(QAbstractScrollArea):
     scrolls there. So a text of any length is shown at once, at any place, and the visible part does not jump.
     """
 
-    #: The token below the mouse, or -1.
-    tokenHovered = Signal(int)
-    #: The first and the last selected token, or -1 and -1.
-    selectionChanged = Signal(int, int)
+    tokenHovered = Signal(int)  # the token below the mouse, or -1
+    selectionChanged = Signal(int, int)  # the first and the last selected token, or -1 and -1
     #: The number of the selected occurrence of the target, from 1 on, or 0; and how many there are.
     occurrencesChanged = Signal(int, int)
 

@@ -20,8 +20,7 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.token_text.spelling import MergeCaptions
 from tokstudio.gui.widgets.pane import Pane
 
-#: What the tour trains on, and how: with pre-tokens and held-out text, which it explains.
-SAMPLE = "article"
+SAMPLE = "article"  # what the tour trains on, and how: with pre-tokens and held-out text, which it explains
 SETTINGS = Settings(1000, pattern="gpt2", held_out=0.1)
 _TITLE = next(sample.title for sample in SAMPLES if sample.key == SAMPLE)
 ENGLISH, JAPANESE = (dict(DEMO_SENTENCES)[language] for language in ("English", "Japanese"))

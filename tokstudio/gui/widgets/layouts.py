@@ -29,8 +29,7 @@ from tokstudio.gui.style.theme import Theme
 Item: TypeAlias = QWidget | QLayout | int | tuple[QWidget | QLayout, int | Qt.AlignmentFlag]
 _Box = TypeVar("_Box", bound=QBoxLayout)
 
-#: An item: room that is left over.
-STRETCH = -1
+STRETCH = -1  # an item: room that is left over
 
 _FRAME = 64  # pixels of the screen that the title bar and borders of a dialog need
 

@@ -176,8 +176,7 @@ class TextSets:
 
 # --- The work of comparing: what is measured of each text by each tokenizer, and what is known already ----------------
 
-#: What is measured of a text by a tokenizer.
-Found = Cell | CountsByMerge | TokStudioError
+Found = Cell | CountsByMerge | TokStudioError  # what is measured of a text by a tokenizer
 Key = tuple[str, tuple[object, object]]  # the hash of a text, and the key of a column
 
 

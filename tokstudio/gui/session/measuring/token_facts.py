@@ -22,8 +22,7 @@ from tokstudio.gui.state.run_tokens import RunTokens
 class Reachability(QObject):
     """Computes `RunTokens.reach` of the run that was requested last."""
 
-    #: The reach of a run is known now.
-    changed = Signal()
+    changed = Signal()  # the reach of a run is known now
 
     def __init__(self, jobs: Jobs, runs: RunList, store: TokenStore, parent: QObject | None = None) -> None:
         super().__init__(parent)

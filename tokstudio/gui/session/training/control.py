@@ -31,8 +31,7 @@ from tokstudio.gui.state.problems import Problem, is_missing, problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Documents, Settings
 
-#: Why a training is not paused.
-BY_LIBRARY = "Another library trains, as a whole: it cannot pause."
+BY_LIBRARY = "Another library trains, as a whole: it cannot pause."  # why a training is not paused
 
 
 class TrainingControl(QObject):
