@@ -199,7 +199,7 @@ def hash_work(tokenizer: AnyTokenizer) -> Work[str]:
         "extra_tokens": {token: made.hex() for token, made in tokenizer.extra_tokens.items()},
         "whole_words": sorted(tokenizer.whole_words),
         "pattern": tokenizer.pattern,
-        "first_stage": tokenizer.first_stage,
+        "first_stage": tokenizer.content.first_stage,
         "preparation": preparation,
     }
     yield Progress("hashing")

@@ -57,9 +57,9 @@ def tokenizer_values(tokenizer: Tokenizer, before: int = _MOST_BEFORE) -> dict[s
         "pattern": tokenizer.pattern,
         "extra_tokens": extra,
         "whole_words": sorted(tokenizer.whole_words),
-        "ignores_merges": tokenizer.ignores_merges,
+        "ignores_merges": tokenizer.content.ignores_merges,
         "preparation": preparation | {name: sorted(preparation[name]) for name in SETS},
-        "remarks": list(tokenizer.left_out),
+        "remarks": list(tokenizer.content.remarks),
     }
     if tokenizer.origin is not None:
         origin = from_the_first(tokenizer.origin) if before == 1 else tokenizer.origin

@@ -47,13 +47,14 @@ class TokenizerContent:
     whole_words: frozenset[int] = frozenset()
     ignores_merges: bool = False  # whether every token is one that an equal pre-token becomes
     preparation: Preparation = field(default_factory=Preparation)
-    remarks: tuple[str, ...] = ()  # see `Tokenizer.left_out`
+    remarks: tuple[str, ...] = ()  # those of `Tokenizer.remarks` that tell of requests which exported files leave out
     settings: FileSettings = field(default_factory=FileSettings)
     # bool [n], which merges are supermerges of BoundlessBPE: they join adjacent pre-tokens that are one token each and
     # hold a letter, or what earlier ones made of these; others merge within pre-tokens
     supermerges: NDArray[np.bool_] | None = None
     removals: NDArray[np.int64] | None = None  # see `Tokenizer.removals`; merges and rows are those of a run
-    first_stage: tuple[str, int] | None = None  # see `Tokenizer.first_stage`
+    # of a training by SuperBPE past its transition: the pattern of stage 1, and the number of its merges
+    first_stage: tuple[str, int] | None = None
     run: Run | None = None
     origin: Origin[Any] | None = None
     dropout: Dropout | None = None

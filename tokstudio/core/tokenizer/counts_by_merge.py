@@ -38,14 +38,14 @@ def tokens_by_merge(
 
 def stages_of(tokenizer: Tokenizer) -> tuple[Tokenizer, ...]:
     """The tokenizer with all merges; before it the one at the end of stage 1 of SuperBPE, which splits otherwise."""
-    stage = tokenizer.first_stage
+    stage = tokenizer.content.first_stage
     return (tokenizer,) if stage is None else (tokenizer.at(stage[1]), tokenizer)
 
 
 def why_not_by_merge(tokenizer: Tokenizer) -> str | None:
     """Why the counts after fewer merges do not follow from those after all, as a sentence; None where they do."""
-    if tokenizer.first_stage is not None:
-        return f"Up to merge {tokenizer.first_stage[1]:,} it splits text by another pattern."
+    if tokenizer.content.first_stage is not None:
+        return f"Up to merge {tokenizer.content.first_stage[1]:,} it splits text by another pattern."
     return why_merges_differ(tokenizer)
 
 

@@ -46,7 +46,7 @@ class Tokenizer:
         pattern: How text is split before merging: a name of `patterns.NAMES` or a regular expression.
         extra_tokens: Tokens of a file that no merge makes: the bytes of each by its id.
         whole_words: Ids of tokens that an equal pre-token becomes, though merging would not make them of it.
-        remarks: See `left_out`.
+        remarks: See `remarks`.
         run: The run it comes from, if any.
         checked: Whether the merges are known to be valid. They may then join tokens that later ones make.
 
@@ -214,11 +214,6 @@ class Tokenizer:
         return self._content.pattern
 
     @property
-    def first_stage(self) -> tuple[str, int] | None:
-        """Of a training by SuperBPE past its transition: the pattern of stage 1, and the number of its merges."""
-        return self._content.first_stage
-
-    @property
     def extra_tokens(self) -> Mapping[int, bytes]:
         """The bytes, by id, of each token that is neither base nor special and that no merge makes."""
         return dict(self._content.extra_tokens)
@@ -227,11 +222,6 @@ class Tokenizer:
     def whole_words(self) -> frozenset[int]:
         """Ids of tokens that an equal pre-token becomes, though merging would not make them of it."""
         return self._tables.whole_words(self._content)
-
-    @property
-    def ignores_merges(self) -> bool:
-        """Whether its file says that every token is one that an equal pre-token becomes."""
-        return self._content.ignores_merges
 
     @property
     def needed_merges(self) -> NDArray[np.int32] | None:
@@ -256,12 +246,7 @@ class Tokenizer:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Requests of its files that `encode` ignores, and what is to be known of these files, each a sentence."""
-        return (*self.left_out, *self.settings.remarks())
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """Those of the `remarks` that tell of requests which exported files leave out, too."""
-        return self._content.remarks
+        return (*self._content.remarks, *self.settings.remarks())
 
     @property
     def library(self) -> str | None:

@@ -168,7 +168,7 @@ class Format:
 
     def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The remarks of the tokenizer about properties that the format cannot hold either; mostly all."""
-        return tokenizer.left_out
+        return tokenizer.content.remarks
 
     def settings_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """What the format cannot hold of `Tokenizer.settings`, each a sentence; mostly all."""

@@ -287,7 +287,7 @@ def _taken_whole_work(tokenizer: Tokenizer) -> Work[frozenset[int]]:
 
 def _ignores_merges(tokenizer: Tokenizer) -> bool:
     """Whether the file says so; where it does not matter with all merges, it matters with some of these."""
-    return bool(tokenizer.whole_words) or (tokenizer.ignores_merges and tokenizer.needed_merges is not None)
+    return bool(tokenizer.whole_words) or (tokenizer.content.ignores_merges and tokenizer.needed_merges is not None)
 
 
 def _pieces(tokenizer: Tokenizer) -> Iterator[bytes]:

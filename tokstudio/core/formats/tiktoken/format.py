@@ -482,7 +482,9 @@ def _split_alike_work(name: str, tokenizer: Tokenizer, regex: str, rank_of: Mapp
     if not tokenizer.preparation.is_plain:
         note = "tiktoken encodes for it, and takes its added tokens for special ones without flags."
         said = replace(said, notes=(*said.notes, note))
-    content = replace(tokenizer.content.of_merges(), whole_words=frozenset(), remarks=tokenizer.left_out, settings=said)
+    content = replace(
+        tokenizer.content.of_merges(), whole_words=frozenset(), remarks=tokenizer.content.remarks, settings=said
+    )
     empty = frozenset(rank for token, rank in rank_of.items() if not token)
     files = {RANKS_FILE: lines, SIDECAR: json.dumps(sidecar).encode()}
     opened = LibraryTokenizer(
