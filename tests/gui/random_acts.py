@@ -13,10 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QMenu, QTabBar, QWidget
 
 from tokstudio import Corpus, TrainingConfig, save, train
-from tokstudio.core.library_training.config import LibraryAlgorithm
 from tokstudio.core.model.algorithms import AlgorithmName
-from tokstudio.gui.state.training_plans import ALGORITHMS
-from tokstudio.gui.state.training_settings import TIE_RULES, Settings
+from tokstudio.core.model.settings import ALGORITHM_TITLES, TIE_RULES, LibraryAlgorithm
+from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.window.main_window import MainWindow
 
 # What ends the program, shows a dialog of the system, or asks a server.
@@ -96,7 +95,7 @@ class RandomActs:
         window: MainWindow,
         answers: RandomAnswers,
         choice: random.Random,
-        algorithms: Sequence[AlgorithmName | LibraryAlgorithm] = tuple(ALGORITHMS),
+        algorithms: Sequence[AlgorithmName | LibraryAlgorithm] = tuple(ALGORITHM_TITLES),
     ) -> None:
         self._answers, self._choice, self._algorithms = answers, choice, algorithms
         self._session, self._window = window.session, window

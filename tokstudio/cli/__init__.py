@@ -13,9 +13,9 @@ import sys
 from collections.abc import Sequence
 
 from tokstudio.cli.arguments.parse import parse
-from tokstudio.cli.arguments.training import LIBRARY_ALGORITHMS
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, complain
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
 
 
 def main(argv: Sequence[str] | None = None) -> int:

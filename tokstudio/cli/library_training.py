@@ -10,7 +10,7 @@ import sys
 from tokstudio.cli.exporting import Exports, export
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
 from tokstudio.cli.reading import report_held_out
-from tokstudio.cli.training import SAMPLE, read_texts, training_texts, utf8
+from tokstudio.cli.training import SAMPLE, chosen, read_texts, training_texts
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import several
 from tokstudio.core.formats.known_formats import FORMATS
@@ -24,17 +24,7 @@ _OF_MERGES = ("merges-csv", "merges-jsonl")
 def train_by_library(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interruption ends the library's process, and nothing is exported."""
     exports: Exports = arguments.export
-    config = LibraryConfig(
-        algorithm=arguments.algorithm,
-        vocabulary_size=arguments.vocab_size,
-        special_tokens=[utf8(token) for token in arguments.special],
-        unknown_token=arguments.unknown_token,
-        min_frequency=arguments.min_frequency,
-        continuing_prefix=arguments.continuing_prefix,
-        character_coverage=arguments.character_coverage,
-        byte_fallback=arguments.byte_fallback,
-        held_out=arguments.held_out,
-    )
+    config = LibraryConfig(**chosen(arguments, LibraryConfig))
     _check_formats(exports, config)
     read = read_texts(training_texts(arguments), console)
     corpus = read.corpus

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
@@ -42,11 +42,13 @@ from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.corpus.source import DOCUMENTS, CountedWith
 from tokstudio.core.formats.report import ExportReport
+from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.model.algorithms import OWN_SETTINGS, algorithm_of
 from tokstudio.core.model.alphabet import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run
+from tokstudio.core.model.settings import SETTINGS
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work
 from tokstudio.core.surgery.specials import check_reserved, fill_reserved
 from tokstudio.core.tokenizer.origin import Proof
@@ -181,15 +183,13 @@ def _unused_ids(tokenizer: Tokenizer) -> int:
     return int(tokenizer.tokens.ids().max()) + 1 - len(tokenizer)
 
 
-def _chosen_limits(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The settings of a `TrainingConfig` that `train` and `extend` share."""
-    ties = {} if arguments.tie_break is None else {"tie_break": arguments.tie_break}
-    return ties | {
-        "min_frequency": arguments.min_frequency,
-        "max_token_bytes": arguments.max_token_bytes,
-        "forbidden": arguments.forbid,
-        "held_out": arguments.held_out,
-    }
+def chosen(arguments: argparse.Namespace, kind: type[TrainingConfig | LibraryConfig]) -> dict[str, Any]:
+    """The settings of a configuration that are among the arguments, by name."""
+    options = {each.name: SETTINGS[each.name].argument for each in fields(kind)}
+    given = {name: value for name, option in options.items() if (value := getattr(arguments, option, None)) is not None}
+    if "special_tokens" in given:
+        given["special_tokens"] = [_utf8(token) for token in given["special_tokens"]]
+    return given
 
 
 SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export
@@ -207,9 +207,9 @@ def extend(arguments: argparse.Namespace, console: Console, signals: Signals) ->
     proving = Proving(arguments.reference, arguments.map, arguments.report, console)
     whole = load_tokenizer_or_run(arguments.source, arguments.run, arguments.pattern, console)
     extension = Extension(whole, arguments.merges, arguments.fill, proving, console)
-    size = extension.training_size(arguments.vocab_size)
-    config = TrainingConfig(vocabulary_size=size, pattern=extension.start.pattern, **_chosen_limits(arguments))
-    config = check_start(extension.start, config)
+    given = chosen(arguments, TrainingConfig)
+    given["pattern"], given["vocabulary_size"] = extension.start.pattern, extension.training_size(arguments.vocab_size)
+    config = check_start(extension.start, TrainingConfig(**given))
     return _train_to_the_end(config, training_texts(arguments), _wanted(arguments), console, signals, extension)
 
 
@@ -395,22 +395,16 @@ def _weights(given: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | i
 
 
 def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
-    path: Path | None = arguments.base_vocabulary
-    base_vocabulary = None if path is None else console.finish(read_base_vocabulary_work(path))
+    given = chosen(arguments, TrainingConfig)
+    if "base_vocabulary" in given:
+        given["base_vocabulary"] = console.finish(read_base_vocabulary_work(arguments.base_vocabulary))
     if arguments.base == "characters":
-        _check_unknown_token(arguments.unknown_token, (*arguments.special, *(base_vocabulary or ())))
+        _check_unknown_token(arguments.unknown_token, (*arguments.special, *given.get("base_vocabulary", ())))
     counted = next(filter(None, map(counted_with, arguments.counts)), CountedWith("none"))
-    return TrainingConfig(
-        vocabulary_size=arguments.vocab_size,
-        pattern=counted.pattern if arguments.pattern is None else arguments.pattern,
-        base=arguments.base,
-        base_vocabulary=base_vocabulary,
-        unknown_token=arguments.unknown_token,
-        special_tokens=[utf8(token) for token in arguments.special] or counted.special_tokens,
-        special_placement=arguments.special_placement,
-        **_chosen_limits(arguments),
-        algorithm=algorithm_of(arguments.algorithm, {name: getattr(arguments, name) for name in OWN_SETTINGS}),
-    )
+    given["algorithm"] = algorithm_of(arguments.algorithm, {name: getattr(arguments, name) for name in OWN_SETTINGS})
+    given["special_tokens"] = given["special_tokens"] or counted.special_tokens
+    given.setdefault("pattern", counted.pattern)
+    return TrainingConfig(**given)
 
 
 def _check_unknown_token(token: str | None, known: Collection[str]) -> None:
@@ -422,7 +416,7 @@ def _check_unknown_token(token: str | None, known: Collection[str]) -> None:
         )
 
 
-def utf8(token: str) -> str:
+def _utf8(token: str) -> str:
     """A special token as it was typed; raises ConfigError where it is not valid text."""
     try:
         token.encode()

@@ -19,8 +19,8 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.server import Answered, Train
 from tokstudio.core.library_training import train
-from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
 from tokstudio.core.library_training.train import train_by_library_work
+from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
 
 WORDS = ["low", "lower", "lowest", "newer", "newest", "wider", "widest", "naïve", "日本語", "2,000", "don't", "a_b"]
 TEXTS = [" ".join(WORDS[at % 12 : at % 7 + at % 12]) for at in range(120)]

@@ -89,8 +89,7 @@ class ShuffledThreads:
 def trained(corpus: Corpus, config: TrainingConfig, order, route="threads", threads=4):
     """Trains with chunks of some bytes, which arrive in any order."""
     with pytest.MonkeyPatch.context() as patch:
-        # Each chunk that is spilled is a file.
-        patch.setattr(count_words, "CHUNK", 60 if route == "spilled" else 7)
+        patch.setattr(count_words, "CHUNK", 7)
         patch.setattr(count_words, "ThreadPoolExecutor", lambda number: ShuffledThreads(order, number))
         if route == "spilled":
             patch.setattr(count_words, "MOST_OF_FREE", 1e-9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window, quiet, trained
 from tokstudio.gui.panes.runs.model import NAME
-from tokstudio.gui.session.undo import _FIELDS, LIMIT
+from tokstudio.gui.session.undo import LIMIT
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -271,10 +271,6 @@ def test_each_field_is_an_entry_unless_taken_back_by_hand_and_the_latest_are_kep
         session.history.undo()
         undone += 1
     assert undone == LIMIT
-
-
-def test_every_setting_has_a_name_in_the_menu():
-    assert {field.name for field in fields(Settings)} == {*_FIELDS}
 
 
 def test_the_settings_that_a_run_was_trained_with_stay_an_entry(session, make_run):

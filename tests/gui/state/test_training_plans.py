@@ -12,8 +12,9 @@ from tests.gui.person import TEXT
 from tokstudio import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model import algorithms as core
+from tokstudio.core.model.settings import ALGORITHM_TITLES
 from tokstudio.gui.state import training_plans
-from tokstudio.gui.state.training_plans import ALGORITHMS, TrainingPlan, names_of_plans, plans_of_algorithms
+from tokstudio.gui.state.training_plans import TrainingPlan, names_of_plans, plans_of_algorithms
 from tokstudio.gui.state.training_settings import Settings
 
 USUAL = Settings()
@@ -55,18 +56,18 @@ def test_a_transition_keeps_its_share_of_the_size():
 
 def test_every_algorithm_trains_where_there_are_languages_and_all_have_one_pattern():
     plans, reasons = plans_of_algorithms(Settings(400, parallel=PAIRS), USUAL, SEVERAL)
-    assert algorithms(plans) == list(ALGORITHMS)
+    assert algorithms(plans) == list(ALGORITHM_TITLES)
     assert reasons == {}
     assert {(plan.settings.pattern, plan.settings.vocabulary_size) for plan in plans} == {("gpt2", 400)}
     assert [plan.settings.parallel for plan in plans if plan.settings.algorithm == "parity"] == [PAIRS]
     own = plans_of_algorithms(Settings(400, pattern="o200k"), USUAL, SEVERAL)[0]
     assert {plan.settings.pattern for plan in own} == {"o200k"}
-    assert names_of_plans(plans) == list(ALGORITHMS.values())
+    assert names_of_plans(plans) == list(ALGORITHM_TITLES.values())
 
 
 def test_an_algorithm_that_cannot_train_has_its_reason():
     plans, reasons = plans_of_algorithms(Settings(400), USUAL, ONE)
-    assert algorithms(plans) == [name for name in ALGORITHMS if name != "parity"]
+    assert algorithms(plans) == [name for name in ALGORITHM_TITLES if name != "parity"]
     assert list(reasons) == ["Parity-aware BPE"]
     assert "at least two languages" in reasons["Parity-aware BPE"]
 
@@ -74,7 +75,7 @@ def test_an_algorithm_that_cannot_train_has_its_reason():
 def test_no_pattern_is_given_where_no_algorithm_that_can_train_needs_one(monkeypatch):
     of_bytes = ("superbpe", "whole-characters")
     known = {name: kind.title for name, kind in core.ALGORITHMS.items() if name in ("bpe", "parity", *of_bytes)}
-    monkeypatch.setattr(training_plans, "ALGORITHMS", known)
+    monkeypatch.setattr(training_plans, "ALGORITHM_TITLES", known)
     plans, reasons = plans_of_algorithms(Settings(60, base="characters"), USUAL, SEVERAL)
     assert algorithms(plans) == ["bpe", "parity"]
     assert {plan.settings.pattern for plan in plans} == {"none"}

@@ -11,8 +11,8 @@ import pytest
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.algorithms import ParityAware, Picky
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.gui.panes.configure.more_settings import from_lines, to_lines
 from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.widgets.fields import from_lines, to_lines
 
 EVERYTHING = Settings(
     vocabulary_size=5000,

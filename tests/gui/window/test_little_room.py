@@ -81,8 +81,8 @@ def turn_wheel(widget: QWidget, down: int = 1) -> None:
 
 def test_fields_their_help_and_errors_are_scrolled_into_view_by_wheel_and_focus(pane, session, qtbot):
     bar = body_of(pane.size_field).verticalScrollBar()
-    controls = [pane.size_field.number, pane.pattern.choice.combo, pane.pattern.preview, pane.more.base.combo]
-    controls += [pane.more.entries.edit, pane.more.specials.edit, pane.more.held_out.number]
+    controls = [pane.size_field.number, pane.pattern.choice.combo, pane.pattern.preview, pane.more.named["base"].combo]
+    controls += [pane.more.entries.edit, pane.more.specials.edit, pane.more.named["held_out"].number]
     pane.buttons["train"].setFocus()
     for control in controls:
         body_of(control).ensureWidgetVisible(control)
@@ -101,7 +101,7 @@ def test_fields_their_help_and_errors_are_scrolled_into_view_by_wheel_and_focus(
         if field is not None and field.note.isVisible():
             qtbot.waitUntil(lambda field=field: in_sight(field.note))
             seen += 1
-        if focus is pane.more.held_out.number:
+        if focus is pane.more.named["held_out"].number:
             break
         qtbot.keyClick(focus, Qt.Key.Key_Tab)
     assert seen > 8
@@ -114,11 +114,11 @@ def test_fields_their_help_and_errors_are_scrolled_into_view_by_wheel_and_focus(
 
 
 def test_the_focused_field_stays_visible_as_the_pane_shrinks(qtbot, pane):
-    pane.more.longest.check.setFocus()
-    qtbot.waitUntil(lambda: in_sight(pane.more.longest.note))
+    pane.more.named["max_token_bytes"].check.setFocus()
+    qtbot.waitUntil(lambda: in_sight(pane.more.named["max_token_bytes"].note))
     for height in (390, 360, 330):
         pane.window().resize(280, height)
-        qtbot.waitUntil(lambda: in_sight(pane.more.longest.note))
+        qtbot.waitUntil(lambda: in_sight(pane.more.named["max_token_bytes"].note))
 
 
 def test_a_low_pane_hides_help_but_not_errors(qtbot, pane, session):

@@ -13,9 +13,10 @@ from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.settings import ALGORITHM_TITLES
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.training.training import Settings
-from tokstudio.gui.state.training_plans import ALGORITHMS, TrainingPlan
+from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.window.status_bar import Pace, StatusLine
 
@@ -77,7 +78,7 @@ def test_it_says_which_of_several_trainings_is_in_progress(qtbot, session, line,
     session.queue.start([first, TrainingPlan(Settings(270, algorithm="whole-characters"))])
     line._refresh()
     watch.start()
-    title = ALGORITHMS[algorithm]
+    title = ALGORITHM_TITLES[algorithm]
     # What the job does may be known already, and follows.
     assert re.fullmatch(rf"Training 1 of 2: {title}(\. .+)?…", line.label.text())
     qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)

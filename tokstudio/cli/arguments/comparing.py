@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tokstudio.cli.arguments import parser as shared
+from tokstudio.core.model.settings import PATTERNS, TIE_RULES
 
 # A copy of the core's list, whose import would load NumPy; a test compares them.
 FIGURES = (
@@ -86,11 +87,11 @@ def check(words: Sequence[str]) -> argparse.Namespace:
         "--pattern",
         default="gpt2",
         metavar="NAME|REGEX",
-        help=f"how the text is split: {', '.join(shared.PATTERNS)}, or a regular expression (default: gpt2)",
+        help=f"how the text is split: {', '.join(PATTERNS)}, or a regular expression (default: gpt2)",
     )
     add(
         "--tie-break",
-        choices=shared.TIE_BREAKS,
+        choices=[*TIE_RULES],
         default="bytes",
         help="which of several pairs with the highest count is merged (default: bytes, the greatest by its bytes)",
     )

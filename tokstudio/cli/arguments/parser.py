@@ -7,27 +7,23 @@ import argparse
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tokstudio.cli.process.terminal import put
 from tokstudio.core.base.wording import printable
+from tokstudio.core.model.settings import PATTERNS, SETTINGS
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-# Copies of the core's lists, whose import would load NumPy; a test compares them.
-PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
-
-TIE_BREAKS = ("first", "lowest-id", "huggingface", "bytes", "mapped-strings")
-ALGORITHMS = ("bpe", "parity", "superbpe", "whole-characters", "boundless", "picky")
+# A copy of the core's list, whose import would load NumPy; a test compares them.
 EXPORTS = (
     "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
     "vocabulary-csv",
 )  # fmt: skip
-
-RULES = ("mixed-scripts", "split-characters", "letters-with-digits")
 
 NAMES = "its name, which uses the network: hf:OWNER/REPOSITORY[@REVISION] or tiktoken:ENCODING"
 
@@ -35,8 +31,6 @@ EXIT_CODES = """\
 exit codes: 0 done, 1 an error (one sentence says which), 2 wrong usage, 129 ended by a closed terminal, 130 by Ctrl+C,
 143 by a request to terminate
 """
-
-_SPECIAL_WORDS = "write a value that begins with a dash as --special=-x-"
 
 
 class Parser(argparse.ArgumentParser):
@@ -162,14 +156,55 @@ def number(text: str) -> float:
     raise argparse.ArgumentTypeError(f'"{text}" has a comma: write {pointed}')
 
 
+def named_number(form: str, text: str) -> tuple[str, float]:
+    """The name and the number of an argument of a form, such as "NAME=W, such as de.txt=3"."""
+    name, sign, value = text.rpartition("=")
+    if sign and name:
+        try:
+            return name, number(value)
+        except argparse.ArgumentTypeError:
+            if "," in value:
+                raise
+    raise argparse.ArgumentTypeError(f'"{text}" is not {form}')
+
+
+def _named_file(text: str) -> tuple[str, Path]:
+    name, sign, file = text.partition("=")
+    if not (name and sign and file):
+        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=FILE, such as de=parallel/de.txt')
+    return name, Path(file)
+
+
+def add_setting(add: Callable[..., object], name: str, **changed: object) -> None:
+    """Adds the option of a setting."""
+    setting = SETTINGS[name]
+    form: dict[str, object] = {"default": setting.default, "metavar": setting.metavar}
+    several: dict[str, object] = {"action": "append", "default": [], "metavar": setting.metavar}
+    match setting.kind:
+        case "limit" | "number":
+            form["type"] = whole
+        case "decimal" | "share":
+            form["type"] = number
+        case "choice":
+            form["choices"] = [*setting.choices]
+        case "switch":
+            form = {"action": "store_true"}
+        case "texts" if setting.metavar == "FILE":
+            form["type"] = Path
+        case "texts" | "rules":
+            form = several
+        case "texts by name":
+            form = several | {"type": _named_file}
+        case "numbers by name":
+            form = several | {"type": partial(named_number, f"{setting.metavar}, such as hi=2.5")}
+        case "text":
+            pass
+    add(setting.option, help=setting.usage, **form | changed)
+
+
 def add_documents(add: Callable[..., object], default: str | None = "file") -> None:
     """Adds what a document is."""
-    add(
-        "--documents",
-        choices=("file", "line"),
-        default=default,
-        help="what counts as a document (default: file); merges never cross document borders",
-    )
+    add_setting(add, "documents", default=default)
 
 
 def add_encoding(add: Callable[..., object]) -> None:
@@ -183,13 +218,7 @@ def add_encoding(add: Callable[..., object]) -> None:
 
 def add_special(add: Callable[..., object]) -> None:
     """Adds special tokens."""
-    add(
-        "--special",
-        action="append",
-        default=[],
-        metavar="TOKEN",
-        help=f"a text that gets its own id and is never merged; may be repeated; {_SPECIAL_WORDS}",
-    )
+    add_setting(add, "special_tokens")
 
 
 def add_reading(parser: argparse.ArgumentParser, joins: bool = False) -> None:

@@ -4,24 +4,17 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from tokstudio.core.base.errors import ConfigError, Faults
 from tokstudio.core.base.wording import shown
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.settings import ALGORITHM_TITLES, LIBRARY_ALGORITHMS, LibraryAlgorithm
 from tokstudio.core.text.utf8 import to_utf8
 
-LibraryAlgorithm = Literal["unigram", "wordpiece", "sentencepiece-bpe", "sentencepiece-unigram"]
-LIBRARY_ALGORITHMS: tuple[LibraryAlgorithm, ...] = get_args(LibraryAlgorithm)
-TITLES: Mapping[LibraryAlgorithm, str] = {
-    "unigram": "Unigram",
-    "wordpiece": "WordPiece",
-    "sentencepiece-bpe": "SentencePiece BPE",
-    "sentencepiece-unigram": "SentencePiece Unigram",
-}
 #: The largest vocabulary that is read again from any of their files.
 LARGEST_VOCABULARY = 1 << 20
 
@@ -105,7 +98,7 @@ class LibraryConfig:
     @property
     def title(self) -> str:
         """The name of the algorithm in messages."""
-        return TITLES[self.algorithm]
+        return ALGORITHM_TITLES[self.algorithm]
 
     @property
     def library(self) -> Literal["tokenizers", "sentencepiece"]:

@@ -33,7 +33,6 @@ from tokstudio.core.model.columns import (
     LogColumn,
     MergeColumn,
 )
-from tokstudio.core.pretokenization.patterns import covering
 from tokstudio.core.text.utf8 import to_utf8
 
 AlgorithmName = Literal["bpe", "parity", "superbpe", "whole-characters", "boundless", "picky"]
@@ -350,6 +349,8 @@ def _transition(value: object) -> int:
 
 
 def _second_pattern(value: object) -> str:
+    from tokstudio.core.pretokenization.patterns import covering  # which loads NumPy
+
     if not isinstance(value, str):
         raise ConfigError(f"The second pattern must be a string, not {reprlib.repr(value)}.")
     pattern = value or SECOND_PATTERN

@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,8 @@ from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.readers.files import read_file_work
+from tokstudio.core.model.settings import Base
 from tokstudio.core.text.encodings import code_points
-
-Base = Literal["bytes", "characters"]
 
 BYTES = 256
 CODE_POINTS = 0x110000

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 from unicodedata import category
 
 from tokstudio.core.base.errors import ConfigError, Faults
@@ -25,7 +25,8 @@ from tokstudio.core.model.algorithms import (
     algorithm_of,
     whole_number,
 )
-from tokstudio.core.model.alphabet import BYTES, Alphabet, Base
+from tokstudio.core.model.alphabet import BYTES, Alphabet
+from tokstudio.core.model.settings import Base, SpecialPlacement
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.pretokenization.patterns import check_pattern, covering
 from tokstudio.core.text.languages import script_of
@@ -117,7 +118,6 @@ NAMED_RULES: MappingProxyType[str, Rule] = MappingProxyType(
 )
 
 
-SpecialPlacement = Literal["last", "first"]
 BASES: tuple[Base, ...] = get_args(Base)
 PLACEMENTS: tuple[SpecialPlacement, ...] = get_args(SpecialPlacement)
 

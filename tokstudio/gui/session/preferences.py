@@ -14,8 +14,8 @@ import platformdirs
 from PySide6.QtCore import QByteArray, QObject, QSettings, Signal
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.model.settings import TIE_RULES
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.gui.state.training_settings import TIE_RULES
 
 T = TypeVar("T", bool, int, str)
 

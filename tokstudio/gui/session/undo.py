@@ -17,6 +17,7 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source, entries, entry_name
+from tokstudio.core.model.settings import SETTINGS
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Jobs
 from tokstudio.gui.session.common.run_list import RunList
@@ -30,32 +31,6 @@ LIMIT = 50  # entries; an entry keeps its deleted run or removed sources in memo
 _SETTINGS = 1  # Qt tries to merge entries with the same id
 _WEIGHTS = 2
 _SEVERAL_WEIGHTS = "Weights"
-_FIELDS = {
-    "vocabulary_size": "Vocabulary Size",
-    "min_frequency": "Minimum Frequency",
-    "pattern": "Pattern",
-    "base": "Base Units",
-    "base_vocabulary": "Base Tokens",
-    "unknown_token": "Unknown Token",
-    "special_tokens": "Special Tokens",
-    "special_placement": "Place of Special Tokens",
-    "tie_break": "Tie Rule",
-    "max_token_bytes": "Longest Token",
-    "held_out": "Held-Out Share",
-    "forbidden": "Forbidden Tokens",
-    "documents": "Documents",
-    "algorithm": "Algorithm",
-    "parallel": "Parallel Texts",
-    "ratios": "Ratios",
-    "global_merges": "Global Merges",
-    "window": "Window",
-    "alpha": "Alpha",
-    "transition": "Transition",
-    "max_words": "Most Words",
-    "threshold": "Threshold",
-    "character_coverage": "Characters Covered",
-    "byte_fallback": "Rare Characters",
-}
 _ALGORITHM = (
     "parallel",
     "algorithm",
@@ -95,7 +70,7 @@ class _SettingsChange(_Change):
         names = [field.name for field in fields(Settings)]
         changed = [name for name in names if getattr(before, name) != getattr(after, name)]
         named = changed if len(changed) == 1 else [name for name in _ALGORITHM if name in changed]
-        text = _FIELDS[named[0]] if named and {*changed} <= {*_ALGORITHM, *named} else "Training Settings"
+        text = SETTINGS[named[0]].title if named and {*changed} <= {*_ALGORITHM, *named} else "Training Settings"
         super().__init__(text, partial(take, before), partial(take, after))
         self._before, self._after = before, after
         # Changes before and after the start of a run do not merge.

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tokstudio.core.algorithms.common.prepare_corpus import CountedText
 from tokstudio.core.base.errors import TokStudioError
@@ -12,11 +13,9 @@ from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, Corpus
 from tokstudio.core.corpus.sampling import in_use
 from tokstudio.core.corpus.source import Source, entries
-from tokstudio.core.library_training import config as libraries
-from tokstudio.core.library_training.config import LibraryAlgorithm
 from tokstudio.core.library_training.train import check_corpus
-from tokstudio.core.model import algorithms
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.settings import ALGORITHM_TITLES, SETTINGS, Setting, SettingColumn
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.state.training_settings import Settings
@@ -161,12 +160,6 @@ def count_settings(config: TrainingConfig) -> tuple[object, ...]:
     return config.pattern, config.all_specials, config.base, config.held_out
 
 
-#: The algorithms to choose from, with their names.
-ALGORITHMS: Mapping[algorithms.AlgorithmName | LibraryAlgorithm, str] = {
-    **{each.name: each.title for each in algorithms.ALGORITHMS.values()},
-    **libraries.TITLES,
-}
-
 _LONGEST_PATTERN = 20
 _USUAL_PATTERN = "gpt2"
 
@@ -231,7 +224,7 @@ def plans_of_algorithms(
     best = list[TrainingPlan](), dict[str, str]()
     for pattern in patterns:
         plans, reasons = list[TrainingPlan](), dict[str, str]()
-        for algorithm, title in ALGORITHMS.items():
+        for algorithm, title in ALGORITHM_TITLES.items():
             settings = configured.with_usual(algorithm, configured, defaults)
             plan = TrainingPlan(replace(settings, pattern=pattern))
             reason = plan.problem_on(corpus)
@@ -262,7 +255,7 @@ def names_of_plans(plans: Sequence[TrainingPlan]) -> list[str]:
 
 
 def _algorithm(plan: TrainingPlan) -> str:
-    return ALGORITHMS[plan.settings.algorithm]
+    return ALGORITHM_TITLES[plan.settings.algorithm]
 
 
 def _pattern(plan: TrainingPlan) -> str | None:
@@ -288,11 +281,25 @@ def _ties(plan: TrainingPlan) -> str | None:
     return None if not plan.settings.has("tie_break") else f"ties {plan.settings.tie_break}"
 
 
+def _other(setting: Setting, plan: TrainingPlan) -> str | None:
+    """A further column of Train Several."""
+    if not plan.settings.has(setting.name):
+        return None
+    value = getattr(plan.settings, setting.name)
+    return "" if value is None else f"{setting.words} {setting.text(value)}"
+
+
+_NAMED = ("algorithm", "pattern", "vocabulary_size", "min_frequency", "base", "tie_break")
 _PARTS: tuple[Callable[[TrainingPlan], str | None], ...] = (
     _algorithm,
     _pattern,
     _limit,
     _base,
     _ties,
+    *(
+        partial(_other, each)
+        for each in SETTINGS.values()
+        if each.name not in _NAMED and isinstance(each.column, SettingColumn)
+    ),
     lambda plan: f"{plan.percent} % sample" if plan.percent < 100 else "whole corpus",
 )

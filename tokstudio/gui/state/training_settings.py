@@ -7,19 +7,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from types import NoneType
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.library_training.config import (
-    COVERAGE,
-    LIBRARY_ALGORITHMS,
-    LibraryAlgorithm,
-    LibraryConfig,
-)
+from tokstudio.core.library_training.config import COVERAGE, LibraryConfig
 from tokstudio.core.model.algorithms import (
     ALGORITHMS,
     ALPHA,
@@ -27,35 +21,20 @@ from tokstudio.core.model.algorithms import (
     THRESHOLD,
     AlgorithmName,
     PlainBPE,
-    SuperBPE,
     TieBreak,
     algorithm_of,
 )
-from tokstudio.core.model.alphabet import Base
-from tokstudio.core.model.config import NAMED_RULES, SpecialPlacement, TrainingConfig, token_rule
+from tokstudio.core.model.config import TrainingConfig, token_rule
+from tokstudio.core.model.settings import (
+    LIBRARY_ALGORITHMS,
+    SETTINGS,
+    Base,
+    Documents,
+    LibraryAlgorithm,
+    SpecialPlacement,
+)
 
-Documents = Literal["file", "line"]
-
-_LARGEST_NUMBER = 1 << 31  # the largest number of a field
-_FIRST_STAGE = 0.75  # of the vocabulary, for SuperBPE
-
-_RULES = {
-    "mixed-scripts": "With letters of several scripts",
-    "split-characters": "With a part of a character and more",
-    "letters-with-digits": "With letters and digits",
-}
-#: The rules that have a check box, with what it says.
-RULES: Mapping[str, str] = {rule: _RULES[rule] for rule in NAMED_RULES}
-RULES_HELP = r"One rule per line: an expression such as \d\d\d\d, or token: and the token itself."
-
-#: The name of each tie rule to choose from, and what it does. Picky BPE has one of its own.
-TIE_RULES: Mapping[TieBreak, tuple[str, str]] = {
-    "first": ("First", "With equal counts, the pair that occurs first."),
-    "lowest-id": ("Lowest id", "With equal counts, the lower ids, as in rustbpe."),
-    "huggingface": ("Hugging Face", "With equal counts, as in the tokenizers library."),
-    "bytes": ("Bytes", "With equal counts, the pair that sorts last."),
-    "mapped-strings": ("Mapped strings", "With equal counts, as in parity-aware BPE of tokenizers."),
-}
+_FIRST_STAGE = 0.75  # of the vocabulary, for a transition that is not chosen yet
 
 
 @dataclass(frozen=True)
@@ -102,10 +81,9 @@ class Settings:
         return self.algorithm in LIBRARY_ALGORITHMS
 
     def has(self, name: str) -> bool:
-        """Whether the algorithm has a setting; ours have all but those of others, some no choice of ties."""
-        if name == "tie_break" and not self.by_library and len(ALGORITHMS[self.algorithm].ties) == 1:
-            return False
-        return not self.by_library or name in self._of_library()
+        """Whether a setting has an effect: the algorithm has it, and others that it needs are set."""
+        setting = SETTINGS[name]
+        return self.algorithm in setting.algorithms and (setting.needs is None or setting.needs(self))
 
     @property
     def library_config(self) -> LibraryConfig | None:
@@ -127,7 +105,8 @@ class Settings:
         is_usual = self.tie_break == _usual_ties(self.algorithm, defaults)
         ties = _usual_ties(algorithm, defaults) if is_usual else self.tie_break
         transition = self.transition
-        if algorithm == SuperBPE.name and transition is None and self.vocabulary_size is not None:
+        is_staged = algorithm in SETTINGS["transition"].algorithms
+        if is_staged and transition is None and self.vocabulary_size is not None:
             transition = int(_FIRST_STAGE * self.vocabulary_size)
         return replace(self, algorithm=algorithm, tie_break=ties, transition=transition)
 
@@ -144,9 +123,9 @@ class Settings:
         return made.with_size(self.vocabulary_size)
 
     def with_size(self, size: int | None) -> Settings:
-        """The same with another vocabulary size; the transition of SuperBPE keeps its share of it."""
+        """The same with another vocabulary size; a transition keeps its share of it."""
         before, transition = self.vocabulary_size, self.transition
-        if size is not None and self.algorithm == SuperBPE.name:
+        if size is not None and self.has("transition"):
             if transition is None:
                 transition = int(_FIRST_STAGE * size)
             elif before:
@@ -161,9 +140,10 @@ class Settings:
     def from_plain(cls, read: object) -> Settings:
         """Reads the values of `to_plain`; invalid ones get their defaults."""
         known: dict[str, Any] = {}
-        for name, accepts in _READABLE.items():
-            if isinstance(read, dict) and name in read and accepts(value := cast("dict[str, object]", read)[name]):
-                known[name] = _as_tuples(value)
+        values = cast("dict[str, object]", read) if isinstance(read, dict) else {}
+        for name in _NAMES:
+            if name in values and SETTINGS[name].accepts(values[name]):
+                known[name] = _as_tuples(values[name])
         return cls(**known)
 
     def to_text(self) -> str:
@@ -180,47 +160,15 @@ class Settings:
 
     @cached_property
     def _built(self) -> TrainingConfig | LibraryConfig | ConfigError:
-        names = ("vocabulary_size", "min_frequency", "pattern", "max_token_bytes", "tie_break", "forbidden", "held_out")
-        given: dict[str, Any] = {name: getattr(self, name) for name in names if self.has(name)}
+        given = {name: getattr(self, name) for name in _NAMES if self.has(name)}
         try:
             if self.by_library:
-                return LibraryConfig(**self._of_library())
-            return TrainingConfig(**given, **self._tokens(), algorithm=algorithm_of(self.algorithm, self._own()))
+                return LibraryConfig(**given)
+            algorithm = algorithm_of(self.algorithm, {name: value for name, value in given.items() if name in _OWN})
+            common = {name: value for name, value in given.items() if name in _COMMON}
+            return TrainingConfig(**common, algorithm=algorithm)
         except ConfigError as error:
             return error.with_traceback(None)
-
-    def _tokens(self) -> dict[str, Any]:
-        """The base and special tokens; a list for characters is omitted where there are none."""
-        in_characters = self.base == "characters"
-        return {
-            "base": self.base,
-            "base_vocabulary": self.base_vocabulary if in_characters else None,
-            "unknown_token": self.unknown_token if in_characters else None,
-            "special_tokens": self.special_tokens,
-            "special_placement": self.special_placement,
-        }
-
-    def _own(self) -> dict[str, Any]:
-        """The settings that only the algorithm has; those that have no effect are omitted."""
-        unused = {"ratios"} if self.parallel else set[str]()
-        if self.window is None:
-            unused.add("alpha")
-        names = {field.name for field in fields(ALGORITHMS[self.algorithm])}
-        return {name: getattr(self, name) for name in _NAMES if name in names - unused}
-
-    def _of_library(self) -> dict[str, Any]:
-        """The settings of another library's algorithm; those that it has not are ignored."""
-        made: dict[str, Any] = {
-            "algorithm": self.algorithm,
-            "vocabulary_size": self.vocabulary_size,
-            "special_tokens": self.special_tokens,
-            "held_out": self.held_out,
-        }
-        if self.algorithm == "wordpiece":
-            return made | {"min_frequency": self.min_frequency}
-        if self.algorithm == "unigram":
-            return made
-        return made | {"character_coverage": self.character_coverage, "byte_fallback": self.byte_fallback}
 
 
 def _usual_ties(algorithm: AlgorithmName | LibraryAlgorithm, defaults: Settings) -> TieBreak:
@@ -230,7 +178,8 @@ def _usual_ties(algorithm: AlgorithmName | LibraryAlgorithm, defaults: Settings)
 
 
 _NAMES = [field.name for field in fields(Settings)]
-_OWN = _NAMES[_NAMES.index("algorithm") + 1 :]  # of single algorithms
+_OWN = [name for name in _NAMES if SETTINGS[name].place == "own"]
+_COMMON = {field.name for field in fields(TrainingConfig)} - {"algorithm"}
 
 
 def exact_rules(tokens: Iterable[bytes]) -> tuple[str, ...]:
@@ -239,66 +188,9 @@ def exact_rules(tokens: Iterable[bytes]) -> tuple[str, ...]:
     return tuple(f"bytes:{token.hex()}" if rule != " ".join(rule.split()) else rule for token, rule in rules)
 
 
-def _whole_or_none(value: object) -> bool:
-    return value is None or (type(value) is int and abs(value) < _LARGEST_NUMBER)
-
-
 def _as_lists(value: Any) -> Any:  # noqa: ANN401  any value of a setting
     return [_as_lists(entry) for entry in value] if isinstance(value, tuple) else value
 
 
 def _as_tuples(value: Any) -> Any:  # noqa: ANN401
     return tuple(_as_tuples(entry) for entry in value) if isinstance(value, (list, tuple)) else value
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST_NUMBER
-
-
-def _by_name(accepts: Callable[[object], bool]) -> Callable[[object], bool]:
-    """Whether a value is pairs of a name and a value that is accepted."""
-
-    def check(value: object) -> bool:
-        pairs = cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else [None]
-        return all(
-            isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str) and accepts(pair[1])
-            for pair in cast("Sequence[Sequence[object]]", pairs)
-        )
-
-    return check
-
-
-def _texts(value: object) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(entry, str) for entry in value)
-
-
-def _one_of(literal: Any) -> Callable[[object], bool]:  # noqa: ANN401  the type of a Literal has no name
-    return lambda value: isinstance(value, str) and value in get_args(literal)
-
-
-_READABLE: Mapping[str, Callable[[object], bool]] = {
-    "vocabulary_size": _whole_or_none,
-    "min_frequency": _whole_or_none,
-    "pattern": lambda value: isinstance(value, str),
-    "base": _one_of(Base),
-    "base_vocabulary": lambda value: value is None or _texts(value),
-    "unknown_token": lambda value: isinstance(value, (str, NoneType)),
-    "special_tokens": _texts,
-    "special_placement": _one_of(SpecialPlacement),
-    "tie_break": lambda value: isinstance(value, str) and value in TIE_RULES,
-    "max_token_bytes": _whole_or_none,
-    "held_out": lambda value: isinstance(value, (int, float)) and 0 <= value < 1,
-    "documents": _one_of(Documents),
-    "forbidden": _texts,
-    "algorithm": lambda value: value in (*ALGORITHMS, *LIBRARY_ALGORITHMS),
-    "parallel": _by_name(lambda value: isinstance(value, str)),
-    "ratios": _by_name(_number),
-    "global_merges": lambda value: value != 0 and _whole_or_none(value),  # a configuration has 0 for none
-    "window": _whole_or_none,
-    "alpha": _number,
-    "transition": _whole_or_none,
-    "max_words": lambda value: value is not None and _whole_or_none(value),
-    "threshold": _number,
-    "character_coverage": _number,
-    "byte_fallback": lambda value: isinstance(value, bool),
-}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QLocale, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QPalette, QValidator, QWheelEvent
@@ -38,7 +39,7 @@ _SIGNS = str.maketrans(",٫", "..")  # the signs before decimals, in any of the 
 class Choice:
     """One of several values."""
 
-    value: str
+    value: Any
     name: str  # a word or two
     meaning: str  # one sentence that explains it
 

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QSizePolicy, QWidget
@@ -40,6 +42,20 @@ class Field(QWidget):
     def is_invalid(self) -> bool:
         """Whether an error is shown."""
         return bool(self._control.property("invalid") == "true")
+
+    @property
+    def controls(self) -> list[QWidget]:
+        """The widgets that take the focus, in their order."""
+        return [self._control]
+
+    @property
+    def value(self) -> Any:  # noqa: ANN401
+        """The value, as settings have it."""
+        raise NotImplementedError
+
+    def set_value(self, value: Any) -> None:  # noqa: ANN401
+        """Shows a value without emitting `changed`."""
+        raise NotImplementedError
 
     def set_help(self, help_text: str) -> None:
         """Replaces the line of help."""
@@ -122,6 +138,11 @@ class LimitField(Field):
         self._apply_theme()
 
     @property
+    def controls(self) -> list[QWidget]:
+        """The check box and the number."""
+        return [self.check, self.number]
+
+    @property
     def value(self) -> int | None:
         """The number, or None while the limit is off."""
         return self.number.value() if self.check.isChecked() else None
@@ -176,24 +197,38 @@ class NumberField(SpinField):
         self.number = Number()
         super().__init__(text, help_text, self.number, theme, word=word)
 
-    def set_value(self, value: int) -> None:
-        """Sets the number without emitting `changed`."""
+    @property
+    def value(self) -> int:
+        """The number."""
+        return self.number.value()
+
+    def set_value(self, value: int | None) -> None:
+        """Sets the number without emitting `changed`; None leaves it."""
         with QSignalBlocker(self.number):
-            self.number.setValue(min(value, LARGEST))
+            if value is not None:
+                self.number.setValue(min(value, LARGEST))
 
 
 class ShareField(SpinField):
-    """A percentage; see `SpinField`."""
+    """A percentage up to the share `most`; see `SpinField`."""
 
-    def __init__(self, text: str, help_text: str, theme: Theme, *, word: str = "") -> None:
+    def __init__(self, text: str, help_text: str, most: float, theme: Theme, *, word: str = "") -> None:
         self.number = Percent()
+        self.number.setMaximum(100 * most)
+        self._given = 0.0
         super().__init__(text, help_text, self.number, theme, word=word)
 
-    def set_value(self, share: float) -> None:
+    @property
+    def value(self) -> float:
+        """The share of 1: the one that was set, which may have more decimals, while its percentage is displayed."""
+        return self._given if self.number.shows(self._given) else self.number.share
+
+    def set_value(self, value: float) -> None:
         """Sets a share of 1 without emitting `changed`."""
+        self._given = value
         with QSignalBlocker(self.number):
-            if not self.number.shows(share):
-                self.number.setValue(100 * share)
+            if not self.number.shows(value):
+                self.number.setValue(100 * value)
 
 
 class DecimalField(SpinField):
@@ -201,17 +236,20 @@ class DecimalField(SpinField):
 
     def __init__(self, text: str, help_text: str, most: float, theme: Theme, *, word: str = "") -> None:
         self.number = Decimal(most)
+        self._given = 0.0
         super().__init__(text, help_text, self.number, theme, word=word)
+
+    @property
+    def value(self) -> float:
+        """The number: the one that was set, which may have more decimals, while it is displayed."""
+        shown = self.number.value()
+        return self._given if round(self._given, DECIMALS) == shown else shown
 
     def set_value(self, value: float) -> None:
         """Sets the number without emitting `changed`."""
+        self._given = value
         with QSignalBlocker(self.number):
-            if not self.shows(value):
-                self.number.setValue(value)
-
-    def shows(self, value: float) -> bool:
-        """Whether a number, which may have more decimals, is displayed as the current value."""
-        return round(value, DECIMALS) == self.number.value()
+            self.number.setValue(value)
 
 
 class ChoiceField(Field):
@@ -227,18 +265,18 @@ class ChoiceField(Field):
         self.combo.currentIndexChanged.connect(self._chosen)
 
     @property
-    def value(self) -> str:
+    def value(self) -> Any:  # noqa: ANN401
         """The chosen value."""
         return self.combo.choices[max(0, self.combo.currentIndex())].value
 
-    def set_value(self, value: str) -> None:
+    def set_value(self, value: Any) -> None:  # noqa: ANN401
         """Sets the value without emitting `changed`."""
         values = [choice.value for choice in self.combo.choices]
         with QSignalBlocker(self.combo):
             self.combo.setCurrentIndex(values.index(value) if value in values else 0)
         self._explain()
 
-    def set_choices(self, choices: Sequence[Choice], value: str) -> None:
+    def set_choices(self, choices: Sequence[Choice], value: Any) -> None:  # noqa: ANN401
         """Replaces the choices."""
         with QSignalBlocker(self.combo):
             self.combo.set_choices(choices)
@@ -257,6 +295,7 @@ class ListField(Field):
 
     def __init__(self, text: str, help_text: str, theme: Theme, lines: int, *, word: str = "") -> None:
         self.edit = LinesEdit(lines)
+        self._links: tuple[QPushButton, ...] = ()
         super().__init__(help_text, self.edit)
         self._theme = theme
         self.add_label(text, self.edit, word)
@@ -270,6 +309,21 @@ class ListField(Field):
         self.edit.textChanged.connect(self.changed)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
+
+    @property
+    def controls(self) -> list[QWidget]:
+        """The lines and the links below them."""
+        return [self.edit, *self._links]
+
+    @property
+    def value(self) -> tuple[str, ...]:
+        """The texts."""
+        return from_lines(self.text())
+
+    def set_value(self, value: tuple[str, ...] | None) -> None:
+        """Sets the texts without emitting `changed`; None leaves them, and an unfinished line is not a text yet."""
+        if value is not None and self.value != value:
+            self.set_text(to_lines(value))
 
     def text(self) -> str:
         """The text of the field."""
@@ -288,6 +342,7 @@ class ListField(Field):
 
     def add_links(self, *buttons: QPushButton) -> None:
         """Adds links below the list that fill it."""
+        self._links = buttons
         self.column.insertLayout(2, row(*buttons, STRETCH))
 
     def _apply_theme(self) -> None:
@@ -312,19 +367,19 @@ class RulesField(ListField):
         return [*self.checks.values(), self.edit]
 
     @property
-    def rules(self) -> tuple[str, ...]:
+    def value(self) -> tuple[str, ...]:
         """The chosen rules: those with a name first."""
         named = [rule for rule, check in self.checks.items() if check.isChecked()]
         return (*named, *(line for line in self.text().split("\n") if line.strip()))
 
-    def set_rules(self, rules: Sequence[str]) -> None:
+    def set_value(self, value: tuple[str, ...] | None) -> None:
         """Sets the rules without emitting `changed`; an unfinished line stays."""
-        if self.rules == tuple(rules):
+        if value is None or self.value == value:
             return
         for rule, check in self.checks.items():
             with QSignalBlocker(check):
-                check.setChecked(rule in rules)
-        others = (rule for rule in rules if rule not in self.checks)
+                check.setChecked(rule in value)
+        others = (rule for rule in value if rule not in self.checks)
         # In an expression, the escape means the same as the character.
         self.set_text("\n".join(rule.replace("\n", r"\n") for rule in others))
 
@@ -341,6 +396,21 @@ def say(label: QLabel, text: str, role: str = "muted") -> None:
     """Shows a text in the style of a role."""
     label.setText(text)
     set_role(label, role)
+
+
+_ESCAPE = re.compile(r"\\[\\ntr]")
+_ESCAPED = {"\\\\": "\\", "\\n": "\n", "\\t": "\t", "\\r": "\r"}
+_WRITTEN = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
+
+
+def to_lines(entries: Iterable[str]) -> str:
+    """Writes one entry per line."""
+    return "\n".join(entry.translate(_WRITTEN) for entry in entries)
+
+
+def from_lines(text: str) -> tuple[str, ...]:
+    r"""Reads entries: empty lines are ignored, and unknown escapes keep their backslash."""
+    return tuple(_ESCAPE.sub(lambda found: _ESCAPED[found[0]], line) for line in text.split("\n") if line)
 
 
 def set_role(label: QLabel, role: str) -> None:

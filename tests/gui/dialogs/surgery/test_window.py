@@ -95,7 +95,7 @@ def test_actions_say_why_they_are_grey_and_tokens_of_the_vocabulary_are_forbidde
     assert len(session.training.settings.forbidden) == 2
     assert session.runs.active is not run
     assert not set(texts) & set(session.runs.active.tokenizer.tokens)
-    assert window.configure.more.forbidden.rules == session.training.settings.forbidden
+    assert window.configure.more.named["forbidden"].value == session.training.settings.forbidden
     window.actions_by_id["undo"].trigger()
     assert session.training.settings.forbidden == ()
 

@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE, TEXT, at_window, quiet
+from tokstudio.core.model.settings import ALGORITHM_TITLES
 from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.dialogs.train_several.model import COLUMNS
-from tokstudio.gui.state.training_plans import ALGORITHMS
 from tokstudio.gui.state.training_settings import Settings
 
 ALGORITHM, PATTERN, SIZE, FREQUENCY, BASE, TIES, PERCENT = range(7)
@@ -165,7 +165,7 @@ def test_from_the_menu_to_the_runs(qtbot, unstyled, window):
 def test_algorithms_are_varied_and_a_row_that_cannot_be_trained_says_why(session, dialog):
     dialog.model.setData(dialog.model.index(0, SIZE), 400)
     vary(dialog, "Each Algorithm")
-    assert texts(dialog, ALGORITHM) == list(ALGORITHMS.values())
+    assert texts(dialog, ALGORITHM) == list(ALGORITHM_TITLES.values())
     assert texts(dialog, TIES)[:4] == ["First", "Mapped strings", "First", "First"]
     of_picky = dialog.model.index(5, TIES)
     assert (of_picky.data(), bool(of_picky.flags() & Qt.ItemFlag.ItemIsEditable)) == ("–", False)
@@ -180,7 +180,7 @@ def test_algorithms_are_varied_and_a_row_that_cannot_be_trained_says_why(session
     session.corpus.add_text("die Katze und der Hut " * 30)
     assert dialog.problem.text() == ""
     assert dialog.model.index(1, ALGORITHM).data(Qt.ItemDataRole.ForegroundRole) is None
-    assert dialog.train_button.text() == f"Train {len(ALGORITHMS)} Runs"
+    assert dialog.train_button.text() == f"Train {len(ALGORITHM_TITLES)} Runs"
     dialog.model.setData(dialog.model.index(2, PATTERN), "none")
     assert dialog.problem.text() == "Row 3: SuperBPE needs a pattern for its first stage: choose one, such as gpt2."
     dialog.model.setData(dialog.model.index(2, PATTERN), "gpt2")

@@ -8,10 +8,9 @@ from PySide6.QtCore import Qt
 
 from tests.gui.languages import NAMES, TEXTS
 from tests.gui.person import PATIENCE, TEXT, at_window, quiet, trained
-from tokstudio.core.library_training import config as libraries
 from tokstudio.core.model import algorithms
+from tokstudio.core.model.settings import ALGORITHM_TITLES, LIBRARY_ALGORITHMS
 from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
-from tokstudio.gui.state.training_plans import ALGORITHMS
 from tokstudio.gui.window.main_window import MainWindow
 
 TITLES = {name: kind.title for name, kind in algorithms.ALGORITHMS.items()}
@@ -28,7 +27,7 @@ def shown(window: MainWindow) -> list[str]:
 
 def names(first: int) -> list[str]:
     ours = [f"{title} (Run {number})" for number, title in enumerate(TITLES.values(), first)]
-    return [*ours, *libraries.TITLES.values()]
+    return [*ours, *(ALGORITHM_TITLES[name] for name in LIBRARY_ALGORITHMS)]
 
 
 @at_window()
@@ -46,7 +45,7 @@ def test_the_button_needs_a_text_and_opens_a_row_for_each_algorithm_but_those_it
     qtbot.keyClick(button, Qt.Key.Key_Space)
     dialog = dialog_of(window)
     rows = [plan.settings for plan in dialog.model.plans]
-    assert [row.algorithm for row in rows] == [name for name in ALGORITHMS if name != "parity"]
+    assert [row.algorithm for row in rows] == [name for name in ALGORITHM_TITLES if name != "parity"]
     assert {(row.pattern, row.vocabulary_size) for row in rows} == {("gpt2", 1000)}
     assert dialog.remark.isVisible()
     told = "All have the pattern gpt2, as some algorithms need one; Configure has none. Left out: Parity-aware BPE"
@@ -74,7 +73,7 @@ def test_after_the_training_compare_and_the_plot_show_these_runs_alone(qtbot, un
     assert shown(window) == names(2)
     assert not window.compare.visibleRegion().isEmpty()
     assert session.runs.active.name == names(2)[len(TITLES) - 1], "the last with a curve"
-    assert told[-1] == f"{len(ALGORITHMS)} trainings are done: Compare shows only them."
+    assert told[-1] == f"{len(ALGORITHM_TITLES)} trainings are done: Compare shows only them."
     window.places.open(window.compression)
     assert {entry.name for entry in window.compression.legend.entries} == set(names(2)[: len(TITLES)])
     assert session.history.undo_text == "Compare Algorithms"

@@ -14,8 +14,8 @@ from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE, at_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS
 from tokstudio.core.model.algorithms import ALGORITHMS, ParityAware, Picky, SuperBPE
+from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
 from tokstudio.gui.panes.configure import parity_fields
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.session.training.training import Settings
@@ -178,18 +178,18 @@ def test_ratios_hybrid_and_window_have_fields_with_their_errors_and_one_language
     assert session.history.undo_text == "Ratios"
     session.training.set_settings(replace(Settings(290), algorithm="parity", tie_break="mapped-strings"))
     fields = languages.algorithm.parity
-    for limit in (fields.together, fields.window_field):
+    for limit in (fields.named["global_merges"], fields.named["window"]):
         qtbot.mouseClick(limit.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
     config = session.training.settings.config()
     assert config.algorithm == ParityAware(global_merges=500, window=100, alpha=2.0)
-    fields.window_field.number.setValue(0)
-    assert fields.window_field.note.text() == "The window must be at least 1, not 0."
-    fields.window_field.number.setValue(50)
-    fields.alpha.number.setValue(0)
-    assert fields.alpha.note.text() == "Alpha must be a number above 0, not 0."
+    fields.named["window"].number.setValue(0)
+    assert fields.named["window"].note.text() == "The window must be at least 1, not 0."
+    fields.named["window"].number.setValue(50)
+    fields.named["alpha"].number.setValue(0)
+    assert fields.named["alpha"].note.text() == "Alpha must be a number above 0, not 0."
     assert not languages.buttons["train"].isEnabled()
-    qtbot.mouseClick(fields.window_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-    assert not fields.alpha.isVisible()
+    qtbot.mouseClick(fields.named["window"].check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    assert not fields.named["alpha"].isVisible()
     assert session.training.settings.problem is None
     session.corpus.set_weights((1000, 0, 0))
     problem = "Parity-aware BPE needs at least two languages, each as a text or a folder of its own."
@@ -288,14 +288,14 @@ def test_superbpe_has_a_transition_and_trains(qtbot, pane, session):
     session.training.set_settings(Settings(280))
     box = pane.algorithm.choice.combo
     choose(qtbot, box, [*ALGORITHMS].index("superbpe"))
-    fields = pane.algorithm.superbpe
+    fields = pane.algorithm.group("superbpe")
     assert fields.isVisible()
-    assert fields.transition.number.value() == session.training.settings.transition == 210
-    assert fields.transition.note.text().startswith("The transition must be at least 256")
+    assert fields.named["transition"].number.value() == session.training.settings.transition == 210
+    assert fields.named["transition"].note.text().startswith("The transition must be at least 256")
     assert "choose one, such as gpt2" in pane.pattern.choice.note.text() + pane.pattern.own.note.text()
     assert not pane.buttons["train"].isEnabled()
-    fields.transition.number.setValue(270)
-    fields.words.number.setValue(2)
+    fields.named["transition"].number.setValue(270)
+    fields.named["max_words"].number.setValue(2)
     settings = replace(session.training.settings, pattern="gpt2")
     session.training.set_settings(settings)
     qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
@@ -339,11 +339,11 @@ def test_picky_has_a_threshold_and_no_tie_rule_to_choose(qtbot, pane, session):
     session.training.set_settings(Settings(290, tie_break="bytes"))
     choose(qtbot, field.choice.combo, [choice.value for choice in field.choice.combo.choices].index("picky"))
     assert "Chizhov" in field.choice.note.text()
-    assert field.picky.isVisible()
-    assert not pane.more.ties.isVisibleTo(pane.more)
+    assert field.group("picky").isVisible()
+    assert not pane.more.named["tie_break"].isVisibleTo(pane.more)
     assert "ties" not in pane.unusual.text()
     assert "At most 34 tokens made by merges" in pane.summary.text()
-    number = field.picky.threshold.number
+    number = field.group("picky").named["threshold"].number
     assert number.value() == 0.9
     number.setFocus()
     number.lineEdit().selectAll()
@@ -360,15 +360,15 @@ def test_picky_has_a_threshold_and_no_tie_rule_to_choose(qtbot, pane, session):
     assert run.log.removals.tolist() == expected.removals.tolist()
     choose(qtbot, field.choice.combo, 0)
     assert session.training.settings.tie_break == "bytes"
-    assert pane.more.ties.isVisibleTo(pane.more)
-    assert not field.picky.isVisible()
+    assert pane.more.named["tie_break"].isVisibleTo(pane.more)
+    assert not field.group("picky").isVisible()
 
 
 def test_the_core_says_at_the_field_what_a_threshold_may_be(pane, session):
     session.training.set_settings(replace(Settings(290), algorithm="picky", threshold=1.5))
-    field = pane.algorithm.picky.threshold
+    field = pane.algorithm.group("picky").named["threshold"]
     assert field.note.text() == "The threshold must be a number from 0 to 1, not 1.5."
     assert field.note.property("role") == "error"
     session.training.set_settings(replace(Settings(290), algorithm="picky", threshold=0.123456))
     assert field.number.value() == 0.123
-    assert pane.algorithm.picky.taken_over(session.training.settings).threshold == 0.123456
+    assert pane.algorithm.group("picky").taken_over(session.training.settings).threshold == 0.123456

@@ -179,7 +179,7 @@ def test_the_preview_follows_the_corpus_and_its_documents(qtbot, pane, session):
 
 def test_base_units_show_their_fields(qtbot, more, session):
     assert not more.vocabulary.isVisible()
-    choose(qtbot, more.base.combo, "Characters")
+    choose(qtbot, more.named["base"].combo, "Characters")
     assert session.training.settings.base == "characters"
     assert more.vocabulary.isVisible()
     assert more.unknown.isVisible()
@@ -193,12 +193,12 @@ def test_base_units_show_their_fields(qtbot, more, session):
     assert more.entries.note.property("role") == "muted"
     qtbot.keyClicks(more.entries.edit, "a")
     assert more.entries.note.text() == 'The base vocabulary must not contain "a" twice.'
-    choose(qtbot, more.base.combo, "Bytes")
+    choose(qtbot, more.named["base"].combo, "Bytes")
     assert session.training.settings.problem is None
 
 
 def test_the_unknown_token_is_one_of_the_special_ones(qtbot, more, session):
-    choose(qtbot, more.base.combo, "Characters")
+    choose(qtbot, more.named["base"].combo, "Characters")
     type_into(qtbot, more.specials.edit, "<?>\n<pad>")
     choose(qtbot, more.unknown.combo, "<?>")
     assert session.training.settings.unknown_token == "<?>"
@@ -210,7 +210,7 @@ def test_the_unknown_token_is_one_of_the_special_ones(qtbot, more, session):
 
 
 def test_special_tokens_are_checked_while_typing_and_have_a_position(qtbot, more, pane, session):
-    assert not more.placement.isEnabled()
+    assert not more.named["special_placement"].isEnabled()
     type_into(qtbot, more.specials.edit, f"{SPECIAL}\na")
     assert session.training.settings.special_tokens == (SPECIAL, "a")
     assert more.specials.note.text() == 'Special token "a" is already a base token: choose another text.'
@@ -219,7 +219,7 @@ def test_special_tokens_are_checked_while_typing_and_have_a_position(qtbot, more
     assert session.training.settings.special_tokens == (SPECIAL,)
     assert more.specials.text() == f"{SPECIAL}\n"
     assert pane.summary.text() == "At most 743 merges on top of 256 bytes and 1 special token."
-    choose(qtbot, more.placement.combo, "First")
+    choose(qtbot, more.named["special_placement"].combo, "First")
     assert session.training.settings.special_placement == "first"
 
 
@@ -233,37 +233,37 @@ def test_the_vocabulary_size_counts_special_tokens(qtbot, more, pane, session):
     ("name", "value"), [("Lowest id", "lowest-id"), ("Hugging Face", "huggingface"), ("Bytes", "bytes")]
 )
 def test_tie_rules(qtbot, more, session, name, value):
-    choose(qtbot, more.ties.combo, name)
+    choose(qtbot, more.named["tie_break"].combo, name)
     assert session.training.settings.tie_break == value
-    assert more.ties.note.text().startswith("With equal counts, ")
+    assert more.named["tie_break"].note.text().startswith("With equal counts, ")
 
 
 def test_the_longest_token_is_a_limit_like_the_others(qtbot, more, session):
-    qtbot.mouseClick(more.longest.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    qtbot.mouseClick(more.named["max_token_bytes"].check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
     assert session.training.settings.max_token_bytes == 16
-    more.longest.number.setFocus()
-    more.longest.number.selectAll()
-    qtbot.keyClicks(more.longest.number, "1")
-    assert more.longest.note.text() == "Longest token must be at least 2 bytes."
-    qtbot.mouseClick(more.longest.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    more.named["max_token_bytes"].number.setFocus()
+    more.named["max_token_bytes"].number.selectAll()
+    qtbot.keyClicks(more.named["max_token_bytes"].number, "1")
+    assert more.named["max_token_bytes"].note.text() == "Longest token must be at least 2 bytes."
+    qtbot.mouseClick(more.named["max_token_bytes"].check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
     assert session.training.settings.max_token_bytes is None
     assert session.training.settings.problem is None
 
 
 def test_documents_by_line_divide_the_corpus(qtbot, more, session):
     session.corpus.add_text("a\nb\n")
-    choose(qtbot, more.documents.combo, "By line")
+    choose(qtbot, more.named["documents"].combo, "By line")
     qtbot.waitUntil(lambda: session.corpus.current.documents == 2)
 
 
 def test_a_share_is_held_out_in_percent_with_decimals_where_wanted(qtbot, more, session):
     for typed, share in (("20", 0.2), ("5", 0.05), ("0.1", 0.001), ("12.5", 0.125), ("0,5", 0.005), ("99", 0.99)):
-        more.held_out.number.setFocus()
-        more.held_out.number.selectAll()
-        qtbot.keyClicks(more.held_out.number, typed)
+        more.named["held_out"].number.setFocus()
+        more.named["held_out"].number.selectAll()
+        qtbot.keyClicks(more.named["held_out"].number, typed)
         assert session.training.settings.held_out == share
     session.training.set_settings(Settings(held_out=1 / 3))
-    choose(qtbot, more.ties.combo, "Bytes")
+    choose(qtbot, more.named["tie_break"].combo, "Bytes")
     assert session.training.settings.held_out == 1 / 3
 
 
@@ -271,16 +271,16 @@ def test_word_counts_disable_the_held_out_share_with_a_reason(qtbot, more, pane,
     session.training.set_settings(Settings(held_out=0.1))
     session.corpus.set_sources(Corpus.from_counts({"a": 2}).sources)
     words = "Word counts have no lines, so nothing can be held out of them: set the held-out share to 0."
-    assert more.held_out.note.text() == words
-    assert more.held_out.note.property("role") == "error"
+    assert more.named["held_out"].note.text() == words
+    assert more.named["held_out"].note.property("role") == "error"
     assert pane.summary.text() == "Fix the held-out share."
     assert not pane.buttons["train"].isEnabled()
     assert pane.buttons["train"].toolTip() == words
-    more.held_out.number.setFocus()
-    more.held_out.number.selectAll()
-    qtbot.keyClicks(more.held_out.number, "0")
-    assert not more.held_out.number.isEnabled()
-    assert more.held_out.note.text() == "Word counts have no lines to hold out."
+    more.named["held_out"].number.setFocus()
+    more.named["held_out"].number.selectAll()
+    qtbot.keyClicks(more.named["held_out"].number, "0")
+    assert not more.named["held_out"].number.isEnabled()
+    assert more.named["held_out"].note.text() == "Word counts have no lines to hold out."
     assert pane.buttons["train"].isEnabled()
     qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
     session.training.set_settings(Settings(held_out=0.1))
@@ -288,19 +288,19 @@ def test_word_counts_disable_the_held_out_share_with_a_reason(qtbot, more, pane,
     session.training.set_settings(Settings())
     qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
     session.corpus.set_sources(())
-    assert more.held_out.number.isEnabled()
-    assert more.held_out.note.text() == "Share that is measured, not trained on."
+    assert more.named["held_out"].number.isEnabled()
+    assert more.named["held_out"].note.text() == "Share that is measured, not trained on."
 
 
 def test_reset_puts_everything_back(qtbot, more, pane, session):
     assert not more.reset.isEnabled()
     type_into(qtbot, more.specials.edit, SPECIAL)
-    choose(qtbot, more.ties.combo, "Bytes")
+    choose(qtbot, more.named["tie_break"].combo, "Bytes")
     choose(qtbot, pane.pattern.choice.combo, "cl100k")
     qtbot.mouseClick(more.reset, Qt.MouseButton.LeftButton)
     assert session.training.settings == Settings()
     assert more.specials.text() == ""
-    assert more.ties.combo.currentIndex() == 0
+    assert more.named["tie_break"].combo.currentIndex() == 0
     assert pane.pattern.choice.value == "none"
 
 
@@ -447,7 +447,7 @@ def test_changed_settings_in_a_closed_more_are_named(qtbot, pane, session):
 def test_more_is_scrolled_into_view_when_it_is_opened(qtbot, pane):
     pane.window().resize(320, 420)
     qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not pane.more.base.note.visibleRegion().isEmpty())
+    qtbot.waitUntil(lambda: not pane.more.named["base"].note.visibleRegion().isEmpty())
 
 
 def test_with_characters_the_number_of_merges_is_known_after_counting(qtbot, pane, session):
@@ -477,13 +477,19 @@ def test_tab_visits_the_fields_in_their_order(qtbot, more, pane, session):
     seen: list[QWidget] = []
     for _ in range(40):
         seen.append(QGuiApplication.focusObject())
-        if seen[-1] is more.held_out.number:
+        if seen[-1] is more.named["held_out"].number:
             break
         qtbot.keyClick(seen[-1], Qt.Key.Key_Tab)
     places = [widget.mapTo(pane, widget.rect().center()).y() for widget in seen]
     # A check box and its number are side by side.
     assert all(later >= place - 4 for place, later in pairwise(places))
-    for control in (pane.pattern.own.edit, pane.more_button, more.entries.edit, more.specials.edit, more.ties.combo):
+    for control in (
+        pane.pattern.own.edit,
+        pane.more_button,
+        more.entries.edit,
+        more.specials.edit,
+        more.named["tie_break"].combo,
+    ):
         assert control in seen
 
 

@@ -13,7 +13,7 @@ from tests.processes import started_processes
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.resources import sample_text
-from tokstudio.core.library_training.config import LIBRARY_ALGORITHMS, TITLES
+from tokstudio.core.model.settings import ALGORITHM_TITLES, LIBRARY_ALGORITHMS
 from tokstudio.gui.panes.runs.model import ALGORITHM, COLUMNS, MERGES
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.training import control
@@ -54,7 +54,7 @@ def test_a_library_makes_a_run_that_its_library_encodes_for_and_that_comes_back_
     assert session.training.failure is None
     assert run.unsaved
     assert run.vocabulary_size <= 400
-    assert COLUMNS[ALGORITHM].text(run) == TITLES[algorithm]
+    assert COLUMNS[ALGORITHM].text(run) == ALGORITHM_TITLES[algorithm]
     assert (COLUMNS[MERGES].text(run) == "–") == (algorithm != "sentencepiece-bpe")
     assert run.tokenizer.decode(run.tokenizer.encode(SENTENCE)) == SENTENCE
     session.history.delete_run(run)

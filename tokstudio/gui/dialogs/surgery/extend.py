@@ -18,6 +18,7 @@ from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.model.config import Forbidden, TrainingConfig
+from tokstudio.core.model.settings import RULES, SETTINGS, TIE_RULES
 from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
 from tokstudio.core.surgery.specials import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -25,7 +26,6 @@ from tokstudio.gui.dialogs.surgery.parts import SurgeryDialog, check_fields
 from tokstudio.gui.dialogs.surgery.works import Effect, at_merge, closes_gaps, extension_work, short_name
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.training_settings import RULES, RULES_HELP, TIE_RULES
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.controls import Choice
@@ -130,8 +130,8 @@ class ExtendDialog(SurgeryDialog):
         self.ties = ChoiceField("T&ie rule", _TIES, theme, word="tie-rule")
         self.ties.set_value(session.training.settings.tie_break)
         self.longest = LimitField("Longest token", "No new token is longer.", 16, theme, " bytes", word="longest-token")
-        self.rules = RulesField("&Forbidden tokens", RULES_HELP, RULES, theme, word="forbidden-token")
-        self.rules.set_rules(session.training.settings.forbidden)
+        self.rules = RulesField("&Forbidden tokens", SETTINGS["forbidden"].help, RULES, theme, word="forbidden-token")
+        self.rules.set_value(session.training.settings.forbidden)
         self.reserved = ReservedField(_reserved(self._old, merges), theme)
         fields = (self.size_limit, self.reserved, self.frequency, self.pattern, self.ties, self.longest, self.rules)
         for field in fields:
@@ -165,7 +165,7 @@ class ExtendDialog(SurgeryDialog):
             pattern=self._pattern,
             tie_break=cast("TieBreak", self.ties.value),
             max_token_bytes=self.longest.value,
-            forbidden=self.rules.rules,
+            forbidden=self.rules.value,
         )
 
     @property
@@ -186,7 +186,7 @@ class ExtendDialog(SurgeryDialog):
             self.frequency: lambda: TrainingConfig(min_frequency=self.frequency.value or 2),
             self.pattern: lambda: check_pattern(self._pattern),
             self.longest: lambda: TrainingConfig(min_frequency=2, max_token_bytes=self.longest.value),
-            self.rules: lambda: Forbidden(self.rules.rules),
+            self.rules: lambda: Forbidden(self.rules.value),
         }
         check_fields(checks)
         return partial(_tried_work, self._old, self._merges, self._config(), self._corpus, self.reserved.chosen)

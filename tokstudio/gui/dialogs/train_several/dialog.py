@@ -100,7 +100,6 @@ class CellEditors(QStyledItemDelegate):
 
 
 _SIZE = QSize(940, 460)
-_WIDTHS = (170, 100, 125, 120, 100, 120, 70)
 _HELP = (
     "Each row becomes a run. Rows with the same pattern, base and sample follow each other, as they share one count of "
     "the corpus. The other settings are those of Configure, or usual ones of an algorithm that is not chosen there. A "
@@ -173,8 +172,8 @@ class TrainSeveralDialog(QDialog):
         header.setHighlightSections(False)
         header.setStretchLastSection(True)
         header.setProperty("wide", True)
-        for number, width in enumerate(_WIDTHS):
-            self.table.setColumnWidth(number, theme.scaled(width))
+        for number, known in enumerate(COLUMNS):
+            self.table.setColumnWidth(number, theme.scaled(known.width))
 
     def _edit_buttons(self) -> QHBoxLayout:
         self.vary_button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)

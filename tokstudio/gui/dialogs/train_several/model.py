@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -11,10 +11,9 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor
 
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import BASES
-from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.gui.state.training_plans import ALGORITHMS, TrainingPlan, problem_of_plans
-from tokstudio.gui.state.training_settings import TIE_RULES, Settings
+from tokstudio.core.model.settings import SETTINGS, SettingColumn
+from tokstudio.gui.state.training_plans import TrainingPlan, problem_of_plans
+from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LARGEST
 from tokstudio.gui.widgets.labels import plain
@@ -35,32 +34,33 @@ class PlanColumn:
     title: str
     tip: str
     field: str  # of the settings, or "percent"
+    width: int
     choices: Mapping[str, str] | None = None  # the values with their names; None for a number
     most: int = LARGEST
     suffix: str = ""
     optional: bool = False  # whether 0 stands for no value
+    each: str = ""  # what has a row each where all values are tried
 
 
-COLUMNS = (
-    PlanColumn("Algorithm", "How the tokens are learnt", "algorithm", {**ALGORITHMS}),
-    PlanColumn("Pattern", "How text is split before merging", "pattern", {name: name for name in NAMES}),
-    PlanColumn("Vocabulary size", "The limit of tokens; 0 for none", "vocabulary_size", optional=True),
-    PlanColumn("Min. frequency", "The limit of a pair's count; 0 for none", "min_frequency", optional=True),
-    PlanColumn("Base", "The tokens that merging starts with", "base", {base: base.capitalize() for base in BASES}),
-    PlanColumn(
-        "Ties",
-        "Which pair comes first when counts are equal",
-        "tie_break",
-        {rule: name for rule, (name, _) in TIE_RULES.items()},
-    ),
-    PlanColumn("Corpus", "The share of the corpus, taken from all over it", "percent", most=100, suffix=" %"),
-)
+def _columns() -> Iterator[PlanColumn]:
+    for setting in SETTINGS.values():
+        if isinstance(known := setting.column, SettingColumn):
+            names = known.names or {value: name for value, (name, _) in setting.choices.items()} or None
+            optional = setting.kind == "limit"
+            yield PlanColumn(
+                known.title, known.tip, setting.name, known.width, names, optional=optional, each=known.each
+            )
+    yield PlanColumn("Corpus", "The share of the corpus, taken from all over it", "percent", 70, most=100, suffix=" %")
+
+
+COLUMNS = tuple(_columns())
 #: The changes that make several rows of one, by what the menu says.
 VARIATIONS: Mapping[str, Sequence[Change]] = {
-    "Each &Algorithm": [{"algorithm": name} for name in ALGORITHMS],
-    "Each &Pattern": [{"pattern": name} for name in NAMES],
-    "Each &Base": [{"base": base} for base in BASES],
-    "Each &Tie Rule": [{"tie_break": rule} for rule in TIE_RULES],
+    **{
+        f"Each &{column.each}": [{column.field: value} for value in column.choices]
+        for column in COLUMNS
+        if column.choices
+    },
     "&Samples of 10, 25, 50 and 100 %": [{"percent": percent} for percent in (10, 25, 50, 100)],
 }
 

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property, partial
-from typing import TypeVar, cast
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import cast
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
@@ -15,44 +15,15 @@ from tokstudio.core.algorithms.common.prepare_corpus import check_corpus
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.library_training import train
-from tokstudio.core.library_training.config import LibraryAlgorithm
-from tokstudio.core.model.algorithms import AlgorithmName
-from tokstudio.gui.panes.configure.own_fields import OwnFields, PickyFields, SentencePieceFields, SuperBpeFields
+from tokstudio.core.model.algorithms import AlgorithmName, ParityAware
+from tokstudio.core.model.settings import SETTINGS, LibraryAlgorithm, Setting
 from tokstudio.gui.panes.configure.parity_fields import ParityFields
+from tokstudio.gui.panes.configure.setting_fields import OwnFields, field_of
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field
 from tokstudio.gui.widgets.layouts import column, set_tab_order
-
-_Fields = TypeVar("_Fields", bound=OwnFields)
-
-#: What each algorithm is for, and whose it is.
-ALGORITHMS: Mapping[AlgorithmName | LibraryAlgorithm, Choice] = {
-    "bpe": Choice("bpe", "Plain BPE", "The most frequent pair first (Sennrich et al., 2016)."),
-    "parity": Choice(
-        "parity",
-        "Parity-aware BPE",
-        "Languages choose by turns, to cost about the same (Foroutan et al., 2025).",
-    ),
-    "superbpe": Choice("superbpe", "SuperBPE", "Words first, then tokens across words (Liu et al., 2025)."),
-    "whole-characters": Choice(
-        "whole-characters",
-        "Whole characters",
-        "A token is whole characters, or a part of one (Land and Arnett, 2025).",
-    ),
-    "boundless": Choice("boundless", "BoundlessBPE", "Words, and frequent words together (Schmidt et al., 2025)."),
-    "picky": Choice("picky", "Picky BPE", "Removes tokens that only led to longer ones (Chizhov et al., 2024)."),
-    "unigram": Choice("unigram", "Unigram", "The likeliest pieces (Kudo, 2018). The tokenizers library trains."),
-    "wordpiece": Choice("wordpiece", "WordPiece", "As for BERT (Devlin et al., 2019). The tokenizers library trains."),
-    "sentencepiece-bpe": Choice(
-        "sentencepiece-bpe", "SentencePiece BPE", "As for Llama 2 (Kudo and Richardson, 2018). SentencePiece trains."
-    ),
-    "sentencepiece-unigram": Choice(
-        "sentencepiece-unigram", "SentencePiece Unigram", "As for T5 (Kudo, 2018). SentencePiece trains."
-    ),
-}
 
 
 def _why_not(settings: Settings, corpus: Corpus) -> str:
@@ -77,50 +48,47 @@ class AlgorithmField(QWidget):
         super().__init__()
         self._session, self._theme, self._actions = session, theme, actions
         self.corpus_problem = ""  # why the algorithm cannot train on this corpus; "" if it can
-        self.choice = ChoiceField("Al&gorithm", tuple(ALGORITHMS.values()), theme, word="algorithm")
-        self._made: list[OwnFields] = []
+        self.choice = cast("ChoiceField", field_of(SETTINGS["algorithm"], theme))
+        self._groups: dict[tuple[str, ...], OwnFields] = {}  # by the names of their settings
         self._layout = column(self.choice, spacing=8, parent=self)
         self.choice.changed.connect(self.changed)
 
     # ---- the fields of single algorithms: each group is made when its algorithm is first chosen
 
-    @cached_property
+    def group(self, algorithm: str) -> OwnFields | None:
+        """The fields of an algorithm; None where it has none of its own."""
+        own = [each for each in SETTINGS.values() if each.place == "own" and algorithm in each.algorithms]
+        names = tuple(setting.name for setting in own)
+        if own and names not in self._groups:
+            self._groups[names] = made = self._made(own)
+            made.hide()
+            self._layout.addWidget(made)
+            made.changed.connect(self.changed)
+            made.refresh_asked.connect(self.refresh_asked)
+            made.controls_made.connect(partial(self._put_in_order, made))
+            self._put_in_order(made)
+        return self._groups.get(names)
+
+    def _made(self, settings: Sequence[Setting]) -> OwnFields:
+        if {setting.name for setting in settings} >= ParityFields.BY_LANGUAGE:
+            return ParityFields(self._session, self._theme, self._actions, settings)
+        made = OwnFields()
+        made.add({setting.name: field_of(setting, self._theme) for setting in settings})
+        return made
+
+    @property
     def parity(self) -> ParityFields:
-        """Those of Parity-aware BPE."""
-        return self._added(ParityFields(self._session, self._theme, self._actions))
-
-    @cached_property
-    def superbpe(self) -> SuperBpeFields:
-        """Those of SuperBPE."""
-        return self._added(SuperBpeFields(self._theme))
-
-    @cached_property
-    def picky(self) -> PickyFields:
-        """Those of Picky BPE."""
-        return self._added(PickyFields(self._theme))
-
-    @cached_property
-    def sentencepiece(self) -> SentencePieceFields:
-        """Those of both algorithms of SentencePiece."""
-        return self._added(SentencePieceFields(self._theme))
-
-    def _added(self, group: _Fields) -> _Fields:
-        group.hide()
-        self._layout.addWidget(group)
-        self._made.append(group)
-        group.changed.connect(self.changed)
-        group.refresh_asked.connect(self.refresh_asked)
-        group.controls_made.connect(partial(self._put_in_order, group))
-        self._put_in_order(group)
-        return group
+        """Those of parity-aware BPE, which take parallel texts."""
+        return cast("ParityFields", self.group(ParityAware.name))
 
     def _put_in_order(self, group: OwnFields) -> None:
         set_tab_order(self.choice.combo, *group.controls)
 
     @property
-    def named_fields(self) -> Mapping[str, Field]:
-        """The fields that can show an error, by name."""
-        return {"algorithm": self.choice} | (dict(self._group.named_fields) if self._group else {})
+    def named(self) -> Mapping[str, Field]:
+        """The fields by the names of their settings."""
+        group = self._group
+        return {"algorithm": self.choice} | (dict(group.named) if group is not None else {})
 
     def taken_over(self, settings: Settings) -> Settings:
         """Returns the settings with the values of these fields."""
@@ -133,7 +101,7 @@ class AlgorithmField(QWidget):
         """Shows settings without emitting signals."""
         self.choice.set_value(settings.algorithm)
         chosen = self._group
-        for group in self._made:
+        for group in self._groups.values():
             group.setVisible(group is chosen)
         if chosen is not None:
             chosen.show_settings(settings)
@@ -143,20 +111,10 @@ class AlgorithmField(QWidget):
         group = self._group
         of_fields = group.show_corpus(settings, corpus) if group else ""
         self.corpus_problem = of_fields or _why_not(settings, corpus)
-        shown = any(field.is_invalid for field in group.named_fields.values()) if group else False
+        shown = any(field.is_invalid for field in group.named.values()) if group else False
         problem = self.corpus_problem or settings.faults.get("algorithm")
         self.choice.set_error(None if shown else problem)
 
     @property
     def _group(self) -> OwnFields | None:
-        match self.choice.value:
-            case "parity":
-                return self.parity
-            case "superbpe":
-                return self.superbpe
-            case "picky":
-                return self.picky
-            case "sentencepiece-bpe" | "sentencepiece-unigram":
-                return self.sentencepiece
-            case _:
-                return None
+        return self.group(self.choice.value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QAction, QResizeEvent
@@ -18,13 +19,15 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several, size_of_memory, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.algorithms import Picky, PlainBPE
+from tokstudio.core.model.algorithms import Picky
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.settings import SETTINGS
 from tokstudio.core.training.forecast import Forecast, forecast_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.configure.algorithm_field import AlgorithmField
-from tokstudio.gui.panes.configure.more_settings import MoreSettings
+from tokstudio.gui.panes.configure.more_settings import MORE_TIP, MoreSettings
 from tokstudio.gui.panes.configure.pattern_field import PatternField
+from tokstudio.gui.panes.configure.setting_fields import field_of
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import CHANGED, GONE, is_missing
@@ -104,11 +107,6 @@ def _memory(size: int) -> str:
 
 # --- A summary of settings: the end of merging, and unusual settings --------------------------------------------------
 
-_TIES = {
-    "first": "ties by first place", "lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face",
-    "bytes": "ties by bytes", "mapped-strings": "ties by mapped strings",
-}  # fmt: skip
-
 
 def limit_words(settings: Settings, distinct: int | None) -> str:
     """Says when merging ends; with characters as base, the limit is approximate until they are counted.
@@ -139,35 +137,10 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
 
 
 def unusual_words(settings: Settings) -> str:
-    """Names the settings besides limits and pattern that differ from the defaults; "" if none does."""
-    usual = Settings()
-    told: list[str] = []
-    if settings.by_library:
-        return _also([_special_tokens(len(settings.special_tokens))] if settings.special_tokens else [], settings)
-    if settings.base != usual.base:
-        own = settings.base_vocabulary
-        told.append("characters" if own is None else f"characters from a list of {len(own):,}")
-        if settings.unknown_token is not None:
-            told.append(f"unknown token {settings.unknown_token}")
-    specials = len(settings.special_tokens)
-    if specials:
-        place = " first" if settings.special_placement != usual.special_placement else ""
-        told.append(f"{_special_tokens(specials)}{place}")
-    if settings.has("tie_break") and settings.tie_break != settings.config().algorithm.usual_ties:
-        told.append(_TIES[settings.tie_break])
-    if settings.max_token_bytes is not None:
-        told.append(f"tokens of at most {settings.max_token_bytes:,} bytes")
-    if settings.forbidden:
-        told.append(several(len(settings.forbidden), "rule for forbidden tokens", "rules for forbidden tokens"))
-    if settings.documents != usual.documents:
-        told.append("documents by line")
-    return _also(told, settings)
-
-
-def _also(told: list[str], settings: Settings) -> str:
-    if settings.held_out:
-        told.append(f"{100 * settings.held_out:.10g}\u00a0% held out")
-    return f"Also set: {', '.join(told)}." if told else ""
+    """Names the settings under More that differ from the defaults; "" if none does."""
+    told = (each.in_line(settings) for each in SETTINGS.values() if each.place == "more" and settings.has(each.name))
+    also = ", ".join(filter(None, told))
+    return f"Also set: {also}." if also else ""
 
 
 def outdated_words(outdated: Mapping[Source, str]) -> str:
@@ -189,12 +162,9 @@ def _special_tokens(number: int) -> str:
     return several(number, "special token")
 
 
-_SIZE_HELP = "Base tokens, merges and special tokens."
-_FREQUENCY_HELP = "Stop when no pair occurs this often."
+_USUAL = SETTINGS["algorithm"].default
 _SPACING = 8
 _ABOVE_NOTE, _ABOVE_CAPTION = 3, 4  # pixels between a field and its help, or the preview and its caption
-_FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # the initial values of the numbers
-
 _BETWEEN_BUTTONS = 6
 _BUTTONS = {"idle": ("train",), "running": ("pause", "stop"), "paused": ("resume", "step", "stop")}
 
@@ -207,11 +177,8 @@ class ConfigurePane(Pane):
         self._corpus, self._runs, self._training = session.corpus, session.runs, session.training
         self._theme = theme
         self._actions = actions
-        self.size_field = LimitField("Vocabulary size", _SIZE_HELP, _FIRST_SIZE, theme, word="vocabulary-size")
-        self.frequency_field = LimitField(
-            "Min. frequency", _FREQUENCY_HELP, _FIRST_FREQUENCY, theme, word="minimum-frequency"
-        )
-        self.frequency_field.name_it("Minimum frequency")
+        self.size_field = cast("LimitField", field_of(SETTINGS["vocabulary_size"], theme))
+        self.frequency_field = cast("LimitField", field_of(SETTINGS["min_frequency"], theme))
         self.pattern = PatternField(session, theme)
         self.algorithm = AlgorithmField(session, theme, actions)
         self.more_button = self._make_more_button(actions["more_settings"])
@@ -258,8 +225,7 @@ class ConfigurePane(Pane):
         self.body.addWidget(self._button_row)
         self._theme.changed.connect(self._keep_room_for_buttons)
         self._keep_room_for_buttons()
-        order: list[QWidget] = [self.size_field.check, self.size_field.number]
-        order += [self.frequency_field.check, self.frequency_field.number]
+        order = [*self.size_field.controls, *self.frequency_field.controls]
         order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview]
         order += [self.algorithm.choice.combo, self.more_button, *self.more.controls, *self._links]
         order += self.buttons.values()
@@ -286,7 +252,7 @@ class ConfigurePane(Pane):
         """Leaves help to the tool tips where the button More would not fit below it."""
         width = self._fields.viewport().width()
         # What an algorithm is for is always said, but for plain BPE.
-        of_algorithm = [self.algorithm.choice] if self._training.settings.algorithm == PlainBPE.name else []
+        of_algorithm = [self.algorithm.choice] if self._training.settings.algorithm == _USUAL else []
         explained = [self.frequency_field, self.pattern.choice, *of_algorithm, self.size_field]
         shown = (self.size_field, self.frequency_field, self.pattern, self.algorithm.choice, self.more_button)
         least = sum(_height(widget, width) + _SPACING for widget in shown) - _SPACING
@@ -322,9 +288,7 @@ class ConfigurePane(Pane):
         button.setCheckable(True)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setAccessibleName("More settings")
-        button.setToolTip(
-            "Base units, special tokens, tie rule, longest token, forbidden tokens, documents, held-out share"
-        )
+        button.setToolTip(MORE_TIP)
         button.clicked.connect(action.trigger)
         return button
 
@@ -368,11 +332,10 @@ class ConfigurePane(Pane):
         self.pattern.set_error(faults.get("pattern"))
         self.pattern.set_value(settings.pattern)
         self.algorithm.show_settings(settings)
-        self.pattern.setVisible(not settings.by_library)
-        self.frequency_field.setVisible(not settings.by_library or settings.algorithm == "wordpiece")
-        if settings.algorithm != PlainBPE.name:
+        self.pattern.setVisible(settings.has("pattern"))
+        self.frequency_field.setVisible(settings.has("min_frequency"))
+        if settings.algorithm != _USUAL:
             self.algorithm.choice.set_brief(False)
-        self.more.show_faults(faults)
         self._show_sources()
         self._explain()
 
@@ -424,17 +387,17 @@ class ConfigurePane(Pane):
         Also "" at the choice of the algorithm if the settings are wrong: the error itself says what to mend.
         """
         fields: dict[str, Field] = {
-            "vocabulary size": self.size_field,
-            "minimum frequency": self.frequency_field,
+            "vocabulary_size": self.size_field,
+            "min_frequency": self.frequency_field,
             "pattern": self.pattern.own,
-            **self.algorithm.named_fields,
+            **self.algorithm.named,
         }
         if self.more_button.isChecked():
-            fields |= self.more.named_fields
+            fields |= self.more.named
         wrong = (name for name, field in fields.items() if field.is_invalid and not field.isHidden())
         name = next(wrong, "algorithm")
         if name != "algorithm":
-            return f"Fix the {name}."
+            return f"Fix the {SETTINGS[name].words}."
         return "Change the corpus, or choose another algorithm." if self.algorithm.corpus_problem else ""
 
     # ---- training

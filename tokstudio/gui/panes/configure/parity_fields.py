@@ -20,13 +20,14 @@ from tokstudio.core.algorithms.common.languages import (
 )
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.algorithms import WINDOW
-from tokstudio.gui.panes.configure.own_fields import OwnFields
+from tokstudio.core.model.algorithms import ParityAware
+from tokstudio.core.model.settings import SETTINGS, Setting
+from tokstudio.gui.panes.configure.setting_fields import OwnFields, field_of
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import DECIMALS, Choice, ChoiceBox, Decimal
-from tokstudio.gui.widgets.fields import DecimalField, Field, LimitField
+from tokstudio.gui.widgets.fields import Field
 from tokstudio.gui.widgets.labels import Caption, TermLabel, plain
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import link_button
@@ -77,12 +78,13 @@ class _ByLanguage(Field, Generic[_Control]):
         self.explain(word)
         self.row.addWidget(self.label, 1)
         self._list = column(spacing=4, parent=self._rows)
+        self._links: Sequence[QPushButton] = ()
         self.column.insertWidget(1, self._rows)
 
     @property
     def controls(self) -> list[QWidget]:
-        """The controls of the rows."""
-        return [one.control for one in self.rows]
+        """The controls of the rows, and the links below them."""
+        return [*(one.control for one in self.rows), *self._links]
 
     @property
     def _has_rows(self) -> bool:
@@ -169,6 +171,7 @@ class TextsField(_ByLanguage[TextBox]):
         self._texts: Mapping[str, str] = {}
         self._choices: tuple[Choice, ...] = (_NONE,)
         self._given: Mapping[str, str] = {}
+        self._links = links
         self.column.insertLayout(2, row(*links, STRETCH, spacing=10))
 
     @property
@@ -262,21 +265,19 @@ def lines_text(text: str) -> str:
 
 # --- The settings of parity-aware BPE in the Configure pane: what is measured, and which language may choose ----------
 
-_FIRST_GLOBAL = 500
-_MOST_ALPHA = 1000.0
-_TEXTS_HELP = "The same lines in each language: the longest in tokens chooses."
+_PARALLEL = SETTINGS["parallel"]
 _NO_TEXTS_HELP = "None: the language with the fewest bytes per token chooses."
 _CHOOSE = "No text has the name of a language of the corpus: choose one for each, or remove the texts."
-_RATIOS_HELP = "Bytes per token are divided by these."
-_TOGETHER_HELP = "All languages choose the first merges together."
-_WINDOW_HELP = "Who made too many of the last choices is passed over."
-_ALPHA_HELP = "Up to so many times a fair part of them is allowed."
 
 
 class ParityFields(OwnFields):
     """The fields, with rows for the languages of the corpus."""
 
-    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+    BY_LANGUAGE = frozenset({"parallel", "ratios"})
+
+    def __init__(
+        self, session: Session, theme: Theme, actions: Mapping[str, QAction], settings: Sequence[Setting]
+    ) -> None:
         super().__init__()
         self._training, self._corpus = session.training, session.corpus
         self._offered: Mapping[str, str] = {}  # the texts that were read last, by name
@@ -287,56 +288,12 @@ class ParityFields(OwnFields):
         self.load_folder.setToolTip("Load a folder with a file for each language")
         self.remove = link_button("Remove", self.remove_texts)
         self.remove.setToolTip("Remove the parallel texts of all languages")
-        self.texts = TextsField(_TEXTS_HELP, (self.load, self.load_folder, self.remove))
-        self.ratios = RatiosField(_RATIOS_HELP, theme)
-        self.together = LimitField("Global merges", _TOGETHER_HELP, _FIRST_GLOBAL, theme, word="global-merges")
-        self.window_field = LimitField("Window", _WINDOW_HELP, WINDOW, theme, " choices", word="window")
-        self.alpha = DecimalField("Al&pha", _ALPHA_HELP, _MOST_ALPHA, theme, word="window")
-        fields = (self.texts, self.ratios, self.together, self.window_field, self.alpha)
-        column(*fields, spacing=8, parent=self)
-        for field in fields:
-            field.changed.connect(self.changed)
+        self.texts = TextsField(_PARALLEL.help, (self.load, self.load_folder, self.remove))
+        self.ratios = RatiosField(SETTINGS["ratios"].help, theme)
+        others = {each.name: field_of(each, theme) for each in settings if each.name not in self.BY_LANGUAGE}
+        self.add({"parallel": self.texts, "ratios": self.ratios, **others}, of_corpus=self.BY_LANGUAGE)
         for rows in (self.texts, self.ratios):
             rows.rows_made.connect(self.controls_made)
-
-    @property
-    def controls(self) -> list[QWidget]:
-        """The controls, in their order."""
-        of_texts = [*self.texts.controls, self.load, self.load_folder, self.remove]
-        others = [self.together.check, self.together.number, self.window_field.check, self.window_field.number]
-        return [*of_texts, *self.ratios.controls, *others, self.alpha.number]
-
-    @property
-    def named_fields(self) -> Mapping[str, Field]:
-        """The fields that can show an error, by name."""
-        return {
-            "parallel texts": self.texts,
-            "ratios": self.ratios,
-            "global merges": self.together,
-            "window": self.window_field,
-            "alpha": self.alpha,
-        }
-
-    def taken_over(self, settings: Settings) -> Settings:
-        """Returns the settings with the values of these fields."""
-        return replace(
-            settings,
-            parallel=self.texts.value,
-            ratios=self.ratios.value,
-            global_merges=self.together.value,
-            window=self.window_field.value,
-            alpha=settings.alpha if self.alpha.shows(settings.alpha) else self.alpha.number.value(),
-        )
-
-    def show_settings(self, settings: Settings) -> None:
-        """Shows settings and their errors without emitting signals."""
-        self.together.set_value(settings.global_merges)
-        self.window_field.set_value(settings.window)
-        self.alpha.set_value(settings.alpha)
-        self.alpha.setVisible(settings.window is not None)
-        self.together.set_error(settings.faults.get("global_merges"))
-        self.window_field.set_error(settings.faults.get("window"))
-        self.alpha.set_error(settings.faults.get("alpha"))
 
     def take_texts(self, texts: Mapping[str, str]) -> None:
         """Offers parallel texts by name, and gives those to languages of the corpus that are named like them."""
@@ -344,7 +301,7 @@ class ParityFields(OwnFields):
         found = matching_texts(names, list(texts))
         self._offered, self._waits = texts, not found
         parallel = tuple((name, texts[found[name]]) for name in names if name in found)
-        settings = self._training.settings.with_algorithm("parity", self._training.defaults)
+        settings = self._training.settings.with_algorithm(ParityAware.name, self._training.defaults)
         self._training.set_settings(replace(settings, parallel=parallel))
         self.refresh_asked.emit()
 
@@ -387,4 +344,4 @@ def _texts_help(settings: Settings, languages: list[str]) -> str:
     if len(languages) > MOST:
         return f"{len(settings.parallel):,} of {len(languages):,} languages have a text, found by their names."
     numbers = {lines_text(text) for _, text in settings.parallel}
-    return f"{_TEXTS_HELP} {numbers.pop()} each." if len(numbers) == 1 else _TEXTS_HELP
+    return f"{_PARALLEL.help} {numbers.pop()} each." if len(numbers) == 1 else _PARALLEL.help

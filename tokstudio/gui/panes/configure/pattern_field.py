@@ -21,6 +21,7 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.common.spelling import written_regex
 from tokstudio.core.libraries.client import check_split_work
+from tokstudio.core.model.settings import PATTERNS
 from tokstudio.core.pretokenization.patterns import NAMES, NONE, OWN, REGEX, check_pattern, splitter
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.jobs import LatestJob
@@ -113,17 +114,8 @@ def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
 
 
 _OWN = "own"
-_MEANINGS = {
-    "none": "Merges may cross spaces and newlines.",
-    "whitespace": "Words with the space before them.",
-    "gpt2": "As GPT-2: words with the space before.",
-    "cl100k": "As GPT-4: digits in groups of three.",
-    "llama3": "As Llama 3: cl100k except for newlines.",
-    "qwen2": "As Qwen: llama3, each digit alone.",
-    "o200k": "As GPT-4o: also split before a capital.",
-}
 _CHOICES = (
-    *(Choice(name, name, _MEANINGS[name]) for name in NAMES),
+    *(Choice(name, *texts) for name, texts in PATTERNS.items()),
     Choice(_OWN, "Expression", "Your own regular expression."),
 )
 _WHOLE = "The text is not split: one pre-token per document."

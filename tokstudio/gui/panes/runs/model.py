@@ -10,12 +10,12 @@ from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QFont
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import in_units, percent_text, size_text, whole_text
+from tokstudio.core.base.wording import in_units, size_text, whole_text
 from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.guide.glossary import explained
+from tokstudio.core.model.settings import TIE_RULES, described
 from tokstudio.gui.session.measuring.measurers import TextMeasurer
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import Index, TableModel
 from tokstudio.gui.widgets.labels import plain
@@ -215,19 +215,23 @@ class RunsModel(TableModel):
         return lines
 
 
+# Those with a column, and the list of base tokens, which may be as long as a vocabulary.
+_OF_COLUMNS = {
+    *("algorithm", "vocabulary_size", "min_frequency", "pattern", "base", "tie_break", "special_tokens"),
+    "base_vocabulary",
+}
+
+
 def settings_lines(run: StudioRun) -> list[str]:
     """Other settings and events of a run, one per line; defaults are omitted."""
     config = run.config
     if config is None:
         return []
-    longest = f"{config.max_token_bytes:,} bytes" if config.max_token_bytes is not None else ""
     algorithm = "" if config.algorithm.is_plain else config.algorithm.described()
     values = (
         ("Bytes of the corpus", whole_text(run.corpus_bytes, run.weight_scale)),
         ("Algorithm", algorithm),
-        ("Unknown token", config.unknown_token or ""),
-        ("Longest token", longest),
-        ("Held-out share", percent_text(config.held_out) if config.held_out else ""),
+        *described(config, without=_OF_COLUMNS),
         ("Unknown characters", whole_text(run.uses.unknown, run.weight_scale) if run.uses.unknown else ""),
         ("Not UTF-8, became U+FFFD", f"{run.replaced:,}" if run.replaced else ""),
     )

@@ -18,12 +18,12 @@ from tokstudio.core.base.wording import shown
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.model.run import Run
+from tokstudio.core.model.settings import TIE_RULES
 from tokstudio.gui.panes.why.answer import BusyLine, MergeLine, RuleChoice, RuleGrid, RunnersModel
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.training_settings import TIE_RULES
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.token_text.spelling import whole_characters
