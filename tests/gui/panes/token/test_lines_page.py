@@ -12,7 +12,7 @@ import tokenizers
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
-from tests.gui.token_table.test_cells import lefts
+from tests.gui.token_table.test_rows import lefts
 
 from tests.gui.person import PATIENCE
 from tokstudio import load
