@@ -12,9 +12,9 @@ import tokenizers
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
-from tests.gui.token_table.test_rows import lefts
 
 from tests.gui.person import PATIENCE
+from tests.gui.token_table.test_rows import lefts
 from tokstudio import load
 from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.analysis.concordance import MOST
