@@ -30,8 +30,8 @@ def check(arguments: argparse.Namespace, console: Console) -> int:
     checker = Checker(read.corpus, settings)
     outcomes = list(_outcomes(tuple(paths_of(arguments.theirs)), checker, console))
     if arguments.json:
-        told = [_as_json(outcome) | read.as_json() for outcome in outcomes]
-        text = json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False) + "\n"
+        results = [_as_json(outcome) | read.as_json() for outcome in outcomes]
+        text = json.dumps(results[0] if len(results) == 1 else results, ensure_ascii=False) + "\n"
         # A byte of a name that is not text is half of a pair of surrogates, which JSON writes as an escape.
         put(sys.stdout, text.encode("utf-8", "backslashreplace"))
     elif len(outcomes) == 1:
@@ -50,21 +50,21 @@ def _outcomes(paths: Sequence[Path], checker: Checker, console: Console) -> Iter
 
 
 def _as_json(outcome: Outcome) -> dict[str, object]:
-    found = outcome.check
-    if found is None:
+    outcome_check = outcome.check
+    if outcome_check is None:
         return {"name": outcome.name, "identical": False, "error": outcome.error}
-    difference = found.difference
+    difference = outcome_check.difference
     return {
         "name": outcome.name,
-        "identical": found.identical,
-        "merges": found.merges,
-        "expected": found.expected,
+        "identical": outcome_check.identical,
+        "merges": outcome_check.merges,
+        "expected": outcome_check.expected,
         "first_difference": None if difference is None else difference.place,
         "theirs": None if difference is None else texts(difference.theirs),
         "ours": None if difference is None else texts(difference.ours),
         "counts": None if difference is None else list(difference.counts),
         "tied": None if difference is None else difference.tied,
-        "causes": [[mistake.key for mistake in cause] for cause in found.causes],
+        "causes": [[mistake.key for mistake in cause] for cause in outcome_check.causes],
         "remarks": list(outcome.remarks),
         "error": None,
     }

@@ -79,13 +79,13 @@ def _tell_of_container(name: str, content: bytes, console: Console) -> None:
         console.say(f"{name}: {WHY_NOT_POINTER}.")
         return
     try:
-        found = console.finish(look_at_content_work(content, name))
+        look = console.finish(look_at_content_work(content, name))
     except TokStudioError:
         return  # it is none of these, or damaged
-    if found.kind == TEXT:
+    if look.kind == TEXT:
         return
-    way = f"--field {found.field}" if found.field is not None else "--field COLUMN" if found.columns else "--as-text"
-    console.say(f"{name}: its bytes are encoded as they are stored, as {found.kind}. To encode the text in it: {way}.")
+    way = f"--field {look.field}" if look.field is not None else "--field COLUMN" if look.columns else "--as-text"
+    console.say(f"{name}: its bytes are encoded as they are stored, as {look.kind}. To encode the text in it: {way}.")
 
 
 def decode(arguments: argparse.Namespace, console: Console) -> None:

@@ -104,14 +104,14 @@ def _different(names: Sequence[str], longer: Sequence[str]) -> list[str]:
     """Names of which none occurs twice: of equal ones the longer, with a number where these are equal too."""
     repeated = Counter(names)
     chosen = [long if repeated[name] > 1 else name for name, long in zip(names, longer, strict=True)]
-    made: list[str] = []
+    differing: list[str] = []
     for name in chosen:
         number, other = 1, name
-        while other in made:
+        while other in differing:
             number += 1
             other = f"{name} ({number})"
-        made.append(other)
-    return made
+        differing.append(other)
+    return differing
 
 
 def _read(texts: TextsToRead, is_parallel: bool, console: Console) -> tuple[Texts, Mapping[str, object]]:
@@ -186,7 +186,7 @@ def report(arguments: argparse.Namespace, console: Console) -> int:
     texts, _ = _read(texts_of(arguments, arguments.texts), arguments.parallel, console)
     base, against = _base(texts, arguments.base, arguments.parallel), _against(opened, arguments.against)
     comparison = _compared(opened, texts, base, against, console)
-    made = console.finish(report_work(comparison, origins, datetime.now().astimezone()))
-    console.finish(write_files({arguments.out: [made.encode()]}))
+    page = console.finish(report_work(comparison, origins, datetime.now().astimezone()))
+    console.finish(write_files({arguments.out: [page.encode()]}))
     console.say(f"Wrote {file_name(arguments.out)}.")
     return _told(comparison, console)

@@ -125,14 +125,14 @@ def _result_work(last: Future, futures: Sequence[Future]) -> Work[CountedPart]:
         yield Progress("counting", sum(future.done() for future in futures), len(futures))
         time.sleep(_PATIENCE)
     try:
-        found: CountedPart | TokStudioError = last.result()
+        part_or_error: CountedPart | TokStudioError = last.result()
     except KilledWorker as error:
         raise CorpusError(
             "The workers that counted a file died again and again, probably for lack of memory: give smaller files."
         ) from error
-    if isinstance(found, TokStudioError):
-        raise found
-    return found
+    if isinstance(part_or_error, TokStudioError):
+        raise part_or_error
+    return part_or_error
 
 
 def local_cluster(workers: int) -> LocalCluster:

@@ -49,23 +49,23 @@ def check_results(arguments: argparse.Namespace, console: Console) -> None:
         FormatError: A file cannot be written, two results would be written to it, or the command reads it; or an export
             or a project exists already.
     """
-    given = vars(arguments)
-    tokenizers, texts = list(_paths(given, READ_TOKENIZERS)), list(_paths(given, READ_FILES))
-    exports: Exports = given.get("export") or ([(given["format"], given["target"])] if "target" in given else [])
+    values = vars(arguments)
+    tokenizers, texts = list(_paths(values, READ_TOKENIZERS)), list(_paths(values, READ_FILES))
+    exports: Exports = values.get("export") or ([(values["format"], values["target"])] if "target" in values else [])
     taken = set[str]()
     for name, path in exports:
         files = console.finish(try_places_work(path, name))
         _take(files, taken, "two exports would write this file")
         _refuse_inputs(files, tokenizers, texts, console)
         for file in files:
-            if not given["force"] and os.path.lexists(file):
+            if not values["force"] and os.path.lexists(file):
                 raise FormatError(
                     f"{file_name(file)}: this file exists already: give the export another path, or add --force to "
                     "replace it."
                 )
     for name in RESULTS:
         # The parallel set of `compare` is asked for by a flag, and `report` is a command too.
-        if not isinstance(path := given.get(name), Path):
+        if not isinstance(path := values.get(name), Path):
             continue
         if name == "project" and path.exists():
             raise FormatError(f"{file_name(path)}: this file exists already: give the project another name.")
@@ -236,8 +236,8 @@ class Proving:
             texts = [replace(report, changed=proof.lines()).text() for report in kept]
             self._console.finish(write_files({self._report: ["\n".join(texts).encode()]}))
         if self._map is not None:
-            made = self._console.finish(embedding_map_work(tokenizer))
-            self._console.finish(made.write_work(self._map))
+            map_columns = self._console.finish(embedding_map_work(tokenizer))
+            self._console.finish(map_columns.write_work(self._map))
             self._console.say(f"Wrote {self._map}: which id became which, and the old tokens of each new one.")
 
     def as_json(self, proof: Proof) -> dict[str, object]:

@@ -28,20 +28,20 @@ def train_by_library(arguments: argparse.Namespace, console: Console, signals: S
     _check_formats(exports, config)
     read = read_texts(training_texts(arguments), console)
     corpus = read.corpus
-    made = console.finish(train_by_library_work(corpus, config))
-    _report(made, console)
+    trained = console.finish(train_by_library_work(corpus, config))
+    _report(trained, console)
     with signals.finishing():
-        reports = export(made.tokenizer, exports, arguments.accept_loss, corpus.sample(SAMPLE), console)
+        reports = export(trained.tokenizer, exports, arguments.accept_loss, corpus.sample(SAMPLE), console)
     code, ratio = DONE if len(reports) == len(exports) else FAILED, None
     try:
         if config.held_out:
-            ratio = report_held_out(made.tokenizer, made.held_out, config.as_plain, console)
+            ratio = report_held_out(trained.tokenizer, trained.held_out, config.as_plain, console)
     except KeyboardInterrupt:
         console.say("Interrupted: the held-out text was not measured.")
         code = signals.code
     if arguments.json:
         files = [str(file) for report in reports for file in report.files]
-        outcome = _as_json(made) | {"files": files} | read.as_json()
+        outcome = _as_json(trained) | {"files": files} | read.as_json()
         if config.held_out:
             outcome["held_out_bytes_per_token"] = ratio
         put(sys.stdout, json.dumps(outcome) + "\n")
@@ -65,24 +65,25 @@ def _check_formats(exports: Exports, config: LibraryConfig) -> None:
             )
 
 
-def _report(made: TrainedByLibrary, console: Console) -> None:
-    config = made.config
+def _report(trained: TrainedByLibrary, console: Console) -> None:
+    config = trained.config
     console.say(
-        f"Trained {config.title} by {config.library} {made.version} in {made.seconds:.1f} s on "
-        f"{several(made.lines, 'line')}, {several(made.bytes, 'byte')}: {several(len(made.tokenizer), 'token')}."
+        f"Trained {config.title} by {config.library} {trained.version} in {trained.seconds:.1f} s on "
+        f"{several(trained.lines, 'line')}, {several(trained.bytes, 'byte')}: "
+        f"{several(len(trained.tokenizer), 'token')}."
     )
-    if len(made.tokenizer) < config.vocabulary_size:
+    if len(trained.tokenizer) < config.vocabulary_size:
         console.say(f"The library found no more tokens in this text; {config.vocabulary_size:,} were wanted.")
-    if made.skipped:
+    if trained.skipped:
         console.say(
-            f"The library passed over {several(made.skipped, 'line')}: longer than 65,000 bytes, or with U+2585."
+            f"The library passed over {several(trained.skipped, 'line')}: longer than 65,000 bytes, or with U+2585."
         )
-    if made.replaced:
+    if trained.replaced:
         console.say(
-            f"{several(made.replaced, 'byte sequence was', 'byte sequences were')} not UTF-8 and became U+FFFD."
+            f"{several(trained.replaced, 'byte sequence was', 'byte sequences were')} not UTF-8 and became U+FFFD."
         )
     if config.held_out:
-        console.say(f"Held out: {sum(source.bytes for source in made.held_out):,} bytes.")
+        console.say(f"Held out: {sum(source.bytes for source in trained.held_out):,} bytes.")
     if not config.repeatable:
         console.say(
             "Training again may give other ids and some other tokens, because the tokenizers library goes through the "
@@ -90,16 +91,16 @@ def _report(made: TrainedByLibrary, console: Console) -> None:
         )
 
 
-def _as_json(made: TrainedByLibrary) -> dict[str, object]:
+def _as_json(trained: TrainedByLibrary) -> dict[str, object]:
     return {
-        "algorithm": made.config.algorithm,
-        "library": made.config.library,
-        "library_version": made.version,
-        "repeatable": made.config.repeatable,
-        "vocabulary_size": len(made.tokenizer),
-        "ended": REACHED_SIZE if len(made.tokenizer) >= made.config.vocabulary_size else NOTHING_LEFT,
-        "bytes": made.bytes,
-        "lines": made.lines,
-        "skipped_lines": made.skipped,
-        "seconds": made.seconds,
+        "algorithm": trained.config.algorithm,
+        "library": trained.config.library,
+        "library_version": trained.version,
+        "repeatable": trained.config.repeatable,
+        "vocabulary_size": len(trained.tokenizer),
+        "ended": REACHED_SIZE if len(trained.tokenizer) >= trained.config.vocabulary_size else NOTHING_LEFT,
+        "bytes": trained.bytes,
+        "lines": trained.lines,
+        "skipped_lines": trained.skipped,
+        "seconds": trained.seconds,
     }

@@ -59,9 +59,9 @@ def load_runs(path: Path, console: Console) -> list[tuple[str, Tokenizer, tuple[
     runs = console.finish(open_work(path)).runs
     if not runs:
         raise ConfigError(f"{file_name(path)}: there are no runs in this project.")
-    made = [console.finish(tokenizer_of_entry_work(entry)) for entry in runs]
+    tokenizers = [console.finish(tokenizer_of_entry_work(entry)) for entry in runs]
     texts = (entry.trained_on if isinstance(entry, ProjectTokenizer) else () for entry in runs)
-    return list(zip((entry.name for entry in runs), made, texts, strict=True))
+    return list(zip((entry.name for entry in runs), tokenizers, texts, strict=True))
 
 
 def project_rows(path: Path, console: Console) -> Rows:
@@ -131,10 +131,10 @@ def _more(run: dict[str, Any]) -> Iterator[str]:
     """The other facts about a run, a line each."""
     if "merges" in run:
         limits = ((run["limit"], "vocabulary size {:,}"), (run["min_frequency"], "minimum frequency {:,}"))
-        told = [f"tie rule {run['tie_break']}", *(text.format(value) for value, text in limits if value is not None)]
-        told += [f"held out {percent_text(run['held_out'], 1)}"] if run["held_out"] else []
-        told += [f"forbidden {', '.join(run['forbidden'])}"] if run["forbidden"] else []
-        yield ", ".join(told)
+        facts = [f"tie rule {run['tie_break']}", *(text.format(value) for value, text in limits if value is not None)]
+        facts += [f"held out {percent_text(run['held_out'], 1)}"] if run["held_out"] else []
+        facts += [f"forbidden {', '.join(run['forbidden'])}"] if run["forbidden"] else []
+        yield ", ".join(facts)
         if run["weights"]:
             named = (
                 f"{each['name']} {each['weight']:,}" if each["name"] else f"{each['weight']:,}"

@@ -66,7 +66,7 @@ class CommandTexts:
 
 def read_as_json(folders: Iterable[Folder], sources: Iterable[Source]) -> dict[str, object]:
     """The skipped files of folders with the reasons, and the notes of the texts; nothing where there are none."""
-    told: dict[str, list[dict[str, str]]] = {
+    by_command: dict[str, list[dict[str, str]]] = {
         "skipped": [
             {
                 "name": printable(path.relative_to(folder.path).as_posix()),
@@ -78,7 +78,7 @@ def read_as_json(folders: Iterable[Folder], sources: Iterable[Source]) -> dict[s
         ],
         "source_notes": [{"name": source.name, "note": source.note} for source in sources if source.note],
     }
-    return {name: values for name, values in told.items() if values}
+    return {name: values for name, values in by_command.items() if values}
 
 
 def read_corpus(texts: TextsToRead, console: Console, keep_empty: bool = False) -> CommandTexts:

@@ -60,26 +60,26 @@ def change(arguments: argparse.Namespace, console: Console) -> int:
     check_changeable(old, whole_words=True)
     if arguments.command == "prune":
         wanted = _Removal(arguments.vocab_size, arguments.least_uses, arguments.script, arguments.tokens)
-        made = _prune(old, wanted, arguments.keep_ids, texts_of(arguments, arguments.corpus), console)
+        changed = _prune(old, wanted, arguments.keep_ids, texts_of(arguments, arguments.corpus), console)
     elif arguments.command == "join":
-        made = _join(old, load_tokenizer(arguments.other, arguments.pattern, console).tokenizer, console)
+        changed = _join(old, load_tokenizer(arguments.other, arguments.pattern, console).tokenizer, console)
     elif arguments.command == "renumber":
-        made = _renumber(old, arguments.by, arguments.pattern, texts_of(arguments, arguments.corpus), console)
+        changed = _renumber(old, arguments.by, arguments.pattern, texts_of(arguments, arguments.corpus), console)
     else:
-        made = _specials(old, arguments.rename, arguments.add, dict(arguments.role))
-    tokenizer = made.tokenizer
+        changed = _specials(old, arguments.rename, arguments.add, dict(arguments.role))
+    tokenizer = changed.tokenizer
     check_losses(tokenizer, exports, arguments.accept_loss)
     console.say(f"{len(old):,} -> {several(len(tokenizer), 'token')}.")
-    if made.remark:
-        console.say(made.remark)
-    sample = made.sample or proving.reference.encode()
-    proof = proving.prove(tokenizer, made.sample)
+    if changed.remark:
+        console.say(changed.remark)
+    sample = changed.sample or proving.reference.encode()
+    proof = proving.prove(tokenizer, changed.sample)
     reports = export(tokenizer, exports, arguments.accept_loss, sample, console, proof=proof)
     if len(reports) == len(exports):
         proving.write(tokenizer, proof, reports)
     if arguments.json:
         files = [str(file) for report in reports for file in report.files]
-        outcome = {"tokens_before": len(old), "vocabulary_size": len(tokenizer), **made.facts, "files": files}
+        outcome = {"tokens_before": len(old), "vocabulary_size": len(tokenizer), **changed.facts, "files": files}
         put(sys.stdout, json.dumps(outcome | proving.as_json(proof)) + "\n")
     return DONE if len(reports) == len(exports) else FAILED
 
@@ -89,8 +89,8 @@ def _prune(old: Tokenizer, wanted: _Removal, keep_ids: bool, texts: TextsToRead,
         raise ConfigError("--least-uses needs texts in which the uses are counted: add --corpus.")
     chosen, size = wanted.tokens, wanted.size
     if wanted.scripts is not None:
-        found: list[int] = console.finish(tokens_of_scripts_work(old, wanted.scripts)).tolist()
-        chosen = found if chosen is None else sorted(set(found).intersection(chosen))
+        in_scripts: list[int] = console.finish(tokens_of_scripts_work(old, wanted.scripts)).tolist()
+        chosen = in_scripts if chosen is None else sorted(set(in_scripts).intersection(chosen))
     read, uses = _uses(old, texts, console)
     work = prune_work(old, size, uses, least_uses=wanted.least_uses, tokens=chosen, renumber=not keep_ids)
     pruned = console.finish(work)
@@ -111,8 +111,8 @@ def _join(old: Tokenizer, other: Tokenizer, console: Console) -> _Changed:
     joined = console.finish(join_work(old, other))
     if len(joined) == len(old):
         raise ConfigError("The other tokenizer has no token to add: this one has them all, or no text becomes them.")
-    known = set(joined.tokens)
-    left_out = len({other.tokens[token] for token in other.merge_results.tolist()} - known)
+    tokens_of_joined = set(joined.tokens)
+    left_out = len({other.tokens[token] for token in other.merge_results.tolist()} - tokens_of_joined)
     tokens = several(left_out, "token of the other tokenizer is", "tokens of the other tokenizer are")
     remark = f"{tokens} left out, which no text would become." if left_out else ""
     return _Changed(joined, remark=remark, facts={"left_out": left_out})
@@ -131,20 +131,20 @@ def _renumber(old: Tokenizer, by: str, pattern: str | None, texts: TextsToRead, 
         order = order_by_use(old, uses)
     else:
         order = order_as_in(old, load_tokenizer(Path(by), pattern, console).tokenizer)
-    made = renumber(old, order)
+    renumbered = renumber(old, order)
     ids = old.tokens.ids()
-    moved = int(np.count_nonzero(made.new_ids[ids] != ids))
+    moved = int(np.count_nonzero(renumbered.new_ids[ids] != ids))
     remark = f"{several(moved, 'token gets', 'tokens get')} another id."
-    return _Changed(made.tokenizer, _sample(read), remark, {"renumbered": moved} | _read_facts(read))
+    return _Changed(renumbered.tokenizer, _sample(read), remark, {"renumbered": moved} | _read_facts(read))
 
 
 def _specials(old: Tokenizer, renamed: Sequence[str], added: Sequence[str], roles: Mapping[str, str]) -> _Changed:
-    made = replace_specials(old, dict(_renaming(text, old.special_tokens) for text in renamed)) if renamed else old
-    made = add_specials(made, added) if added else made
-    made = set_roles(made, roles) if roles else made
+    changed = replace_specials(old, dict(_renaming(text, old.special_tokens) for text in renamed)) if renamed else old
+    changed = add_specials(changed, added) if added else changed
+    changed = set_roles(changed, roles) if roles else changed
     # All steps are one change of the old tokenizer.
     origin = Origin(old, "specials", unchanged_ids(old.tokens.ids()))
-    return _Changed(made.changed(origin=origin))
+    return _Changed(changed.changed(origin=origin))
 
 
 def _renaming(text: str, specials: Iterable[str]) -> tuple[str, str]:

@@ -166,11 +166,11 @@ class Extension:
             raise ConfigError(
                 "Nothing new can be learnt from this text: no pair of tokens occurs often enough, or all are forbidden."
             )
-        made = fill_reserved(tokenizer, self._fill) if self._fill else tokenizer
-        if (gaps := _unused_ids(made) - self._unused) > 0:
+        filled = fill_reserved(tokenizer, self._fill) if self._fill else tokenizer
+        if (gaps := _unused_ids(filled) - self._unused) > 0:
             unused = several(gaps, "id of a dropped merge stays", "ids of dropped merges stay")
             self._console.say(f"{unused} unused: renumber --by rank closes the gaps.")
-        return made, self.proving.prove(made, sample)
+        return filled, self.proving.prove(filled, sample)
 
     def as_json(self, tokenizer: Tokenizer, proof: Proof) -> dict[str, object]:
         """The size, and the proof."""
@@ -384,14 +384,14 @@ def _documents(chosen: str | None, counts: Iterable[Path]) -> str:
     return chosen or DOCUMENTS[0]
 
 
-def _weights(given: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | int, float]:
+def _weights(pairs: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | int, float]:
     """The weights by the name of a text; by its index where a number is no name."""
     names = {name for source in corpus.sources for name in (source.name, source.group, source.value)}
 
     def is_index(name: str) -> bool:
         return name.isdecimal() and len(name) < 10 and name not in names
 
-    return {int(name) if is_index(name) else name: weight for name, weight in given}
+    return {int(name) if is_index(name) else name: weight for name, weight in pairs}
 
 
 def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
@@ -506,14 +506,14 @@ def _in_words(batch: MergeBatch, first: int) -> str:
     if "removals" in batch.columns:
         return "".join(_events_in_words(batch, first, batch.columns["removals"]))
     pairs = enumerate(zip(batch.left.tolist(), batch.right.tolist(), strict=True), first + batch.first - 1)
-    return "".join(f"Merge ({left}, {right}) into a new token {made}\n" for made, (left, right) in pairs)
+    return "".join(f"Merge ({left}, {right}) into a new token {token}\n" for token, (left, right) in pairs)
 
 
 def _events_in_words(batch: MergeBatch, first: int, removals: NDArray[np.int64]) -> Iterator[str]:
     rows = zip(batch.left.tolist(), batch.right.tolist(), removals.tolist(), strict=True)
     for own, (left, right, row) in enumerate(rows, first + batch.first - 1):
-        made = "a new token" if row[RESULT] == own else "the token"
-        yield f"Merge ({left}, {right}) into {made} {row[RESULT]}\n"
+        verb = "a new token" if row[RESULT] == own else "the token"
+        yield f"Merge ({left}, {right}) into {verb} {row[RESULT]}\n"
         gone = zip((left, right), row[LEFT_GONE:], strict=True)
         yield from (f"Remove the token {part}\n" for part, places in gone if places >= 0)
 
@@ -582,14 +582,14 @@ def _sources_as_json(run: Run, corpus: Corpus, curves: SourceCurves | None) -> l
     """
     facts, silent = source_facts(run, corpus), silent_languages(corpus, run.config)
     ratios: list[float | None] = [None] * len(facts) if curves is None else curves.bytes_per_token().tolist()
-    made: list[dict[str, object]] = []
+    rows: list[dict[str, object]] = []
     for (name, weight, merges), ratio in zip(facts, ratios, strict=True):
-        made.append({"name": name, "weight": in_units(weight, ONCE), "bytes_per_token": ratio})
+        rows.append({"name": name, "weight": in_units(weight, ONCE), "bytes_per_token": ratio})
         if merges is not None:
-            made[-1]["chosen_merges"] = merges
+            rows[-1]["chosen_merges"] = merges
         if name in silent:
-            made[-1]["never_chooses"] = True
-    return made
+            rows[-1]["never_chooses"] = True
+    return rows
 
 
 def _tokens(run: Run) -> int | float:

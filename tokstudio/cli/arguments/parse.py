@@ -114,5 +114,5 @@ def _refuse_unknown_command(words: Sequence[str]) -> None:
         return
     near = get_close_matches(word, _COMMANDS, 1)
     meant = f"; did you mean {near[0]}?" if near else ""
-    told = f"{word} is neither a command ({', '.join(_COMMANDS)}) nor a file in this folder{meant}"
-    new_parser("tokstudio", "").exit(2, printable(f"tokstudio: error: {told}") + "\n")
+    message = f"{word} is neither a command ({', '.join(_COMMANDS)}) nor a file in this folder{meant}"
+    new_parser("tokstudio", "").exit(2, printable(f"tokstudio: error: {message}") + "\n")

@@ -53,16 +53,16 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def _refuse_misspelt(self, word: str) -> None:
-        name, known = word.partition("=")[0], self._option_string_actions
+        name, options = word.partition("=")[0], self._option_string_actions
         # argparse takes a word with a space for a value, and -qx for -q and -x.
-        if len(name) < 3 or name[0] != "-" or " " in word or name in known or name[:2] in known:
+        if len(name) < 3 or name[0] != "-" or " " in word or name in options or name[:2] in options:
             return
         whole = f"--{name.lstrip('-')}"
-        begun = [option for option in known if option.startswith(whole)]
-        near = begun or get_close_matches(whole, known, 1)
+        begun = [option for option in options if option.startswith(whole)]
+        near = begun or get_close_matches(whole, options, 1)
         if near:
-            told = f"{self.prog}: error: there is no option {printable(name)}: did you mean {' or '.join(near)}?"
-            self.exit(2, f"{told} {self.prog} --help lists all.\n")
+            message = f"{self.prog}: error: there is no option {printable(name)}: did you mean {' or '.join(near)}?"
+            self.exit(2, f"{message} {self.prog} --help lists all.\n")
 
     def error(self, message: str) -> NoReturn:
         """Prints an error; an argument in it may be the name of a file."""

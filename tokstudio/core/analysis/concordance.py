@@ -194,8 +194,8 @@ class Concordance:
         done = 0
         for ends in self._splitter.ends_work(raw, 0, len(raw)):
             if len(ends):
-                words, known = raw[done : ends[-1]].tobytes(), max(0, at - first - done)
-                for begin, end in (yield from places.in_words_work(words, ends - done, known)):
+                words, before_match = raw[done : ends[-1]].tobytes(), max(0, at - first - done)
+                for begin, end in (yield from places.in_words_work(words, ends - done, before_match)):
                     self._take(text, first + done + begin, first + done + end)
                 done = int(ends[-1])
             yield self._searched_to(first + done)

@@ -195,8 +195,8 @@ class Making:
                 places = [*accumulate(events.spans[parts[:-1]].tolist(), initial=i)]
                 ends = [*places[1:], after]
                 starts = [edges[place] for place in (*places, after)]
-                made = self._fall(current[i], parts, starts, row + 1)
-                for place, end, part, piece in zip(places, ends, parts, made, strict=True):
+                children = self._fall(current[i], parts, starts, row + 1)
+                for place, end, part, piece in zip(places, ends, parts, children, strict=True):
                     ids[place], current[place], following[place] = part, piece, end
                 for left, right in pairwise(places):
                     previous[right] = left
@@ -212,12 +212,12 @@ class Making:
 
     def _fall(self, whole: int, parts: list[int], edges: list[int], merge: int) -> list[int]:
         """Adds the pieces that a removed one falls into, in one step."""
-        made = [self.add(*span, part, self._states) for span, part in zip(pairwise(edges), parts, strict=True)]
-        for piece in made:
+        children = [self.add(*span, part, self._states) for span, part in zip(pairwise(edges), parts, strict=True)]
+        for piece in children:
             self._rows[piece][6], self._rows[piece][9] = merge, whole
         self._rows[whole][4] = self._states
         self._states += 1
-        return made
+        return children
 
     def _join(self, left: int, right: int, token: int, merge: int) -> int:
         piece = self.add(self._rows[left][0], self._rows[right][1], token, self._states)
@@ -344,10 +344,10 @@ class Steps:
         place = np.full(len(pieces.ids) + 1, -1, np.int64)
         place[kept] = np.arange(len(kept))  # the last one stays -1, for no piece
         parents, wholes = place[pieces.parents[kept]], place[pieces.wholes[kept]]
-        made = pieces.merges[kept] > 0
+        are_merged = pieces.merges[kept] > 0
         # The pieces of one removal come in one step.
-        steps = np.unique(pieces.first[kept][made])
-        first = np.where(made, 2 + np.searchsorted(steps, pieces.first[kept]), pieces.first[kept])
+        steps = np.unique(pieces.first[kept][are_merged])
+        first = np.where(are_merged, 2 + np.searchsorted(steps, pieces.first[kept]), pieces.first[kept])
         gone = np.where(parents >= 0, first[parents], np.where(pieces.first[kept] == 0, pieces.gone[kept], NEVER))
         gone[wholes[wholes >= 0]] = first[wholes >= 0]
         own = StepPieces(
@@ -367,8 +367,8 @@ class Steps:
     @cached_property
     def made(self) -> NDArray[np.intp]:
         """The first piece that each step but the first two has made."""
-        made = np.flatnonzero(self.pieces.merges)
-        return made[np.diff(self.pieces.first[made], prepend=0) != 0]
+        merged_pieces = np.flatnonzero(self.pieces.merges)
+        return merged_pieces[np.diff(self.pieces.first[merged_pieces], prepend=0) != 0]
 
     @cached_property
     def pre_tokens(self) -> State:
@@ -412,24 +412,24 @@ def prepared_steps_work(
         unseen = f"{tokenizer.library} encodes for this tokenizer: its steps cannot be seen."
         raise ConfigError(tokenizer.no_merges or unseen)
     limit = len(tokenizer.merges) if merges is None else merges
-    known = tokenizer.at(limit)
+    at_limit = tokenizer.at(limit)
     begin, behind = part
     raw = prepared.data[begin:behind].tobytes()
     data, pieces = np.frombuffer(raw, np.uint8), prepared.pieces
-    made, split = Making(known, begin), splitter(tokenizer.pattern)
+    making, split = Making(at_limit, begin), splitter(tokenizer.pattern)
     spans = [pieces.starts - begin, pieces.stops - begin, pieces.specials]
     rows: list[list[int]] = np.stack(spans, axis=1).tolist()
     for start, stop, special in rows:
         at, last = max(start, 0), min(stop, len(raw))
         for ends in split.ends_work(data, at, last) if at < last else ():
             for end in ends.tolist():
-                yield from made.add_work(raw, at, end)
+                yield from making.add_work(raw, at, end)
                 at = end
         if special >= 0 and 0 <= stop < len(raw):
             token = prepared.specials[special]
-            made.add(stop, stop + len(token), tokenizer.special_tokens[token.decode()], first=0)
-        yield from made.end_run_work()
-    return Steps(raw, tokenizer, limit, made.pieces(), allowed_special, prepared, begin)
+            making.add(stop, stop + len(token), tokenizer.special_tokens[token.decode()], first=0)
+        yield from making.end_run_work()
+    return Steps(raw, tokenizer, limit, making.pieces(), allowed_special, prepared, begin)
 
 
 # --- Encoding rounds --------------------------------------------------------------------------------------------------
@@ -463,21 +463,23 @@ class Rounds:
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
         pieces = steps.pieces
-        made, wholes = steps.made, pieces.wholes[steps.made]
+        merged_pieces, wholes = steps.made, pieces.wholes[steps.made]
         # The merge, then the removal of its left part, then that of its right part.
-        lefts = steps.tokenizer.merges[pieces.merges[made] - 1, 0]
+        lefts = steps.tokenizer.merges[pieces.merges[merged_pieces] - 1, 0]
         side = np.where(wholes < 0, 0, np.where(pieces.ids[wholes] == lefts, 1, 2))
-        events = 3 * pieces.merges[made] + side
+        events = 3 * pieces.merges[merged_pieces] + side
         if (needed := steps.tokenizer.needed_merges) is not None:
-            merges = pieces.merges[made]
-            keys = np.column_stack([needed[merges - 1], pieces.stops[made] - pieces.starts[made], merges])
+            merges = pieces.merges[merged_pieces]
+            keys = np.column_stack(
+                [needed[merges - 1], pieces.stops[merged_pieces] - pieces.starts[merged_pieces], merges]
+            )
             events = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1) + 1
-        order = np.lexsort((pieces.starts[made], events))
-        self._made = made[order]
+        order = np.lexsort((pieces.starts[merged_pieces], events))
+        self._made = merged_pieces[order]
         self._begins = np.flatnonzero(np.diff(events[order], prepend=0))
-        number = np.empty(2 + len(made), np.int64)  # the round in which each state of the steps is reached
+        number = np.empty(2 + len(merged_pieces), np.int64)  # the round in which each state of the steps is reached
         number[:2] = 0, 1
-        number[2 + order] = 1 + np.searchsorted(self._begins, np.arange(len(made)), side="right")
+        number[2 + order] = 1 + np.searchsorted(self._begins, np.arange(len(merged_pieces)), side="right")
         self._first = number[pieces.first]
         stays = pieces.gone >= len(number)
         self._gone = np.where(stays, pieces.gone, number[np.where(stays, 0, pieces.gone)])

@@ -50,24 +50,24 @@ def reachability_work(tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
         return results
     # What a supermerge makes was in the corpus, and depends on the words beside it.
     within = slice(None) if tokenizer.supermerges is None else ~tokenizer.supermerges
-    made = _shortest(tokenizer, np.unique(tokenizer.merge_results[within]))
+    shortest = _shortest(tokenizer, np.unique(tokenizer.merge_results[within]))
     ordinary = tokenizer.whole_words.difference(tokenizer.special_tokens.values())
     words = _shortest(tokenizer, np.array(sorted(ordinary), np.int32))
-    for first in range(0, len(made), _STEP):
-        ids = made[first : first + _STEP]
+    for first in range(0, len(shortest), _STEP):
+        ids = shortest[first : first + _STEP]
         tokens = _bytes_of(tokenizer, ids)
         sizes, last = yield from merged_work(tokenizer, tokens)
         itself = (sizes == 1) & (last == ids)
         results[ids[~itself]] = MADE_OTHERWISE
         cut = yield from _cut_work(tokenizer.pattern, tokens, whole=False)
         results[ids[itself & cut]] = CUT
-        yield Progress("trying tokens", first, len(made))
+        yield Progress("trying tokens", first, len(shortest))
     for first in range(0, len(words), _STEP):
         ids = words[first : first + _STEP]
         tokens = _bytes_of(tokenizer, ids)
         cut = yield from _cut_work(tokenizer.pattern, tokens, whole=True)
         results[ids[~cut]] = REACHED
-        results[ids[cut & ~(np.isin(ids, made) & (results[ids] == REACHED))]] = CUT
+        results[ids[cut & ~(np.isin(ids, shortest) & (results[ids] == REACHED))]] = CUT
     return results
 
 

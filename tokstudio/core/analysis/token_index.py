@@ -140,10 +140,10 @@ def _shape(text: str) -> str:
 
 
 def _joined(*shapes: str) -> str:
-    made = ""
+    head = ""
     for shape in shapes:
-        made += shape[1:] if shape and made.endswith(shape[0]) else shape
-    return made if made in _SHAPES else OTHER
+        head += shape[1:] if shape and head.endswith(shape[0]) else shape
+    return head if head in _SHAPES else OTHER
 
 
 def _flags(look: BytesLook | None) -> int:
@@ -190,21 +190,21 @@ class Texts:
 
     def beginning(self, needle: bytes) -> NDArray[np.int64]:
         """The indices of the texts that begin with `needle`, which must not be empty."""
-        found = np.flatnonzero(self.ends - self.starts >= len(needle))
+        long_enough = np.flatnonzero(self.ends - self.starts >= len(needle))
         for place, byte in enumerate(needle):
-            found = found[self.data[self.starts[found] + place] == byte]
-        return found
+            long_enough = long_enough[self.data[self.starts[long_enough] + place] == byte]
+        return long_enough
 
     def holding(self, needle: bytes) -> NDArray[np.bool_]:
         """Whether each text contains `needle`."""
-        found = np.zeros(len(self), np.bool_)
+        holding = np.zeros(len(self), np.bool_)
         if not needle:
-            found[:] = True
-            return found
+            holding[:] = True
+            return holding
         wanted = np.frombuffer(needle, np.uint8)
         room = len(self.data) - len(wanted) + 1
         if room <= 0:
-            return found
+            return holding
         # Compare the rarest byte first, so that few candidates are left.
         rarest = sorted(range(len(wanted)), key=lambda i: self._frequent[wanted[i]])
         places = np.flatnonzero(self.data[rarest[0] : rarest[0] + room] == wanted[rarest[0]])
@@ -212,8 +212,8 @@ class Texts:
             places = places[self.data[places + i] == wanted[i]]
         owners = np.searchsorted(self.ends, places, side="right")
         # A match may reach from one text into the next.
-        found[owners[places + len(wanted) <= self.ends[owners]]] = True
-        return found
+        holding[owners[places + len(wanted) <= self.ends[owners]]] = True
+        return holding
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,9 +233,9 @@ class TokenIndex:
     """The tokens of a run by slot; `index_work` makes it."""
 
     def __init__(
-        self, made: IndexedTokens, heads: list[bytes], looks: Looks, flags: NDArray[np.uint8], raw: Texts
+        self, tokens: IndexedTokens, heads: list[bytes], looks: Looks, flags: NDArray[np.uint8], raw: Texts
     ) -> None:
-        self.made = made  # the data it was made from
+        self.made = tokens  # the data it was made from
         self.heads, self.raw = heads, raw  # the first `HEAD` bytes of each, also as one array
         self.looks, self.flags = looks, flags  # the descriptions of the long ones, and uint8 [n], the flags of each
         self.small = Texts(np.frombuffer(raw.data.tobytes().lower(), np.uint8), raw.ends)  # with small ASCII letters
@@ -286,38 +286,38 @@ class TokenIndex:
         return (self._script_bits >> np.uint64(place)) & np.uint64(1) > 0
 
 
-def index_work(made: IndexedTokens, earlier: TokenIndex | None = None) -> Work[TokenIndex]:
+def index_work(tokens: IndexedTokens, earlier: TokenIndex | None = None) -> Work[TokenIndex]:
     """Makes the index of some tokens; `earlier`, an index of fewer tokens of the same run, is extended."""
-    total, base = len(made.lengths), len(made.base)
-    heads = [token[:HEAD] for token in made.base] if earlier is None else list(earlier.heads)
+    total, base = len(tokens.lengths), len(tokens.base)
+    heads = [token[:HEAD] for token in tokens.base] if earlier is None else list(earlier.heads)
     looks, first = (Looks(), 0) if earlier is None else (earlier.looks, len(earlier))
     flags, rows = list[NDArray[np.uint8]](), list[Texts]()
     while first < total:
         last = min(first + _STEP, total)
-        parts = made.parts_from(max(first - base, 0), max(last - base, 0))
+        parts = tokens.parts_from(max(first - base, 0), max(last - base, 0))
         for left, right in pairs(parts):
-            known = left < len(heads) and right < len(heads)
-            head = heads[left] if known else _head(made, heads, left, right)
-            heads.append(head if not known or len(head) == HEAD else (head + heads[right])[:HEAD])
-        flags.append(np.frombuffer(looks.describe(heads, made.base, first, last, parts), np.uint8))
+            are_parts_indexed = left < len(heads) and right < len(heads)
+            head = heads[left] if are_parts_indexed else _head(tokens, heads, left, right)
+            heads.append(head if not are_parts_indexed or len(head) == HEAD else (head + heads[right])[:HEAD])
+        flags.append(np.frombuffer(looks.describe(heads, tokens.base, first, last, parts), np.uint8))
         rows.append(Texts.of(heads[first:last]))
         first = last
         yield Progress("indexing tokens", last, total)
     before = np.zeros(0, np.uint8) if earlier is None else earlier.flags
     raw = (Texts.of([]) if earlier is None else earlier.raw).followed_by(rows)
     yield Progress("indexing tokens", total, total)
-    return TokenIndex(made, heads, looks, np.concatenate([before, *flags]), raw)
+    return TokenIndex(tokens, heads, looks, np.concatenate([before, *flags]), raw)
 
 
-def _head(made: IndexedTokens, heads: list[bytes], left: int, right: int) -> bytes:
+def _head(tokens: IndexedTokens, heads: list[bytes], left: int, right: int) -> bytes:
     """The first bytes of a token of which a later merge makes a part."""
-    head, waiting, base = b"", [right, left], len(made.base)
+    head, waiting, base = b"", [right, left], len(tokens.base)
     while waiting and len(head) < HEAD:
         slot = waiting.pop()
         if slot < len(heads):
             head += heads[slot]
         else:
-            waiting += reversed(made.parts[slot - base].tolist())
+            waiting += reversed(tokens.parts[slot - base].tolist())
     return head[:HEAD]
 
 
@@ -356,21 +356,21 @@ def _order_work(texts: Texts) -> Work[NDArray[np.int32]]:
 
 
 def _scripts_work(
-    made: IndexedTokens, heads: list[bytes], long: NDArray[np.int64]
+    tokens: IndexedTokens, heads: list[bytes], long: NDArray[np.int64]
 ) -> Work[tuple[Scripts, NDArray[np.uint64]]]:
     seen = np.zeros(0x110000, np.bool_)
-    base = len(made.base)
-    heads = [*made.base, *heads[base:]]
+    base = len(tokens.base)
+    heads = [*tokens.base, *heads[base:]]
     long = long[long >= base]
-    long = long[np.argsort(made.lengths[long], kind="stable")]  # each after its parts
-    middles = yield from _middles_work(made, heads, long)
+    long = long[np.argsort(tokens.lengths[long], kind="stable")]  # each after its parts
+    middles = yield from _middles_work(tokens, heads, long)
     seen[[ord(letter) for letter in {*"".join(middles)}]] = True
     for first in range(0, len(heads), _STEP):
         seen[_points(heads[first : first + _STEP])[0]] = True
         yield Progress("indexing scripts", first, 2 * len(heads))
-    found = yield from scripts_work(np.flatnonzero(seen).astype(np.uint32))
+    scripts = yield from scripts_work(np.flatnonzero(seen).astype(np.uint32))
     table, bits = np.zeros(0x110000, np.uint64), np.zeros(len(heads), np.uint64)
-    for place, (_, points) in enumerate(found):
+    for place, (_, points) in enumerate(scripts):
         table[points] = np.uint64(1 << place)
     for first in range(0, len(heads), _STEP):
         points, starts = _points(heads[first : first + _STEP])
@@ -380,29 +380,29 @@ def _scripts_work(
     of_slot = bits.tolist() if len(long) else []
     for first in range(0, len(long), _STEP):
         some = long[first : first + _STEP]
-        rows = pairs(made.parts[some - base])
+        rows = pairs(tokens.parts[some - base])
         for slot, (left, right), middle in zip(some.tolist(), rows, middles[first : first + _STEP], strict=True):
             of_slot[slot] |= of_slot[left] | of_slot[right] | (int(table[ord(middle)]) if middle else 0)
         yield Progress("indexing scripts", len(heads), len(heads))
     bits = np.array(of_slot, np.uint64) if of_slot else bits
     counts: list[int] = []
-    for place in range(len(found)):
+    for place in range(len(scripts)):
         counts.append(int(np.count_nonzero(bits & np.uint64(1 << place))))
         yield Progress("indexing scripts", len(heads), len(heads))
-    order = sorted(range(len(found)), key=lambda place: -counts[place])
+    order = sorted(range(len(scripts)), key=lambda place: -counts[place])
     sorted_bits = np.zeros(len(heads), np.uint64)
     for place, old in enumerate(order):
         sorted_bits |= ((bits >> np.uint64(old)) & np.uint64(1)) << np.uint64(place)
         yield Progress("indexing scripts", len(heads), len(heads))
-    return tuple((found[old][0], counts[old] / max(1, len(heads))) for old in order), sorted_bits
+    return tuple((scripts[old][0], counts[old] / max(1, len(heads))) for old in order), sorted_bits
 
 
-def _middles_work(made: IndexedTokens, heads: list[bytes], long: NDArray[np.int64]) -> Work[list[str]]:
+def _middles_work(tokens: IndexedTokens, heads: list[bytes], long: NDArray[np.int64]) -> Work[list[str]]:
     """The character across the border of the two parts of each long token, if the border cuts one; else ""."""
     ends, middles = dict[int, bytes](), list[str]()
     for first in range(0, len(long), _STEP):
         some = long[first : first + _STEP]
-        for slot, (left, right) in zip(some.tolist(), pairs(made.parts[some - len(made.base)]), strict=True):
+        for slot, (left, right) in zip(some.tolist(), pairs(tokens.parts[some - len(tokens.base)]), strict=True):
             end = ends.get(left) or heads[left][-3:]
             behind = ends.get(right) or heads[right][-3:]
             ends[slot] = behind if len(behind) == 3 else (end + behind)[-3:]

@@ -175,16 +175,18 @@ class _Question:
         needed, words = tokenizer.needed_merges, [token for token in tokens if tokenizer.kind(token) == "whole word"]
         # Where merges stand in no order, the last one that is needed for a token may make a part of it.
         last = merges if needed is None else [int(needed[merge - 1]) if merge else 0 for merge in merges]
-        made = sorted((merge, token) for merge, token in zip(last, tokens, strict=True) if merge and token not in words)
-        if not made:
+        candidates = sorted(
+            (merge, token) for merge, token in zip(last, tokens, strict=True) if merge and token not in words
+        )
+        if not candidates:
             return self._unreachable(tokens[0])
         applied = self._steps.merges
         # Of tokens with the same bytes, one that can still be made says more than one that cannot.
-        for merge, token in made:
+        for merge, token in candidates:
             if merge > applied and self._broken(token) is None:
                 left, right = tokenizer.merges[merge - 1].tolist()
                 return WhyNot("after", f"{self._not_applied(left, right, merge)}.", token, merge, left, right)
-        return self._late(made[0][1])
+        return self._late(candidates[0][1])
 
     def _merge_of_picky(self) -> WhyNot:
         """The same where tokens are also removed: what stood here before a merge depends on all events until then."""
@@ -201,11 +203,11 @@ class _Question:
         late = next((row for row in reversed(rows) if row < applied), None)
         row = rows[0] if late is None else late
         left, right = tokenizer.merges[row].tolist()
-        given = int(tokenizer.merge_results[row]), row + 1, left, right
+        result = int(tokenizer.merge_results[row]), row + 1, left, right
         if late is None:
-            return WhyNot("after", f"{self._not_applied(left, right, row + 1)}.", *given)
+            return WhyNot("after", f"{self._not_applied(left, right, row + 1)}.", *result)
         sentence = f"Merge {row + 1:,} makes {text} of {self._pair(left, right)}, but not at this place."
-        return WhyNot("late", sentence, *given)
+        return WhyNot("late", sentence, *result)
 
     def _missing(self) -> WhyNot:
         here = self._steps.tokens

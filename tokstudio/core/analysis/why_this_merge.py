@@ -206,8 +206,8 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
     """
     before = run.merges_before
     if not before < number <= before + len(run):
-        made = f" from {before + 1:,} to {before + len(run):,}" if before else f": this run has {len(run):,}"
-        raise ConfigError(f"There is no merge {number:,}{made}.")
+        range_text = f" from {before + 1:,} to {before + len(run):,}" if before else f": this run has {len(run):,}"
+        raise ConfigError(f"There is no merge {number:,}{range_text}.")
     own = number - before
     if run.supermerges is not None:
         return (yield from _why_boundless_work(corpus, run, own, runners_up))
@@ -332,8 +332,8 @@ def _vetoed(refused: Pairs, run: Run, tokens: Sequence[bytes | None], count: int
     rows = np.flatnonzero(refused.count >= count).tolist()
     pairs = [PairCount(int(refused.left[row]), int(refused.right[row]), int(refused.count[row])) for row in rows]
     spelled = ((tokens[pair.left] or b"") + (tokens[pair.right] or b"") for pair in pairs)
-    made = [pair for pair, token in zip(pairs, spelled, strict=True) if run.config.algorithm.is_vetoed(token)]
-    return tuple(sorted(made, key=lambda pair: -pair.count))
+    vetoed = [pair for pair, token in zip(pairs, spelled, strict=True) if run.config.algorithm.is_vetoed(token)]
+    return tuple(sorted(vetoed, key=lambda pair: -pair.count))
 
 
 def _choosing(engine: Merger, run: Run, merge: int) -> Choosing | None:
@@ -346,8 +346,8 @@ def _choosing(engine: Merger, run: Run, merge: int) -> Choosing | None:
     assert isinstance(algorithm, ParityAware)
     turn = engine.turn_of(int(run.columns["chosen_by"][merge]))
     scores: list[float] = turn.scores.tolist()
-    given = bool(algorithm.parallel), bool(algorithm.ratios)
-    return Choosing(run.languages, turn.language, tuple(scores), *given, turn.passed_over)
+    has_own = bool(algorithm.parallel), bool(algorithm.ratios)
+    return Choosing(run.languages, turn.language, tuple(scores), *has_own, turn.passed_over)
 
 
 def _judged(run: Run, merge: int) -> tuple[Judged, ...]:
@@ -355,14 +355,14 @@ def _judged(run: Run, merge: int) -> tuple[Judged, ...]:
     if run.removals is None:
         return ()
     assert isinstance(run.config.algorithm, Picky)
-    row, uses, made = run.removals[merge], run.uses(merge), list[Judged]()
+    row, uses, judged = run.removals[merge], run.uses(merge), list[Judged]()
     replaced = int(row[REPLACED])
     left, right = run.merges[merge].tolist()
     for token in dict.fromkeys((left, right)):
         if token >= run.base_size:
             rest = int(uses[token]) - replaced * (1 + (left == right))
-            made.append(Judged(token, replaced, rest, run.config.algorithm.threshold))
-    return tuple(made)
+            judged.append(Judged(token, replaced, rest, run.config.algorithm.threshold))
+    return tuple(judged)
 
 
 def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
@@ -383,18 +383,18 @@ def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
         )
 
 
-def _repeat_work(engine: Merger, run: Run, made: int, merges: int) -> Work[None]:
+def _repeat_work(engine: Merger, run: Run, done: int, merges: int) -> Work[None]:
     """Makes the merges of a run again, after those before the engine began, up to so many."""
-    while made < merges:
-        yield Progress("repeating", made, merges)
-        batch = engine.advance(merges - made)
+    while done < merges:
+        yield Progress("repeating", done, merges)
+        batch = engine.advance(merges - done)
         if batch is None:
             raise _not_repeatable()
-        here = slice(made, made + len(batch.left))
+        here = slice(done, done + len(batch.left))
         same = np.array_equal(run.merges[here], np.stack([batch.left, batch.right], axis=1))
         if not same or not np.array_equal(run.counts[here], batch.count):
             raise _not_repeatable()
-        made += len(batch.left)
+        done += len(batch.left)
 
 
 def _frequent_work(engine: Merger, floor: int, wanted: int) -> Work[tuple[Pairs, Pairs]]:

@@ -22,9 +22,9 @@ def read_only(array: NDArray[T]) -> NDArray[T]:
 
 def grown(array: NDArray[T], size: int) -> NDArray[T]:
     """A copy of an array with `size` rows; the new ones are zeros."""
-    made = np.zeros((size, *array.shape[1:]), array.dtype)
-    made[: len(array)] = array
-    return made
+    larger = np.zeros((size, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
 
 
 def power_of_two(least: int) -> int:
@@ -32,7 +32,7 @@ def power_of_two(least: int) -> int:
     return 1 << max(0, least - 1).bit_length()
 
 
-def in_four_bytes(weights: NDArray[np.int64], known: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def in_four_bytes(weights: NDArray[np.int64], before: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The weights of positions as int32, and those that do not fit, which follow so many that are `known`.
 
     Loops read them with `kernels.weights.weight_at`.
@@ -40,15 +40,15 @@ def in_four_bytes(weights: NDArray[np.int64], known: int = 0) -> tuple[NDArray[n
     >>> in_four_bytes(np.array([7, 1 << 40, 1]))
     (array([ 7, -1,  1], dtype=int32), array([1099511627776]))
     """
-    made, is_heavy = weights.astype(np.int32), weights > _LARGEST_INT32
+    small, is_heavy = weights.astype(np.int32), weights > _LARGEST_INT32
     heavy = weights[is_heavy]
-    made[is_heavy] = -1 - known - np.arange(len(heavy))
-    return made, heavy
+    small[is_heavy] = -1 - before - np.arange(len(heavy))
+    return small, heavy
 
 
 def in_eight_bytes(weights: NDArray[np.int32], heavy: NDArray[np.int64]) -> NDArray[np.int64]:
     """Does the reverse of `in_four_bytes`."""
-    made = weights.astype(np.int64)
-    is_heavy = made < 0
-    made[is_heavy] = heavy[-1 - made[is_heavy]]
-    return made
+    large = weights.astype(np.int64)
+    is_heavy = large < 0
+    large[is_heavy] = heavy[-1 - large[is_heavy]]
+    return large

@@ -170,7 +170,7 @@ class StagedFiles:
             if isinstance(error, OSError):
                 raise write_fault(path, error) from error
             raise
-        for folder in folders | {made.parent for made in self._folders}:
+        for folder in folders | {new_folder.parent for new_folder in self._folders}:
             flush_folder(folder)
         self._folders = []
         _remove((*journals.values(), *seconds.values()))

@@ -32,8 +32,8 @@ _MAC_FREE, _MAC_INACTIVE = 0, 2
 def free_memory() -> int | None:
     """Gives the bytes of memory that this process may still take; None where that is unknown."""
     free = [_free_on_windows() if sys.platform == "win32" else _free_on_unix(), *_left_in_groups(Path("/"))]
-    known = [size for size in free if size is not None]
-    return min(known, default=None)
+    limits = [size for size in free if size is not None]
+    return min(limits, default=None)
 
 
 def share_for_libraries() -> int | None:

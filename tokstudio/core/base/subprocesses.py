@@ -172,13 +172,13 @@ def read_message(stream: IO[bytes], *types: type) -> Any:  # noqa: ANN401  one o
     try:
         name, values, sizes = json.loads(_read(stream, *_LENGTH.unpack(_read(stream, _LENGTH.size))))
         [kind] = [kind for kind in types if kind.__name__ == name]
-        known = kind.__annotations__
+        types_by_name = kind.__annotations__
         # Only what was read as bytes may be the parts.
-        parts = {"parts": [_read(stream, size) for size in sizes]} if "parts" in known else {}
+        parts = {"parts": [_read(stream, size) for size in sizes]} if "parts" in types_by_name else {}
         message: Any = kind(**values, **parts)
     except (EOFError, ValueError, TypeError, RecursionError):
         return None
-    is_right = all(isinstance(getattr(message, key), _CHECKED.get(known[key], object)) for key in known)
+    is_right = all(isinstance(getattr(message, key), _CHECKED.get(types_by_name[key], object)) for key in types_by_name)
     return message if is_right else None
 
 

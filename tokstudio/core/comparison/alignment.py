@@ -121,12 +121,12 @@ def lines_work(source: Source) -> Work[NDArray[np.int64]]:
 
     A document's last line counts with or without a line feed; an empty document has none.
     """
-    found: list[NDArray[np.int64]] = []
+    token_numbers: list[NDArray[np.int64]] = []
     for first in range(0, len(source.data), _PIECE):
         piece = np.asarray(source.data[first : first + _PIECE])
-        found.append(np.flatnonzero(piece == 0x0A) + first)
+        token_numbers.append(np.flatnonzero(piece == 0x0A) + first)
         yield Progress("finding lines", first, len(source.data))
-    feeds = np.concatenate([np.empty(0, np.int64), *found])
+    feeds = np.concatenate([np.empty(0, np.int64), *token_numbers])
     ends = np.asarray(source.ends, np.int64)
     stops = np.union1d(feeds + 1, ends[ends > 0])
     starts = np.concatenate([np.zeros(1, np.int64), stops[:-1]])[: len(stops)]

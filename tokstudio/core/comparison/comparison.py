@@ -198,13 +198,13 @@ class Comparison:
         elif name == "normalised_length":
             formula = f"N / N({self.tokenizers[self.against]})"
         units = tuple(text.units for text in self.measured) if figure.is_of_words else None
-        known = tuple(row for row in below if row.is_known)
+        known_rows = tuple(row for row in below if row.is_known)
         learned = tuple(not isinstance(each.tokenizer, SimpleTokenizer) for each in self.compared)
         ranked = learned if any(learned) else (True,) * len(learned)
         of_premium = self.premium_note if name == "premium" else ""
         notes = tuple(filter(None, (figure.note, of_premium, self._note_of_losses(ranked))))
         names, of_cells = tuple(each.sized_name for each in self.compared), (self.loses_text, self.trained_on)
-        return FigureTable(figure, formula, notes, names, self.texts, values, known, ranked, units, *of_cells)
+        return FigureTable(figure, formula, notes, names, self.texts, values, known_rows, ranked, units, *of_cells)
 
     def overlap_work(self) -> Work[Overlap]:
         """Compares the vocabularies of all tokenizers but the simple ones, with their uses in all texts."""
@@ -230,10 +230,10 @@ class Comparison:
             ConfigError: As `figure`.
             FormatError: The file cannot be written.
         """
-        made = csv_text(self._tables(figures), self.facts)
+        text = csv_text(self._tables(figures), self.facts)
         if path is not None:
-            finish(write_files({Path(path): [to_utf8(made)]}))
-        return made
+            finish(write_files({Path(path): [to_utf8(text)]}))
+        return text
 
     def to_json(self, figures: Sequence[str] | None = None) -> str:
         """All numbers with what they are of, as one object of JSON; null where there is none.
@@ -241,7 +241,7 @@ class Comparison:
         Without `figures` also what the vocabularies share.
         """
         names = self.known_figures() if figures is None else tuple(figures)
-        told: dict[str, object] = {
+        content: dict[str, object] = {
             "tokenizers": self.tokenizers,
             "vocabulary_sizes": [each.vocabulary_size for each in self.compared],
             "hashes": [finish(hash_work(each.tokenizer)) or None for each in self.compared],
@@ -268,12 +268,12 @@ class Comparison:
         }  # fmt: skip
         if figures is None:
             shared = finish(self.overlap_work())
-            told["overlap"] = {
+            content["overlap"] = {
                 "tokenizers": shared.tokenizers,
                 "jaccard": numbers(shared.jaccard),
                 "shared_uses": numbers(shared.shared_uses),
             }
-        return json.dumps(told, ensure_ascii=False)
+        return json.dumps(content, ensure_ascii=False)
 
     @property
     def errors(self) -> tuple[tuple[str, str, str], ...]:
@@ -299,20 +299,20 @@ class Comparison:
     @property
     def trained_on(self) -> NDArray[np.bool_]:
         """Bool [texts, tokenizers], where the tokenizer was trained on the text, as far as that is known."""
-        made = [[text.is_among(each.trained_on) for each in self.compared] for text in self.measured]
-        return np.array(made, np.bool_).reshape(len(self.measured), len(self.compared))
+        table = [[text.is_among(each.trained_on) for each in self.compared] for text in self.measured]
+        return np.array(table, np.bool_).reshape(len(self.measured), len(self.compared))
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What the figures are of: "tokenizer", "text" or "versions", and a sentence with sizes and hashes."""
-        told: list[tuple[str, str]] = []
+        facts: list[tuple[str, str]] = []
         for each in self.compared:
             digest = finish(hash_work(each.tokenizer))
-            told.append(("tokenizer", each.sized_name + (f", SHA-256 {digest}" if digest else "")))
-        told += [
+            facts.append(("tokenizer", each.sized_name + (f", SHA-256 {digest}" if digest else "")))
+        facts += [
             ("text", f"{one.name}, {several(one.bytes, 'byte')}, SHA-256 {one.text_sha256}") for one in self.measured
         ]
-        return (*told, ("versions", ", ".join(versions())))
+        return (*facts, ("versions", ", ".join(versions())))
 
     def _note_of_losses(self, ranked: Sequence[bool]) -> str:
         """Which tokenizers are not ranked because they lose text, as a sentence; "" for none."""
@@ -335,20 +335,20 @@ class Comparison:
         return self._table(FIGURES["tokens"].value)
 
     def _table(self, of: Callable[[Cell], float]) -> NDArray[np.float64]:
-        made = np.full((len(self.measured), len(self.compared)), _NAN)
+        values = np.full((len(self.measured), len(self.compared)), _NAN)
         for (text, tokenizer), cell in self._results.items():
             if isinstance(cell, Cell):
-                made[text, tokenizer] = of(cell)
-        return made
+                values[text, tokenizer] = of(cell)
+        return values
 
     def _whole(self, tokenizer: int) -> Cell | None:
         """All texts together; None where one is missing."""
         cells = [self.result(text, tokenizer) for text in range(len(self.measured))]
-        known = [cell for cell in cells if isinstance(cell, Cell)]
-        if not known or len(known) < len(cells):
+        measured = [cell for cell in cells if isinstance(cell, Cell)]
+        if not measured or len(measured) < len(cells):
             return None
-        first = known[0]
-        if len(known) == 1:
+        first = measured[0]
+        if len(measured) == 1:
             return first
         text = replace(
             first.text,
@@ -357,12 +357,12 @@ class Comparison:
             lines=sum(text.lines for text in self.measured),
             words=sum(text.words for text in self.measured),
         )
-        pieces = [cell.words for cell in known if cell.words is not None]
+        pieces = [cell.words for cell in measured if cell.words is not None]
         words = None
-        if len(pieces) == len(known):
+        if len(pieces) == len(measured):
             # A distinct word can be in several texts.
             words = WordPieces(sum(each.words for each in pieces), sum(each.split for each in pieces), 0, 0)
-        return Cell(first.of, text, joined_counts(tuple(cell.counts for cell in known)), words)
+        return Cell(first.of, text, joined_counts(tuple(cell.counts for cell in measured)), words)
 
 
 def figure_of(name: str) -> Figure:
@@ -431,8 +431,8 @@ def cells_work(
 
     def tell(number: int, counts: TokenCounts | TokStudioError) -> None:
         text, tokenizer = keys[number]
-        known = isinstance(counts, TokStudioError)
-        results[keys[number]] = counts if known else Cell(compared[tokenizer], texts[text], counts)
+        is_failure = isinstance(counts, TokStudioError)
+        results[keys[number]] = counts if is_failure else Cell(compared[tokenizer], texts[text], counts)
 
     store = TokenStore()
     works = [partial(counts_work, compared[tokenizer].tokenizer, texts[text], store) for text, tokenizer in keys]

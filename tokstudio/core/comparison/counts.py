@@ -80,11 +80,11 @@ def _restores_work(tokenizer: Tokenizer, text: ComparedText) -> Work[tuple[bool,
             yield Progress("encoding", number, len(text.word_types))
     # Spaces between all words, because a normalizer would join or reorder marks of different words.
     is_normalised = False
-    for known in (beginning, " ".join(words)):
-        back = yield from tokenizer.decode_bytes_work((yield from tokenizer.encode_work(known)))
-        made = back.decode("utf-8", "replace").strip(" ")
-        if made != known.strip(" "):
-            if unicodedata.normalize("NFC", made) != unicodedata.normalize("NFC", known.strip(" ")):
+    for words_before in (beginning, " ".join(words)):
+        back = yield from tokenizer.decode_bytes_work((yield from tokenizer.encode_work(words_before)))
+        decoded = back.decode("utf-8", "replace").strip(" ")
+        if decoded != words_before.strip(" "):
+            if unicodedata.normalize("NFC", decoded) != unicodedata.normalize("NFC", words_before.strip(" ")):
                 return False, True
             is_normalised = True
     return is_normalised, False
@@ -151,14 +151,14 @@ def ids_of_each_work(
         some = texts[first : first + _TEXTS]
         if isinstance(tokenizer, SimpleTokenizer):
             each = [tokenizer.encode_array(text) for text in some]
-            made, counts = np.concatenate(each), np.array(list(map(len, each)), np.int64)
+            all_ids, counts = np.concatenate(each), np.array(list(map(len, each)), np.int64)
         elif tokenizer.library is not None or not tokenizer.preparation.is_plain:
-            made, _, counts = yield from tokenizer.encode_texts_with_ends_work(some)
+            all_ids, _, counts = yield from tokenizer.encode_texts_with_ends_work(some)
         else:
             if tokenizer.alphabet.base == "characters":
                 some = [text.decode("utf-8", "replace").encode() for text in some]
-            made, counts = yield from each_work(tokenizer.encoder(tokenizer.pattern), some)
-        ids.append(made)
+            all_ids, counts = yield from each_work(tokenizer.encoder(tokenizer.pattern), some)
+        ids.append(all_ids)
         sizes[first : first + _TEXTS] = counts
         yield Progress("encoding", first, len(texts))
     return np.concatenate(ids), sizes

@@ -203,12 +203,12 @@ def premium_note(texts: Sequence[ComparedText], base: int) -> str:
     missing = without_lines_of(texts, base)
     if not missing:
         return ""
-    told = [
+    notes = [
         f"{text.name} has {several(text.lines, 'line')}" if text.bytes else f"{text.name} is empty"
         for text in (texts[number] for number in dict.fromkeys([base, *missing[:_MOST_NAMED]]))
     ]
-    told += [f"and so on in {several(more, 'other')}"] if (more := len(missing) - _MOST_NAMED) > 0 else []
-    return f"Premiums and Gini need the same lines in each text: {', '.join(told)}."
+    notes += [f"and so on in {several(more, 'other')}"] if (more := len(missing) - _MOST_NAMED) > 0 else []
+    return f"Premiums and Gini need the same lines in each text: {', '.join(notes)}."
 
 
 def normalised_lengths(counts: NDArray[np.float64], against: int) -> NDArray[np.float64]:

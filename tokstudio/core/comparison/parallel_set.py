@@ -144,21 +144,21 @@ def _folder_work(folder: Path, languages: Sequence[str] | None, part: str | None
         if not folder.is_dir():
             raise CorpusError(f"{name}: there is no folder {shown(part)} in it.")
         name = f"{name}/{part}"
-    found = yield from read_folder_work(folder)
-    if len(found.files) == 1:
+    folder_content = yield from read_folder_work(folder)
+    if len(folder_content.files) == 1:
         try:
-            return (yield from _table_work(found.files[0], languages))
+            return (yield from _table_work(folder_content.files[0], languages))
         except NoTableError as error:
             raise NoTableError(
                 f"{error} It is the only text in the folder {name}; a parallel set is the same lines in several "
                 "languages, such as de.txt and en.txt."
             ) from error
-    files = [file for file in found.files if file.parent == folder]
+    files = [file for file in folder_content.files if file.parent == folder]
     if not files:
-        below = {file.relative_to(folder).parts[0] for file in found.files}
+        below = {file.relative_to(folder).parts[0] for file in folder_content.files}
         raise CorpusError(f"{name}: no text lies in this folder itself; open {_listed(sorted(below))} in it.")
-    by_language = _chosen(dict(zip(_languages_of(files), files, strict=True)), languages, name, found.remark)
-    return (yield from _files_work(by_language, name, folder, found.remark))
+    by_language = _chosen(dict(zip(_languages_of(files), files, strict=True)), languages, name, folder_content.remark)
+    return (yield from _files_work(by_language, name, folder, folder_content.remark))
 
 
 def _files_work(by_language: Mapping[str, Path], name: str, folder: Path, remark: str = "") -> Work[ParallelSet]:
@@ -196,24 +196,26 @@ def _table_work(path: Path, languages: Sequence[str] | None) -> Work[ParallelSet
     with plain_errors(path), opened(path) as file:
         text = OpenText(file.file, name, file.status.st_size)
         try:
-            found = look(text, None, Reading(field=languages[0] if languages else None))
+            table_look = look(text, None, Reading(field=languages[0] if languages else None))
         except BinaryError as error:
             raise BinaryError(str(error).replace(READ_ANYWAY, "")) from error
-        if found.kind not in kinds.DATA:
+        if table_look.kind not in kinds.DATA:
             raise NoTableError(
-                f"{name}: this is no table with a column for each language ({found.kind}); open a table, or a folder "
-                "with a file for each language."
+                f"{name}: this is no table with a column for each language ({table_look.kind}); open a table, or a "
+                "folder with a file for each language."
             )
-        content = yield from seekable_work(text, file.file, Budget(), is_plain=not found.compression)
-        columns, stored = found.columns, file.status.st_size
-        if found.kind in kinds.COLUMNAR:
-            with open_table(name, found.kind, content, stored) as table:
+        content = yield from seekable_work(text, file.file, Budget(), is_plain=not table_look.compression)
+        columns, stored = table_look.columns, file.status.st_size
+        if table_look.kind in kinds.COLUMNAR:
+            with open_table(name, table_look.kind, content, stored) as table:
                 columns = table.columns()
         by_language = _chosen(_language_columns(columns, languages is None), languages, name)
         try:
-            read = yield from _columns_work(content, stored, found, tuple(by_language.values()), name)
+            read = yield from _columns_work(content, stored, table_look, tuple(by_language.values()), name)
         except RowTooLongError:
-            read = yield from _columns_work(content, stored, found, tuple(by_language.values()), name, is_long=True)
+            read = yield from _columns_work(
+                content, stored, table_look, tuple(by_language.values()), name, is_long=True
+            )
         file.check()
     lines: list[tuple[bytes, ...]] = []
     for collect in read:
@@ -244,18 +246,18 @@ def _language_columns(columns: Iterable[Column], must_be_known: bool) -> dict[st
     names = [column.steps[-1].removeprefix(_PREFIX) for column in texts]
     if len(set(names)) < len(names):
         names = [column.name for column in texts]
-    found = dict(zip(names, texts, strict=True))
+    texts_by_language = dict(zip(names, texts, strict=True))
     # Numbers of rows are often in a column `id`, which is also the code of Indonesian.
-    known = {
+    languages_by_column = {
         name: column
-        for name, column in found.items()
+        for name, column in texts_by_language.items()
         if is_language(name) and any(character.isalpha() for character in "".join(column.values))
     }
-    return known if must_be_known and len(known) > 1 else found
+    return languages_by_column if must_be_known and len(languages_by_column) > 1 else texts_by_language
 
 
 def _columns_work(
-    content: BinaryIO, stored: int, found: Look, columns: Sequence[Column], name: str, is_long: bool = False
+    content: BinaryIO, stored: int, look: Look, columns: Sequence[Column], name: str, is_long: bool = False
 ) -> Work[tuple[Collector, ...]]:
     """Reads columns of a table together, whose file has `stored` bytes."""
     budget = Budget()
@@ -263,12 +265,12 @@ def _columns_work(
     collect, plan = Collector(name, Reading(), budget, beside=others), Plan(columns[0], beside=tuple(columns[1:]))
     size = content.seek(0, os.SEEK_END)
     content.seek(0)
-    if found.kind in kinds.COLUMNAR:
-        with open_table(name, found.kind, content, stored) as table:
+    if look.kind in kinds.COLUMNAR:
+        with open_table(name, look.kind, content, stored) as table:
             yield from table.read_work(plan, collect)
-    elif (yield from read_rows_work(OpenText(content, name, size), found, plan, collect, is_long)):
+    elif (yield from read_rows_work(OpenText(content, name, size), look, plan, collect, is_long)):
         content.seek(0)
-        refuse_unclosed(OpenText(content, name, size), found)
+        refuse_unclosed(OpenText(content, name, size), look)
     for column, one in zip(columns, collect.each, strict=True):
         if missing := one.dropped.missing + one.dropped.no_text:
             raise CorpusError(
@@ -294,16 +296,16 @@ def _refuse_few(languages: Sequence[str], name: str) -> None:
         raise CorpusError(f"{name}: a parallel set needs at least two languages, but {there}.")
 
 
-def _chosen(found: Mapping[str, T], languages: Sequence[str] | None, name: str, remark: str = "") -> dict[str, T]:
+def _chosen(by_language: Mapping[str, T], languages: Sequence[str] | None, name: str, remark: str = "") -> dict[str, T]:
     """What belongs to the chosen languages; CorpusError where one is missing, or fewer than two are left."""
     for language in languages or ():
-        if language not in found:
-            there = _listed(list(found)) or "none"
-            told = f"{name}: there is no language {shown(language)}; there are {there}. {remark}"
-            raise CorpusError(told.strip())
-    chosen = list(found) if languages is None else list(dict.fromkeys(languages))
+        if language not in by_language:
+            there = _listed(list(by_language)) or "none"
+            message = f"{name}: there is no language {shown(language)}; there are {there}. {remark}"
+            raise CorpusError(message.strip())
+    chosen = list(by_language) if languages is None else list(dict.fromkeys(languages))
     _refuse_few(chosen, name)
-    return {language: found[language] for language in chosen}
+    return {language: by_language[language] for language in chosen}
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -161,13 +161,13 @@ def _as_written(
     low = np.nan_to_num(best, nan=np.inf).min(axis=1, keepdims=True, initial=np.inf) - reach
     high = np.nan_to_num(best, nan=-np.inf).max(axis=1, keepdims=True, initial=-np.inf) + reach
     near = (ranked >= low) & (ranked <= high) & (ratios > 1)
-    made = ratios.copy()
+    written = ratios.copy()
     for row in np.flatnonzero(near.any(axis=1)).tolist():
         texts = {number_text(value, decimals, is_share) for value in best[row].tolist() if not math.isnan(value)}
         for column in np.flatnonzero(near[row]).tolist():
             if number_text(float(ranked[row, column]), decimals, is_share) in texts:
-                made[row, column] = 1.0
-    return made
+                written[row, column] = 1.0
+    return written
 
 
 def _best(ratios: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -203,8 +203,8 @@ def _markdown_lines(table: FigureTable) -> Iterator[str]:
     yield _line(["---", *("---:" if number else "---" for number in _is_number(table))])
     for name, *cells in rows[1:]:
         yield _line([_plain(name), *cells])
-    if told := (*table.notes, *table.legend):
-        yield from ("", _plain(" ".join(told)))
+    if remarks := (*table.notes, *table.legend):
+        yield from ("", _plain(" ".join(remarks)))
 
 
 def _line(cells: Sequence[str]) -> str:

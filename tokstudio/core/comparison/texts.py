@@ -85,17 +85,17 @@ def word_types_work(source: Source) -> Work[tuple[WordTypes, Units]]:
         ends = counted.ends[first : first + _WORDS].tolist()
         runs = [counted.data[begin:end].tobytes() for begin, end in zip([start, *ends[:-1]], ends, strict=True)]
         start = ends[-1]
-        found = _words_of(runs, counted.counts[first : first + _WORDS].tolist(), of_units)
-        occurrences = _added(table, occurrences, found)
+        words = _words_of(runs, counted.counts[first : first + _WORDS].tolist(), of_units)
+        occurrences = _added(table, occurrences, words)
     size = int(table.offsets[-1])
     types = WordTypes(table.words[:size].copy(), table.offsets[1:].copy(), occurrences[: len(table)].copy())
     return types, max(_UNITS, key=of_units.__getitem__)
 
 
-def _added(table: WordTable, occurrences: NDArray[np.int64], found: Counter[bytes]) -> NDArray[np.int64]:
+def _added(table: WordTable, occurrences: NDArray[np.int64], words: Counter[bytes]) -> NDArray[np.int64]:
     """Adds words and their occurrences; returns the occurrences by number, in an array that may be longer."""
-    data = np.frombuffer(b"".join(found) + bytes(PADDING), np.uint8)
-    ends, counts = np.cumsum([len(word) for word in found], dtype=np.int64), np.array(list(found.values()), np.int64)
+    data = np.frombuffer(b"".join(words) + bytes(PADDING), np.uint8)
+    ends, counts = np.cumsum([len(word) for word in words], dtype=np.int64), np.array(list(words.values()), np.int64)
     for first in range(0, len(ends), MOST_WORDS):
         begin = int(ends[first - 1]) if first else 0
         numbers = table.look_up(data, begin, ends[first : first + MOST_WORDS])

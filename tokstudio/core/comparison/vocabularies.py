@@ -55,9 +55,9 @@ class Vocabularies:
     def uses(self, counts: NDArray[np.int64], which: int) -> NDArray[np.int64]:
         """int64 [n], the uses of each token, from int64 counts by id of the tokenizer `which`, 0 or 1."""
         ids = self.ids[:, which]
-        known = (ids >= 0) & (ids < len(counts))
+        are_ids = (ids >= 0) & (ids < len(counts))
         uses = np.zeros(len(ids), np.int64)
-        uses[known] = counts[ids[known]]
+        uses[are_ids] = counts[ids[are_ids]]
         return uses
 
 
@@ -85,8 +85,12 @@ def overlap_work(
         vocabularies.append((yield from _ids_work(tokenizer)))
     n = len(vocabularies)
     jaccard, shared = np.full((n, n), np.nan), np.full((n, n), np.nan)
-    for first, (mine, found) in enumerate(zip(vocabularies, uses, strict=True)):
-        counts = Counter[int]() if found is None else Counter(dict(zip(*map(np.ndarray.tolist, found), strict=True)))
+    for first, (mine, uses_of_first) in enumerate(zip(vocabularies, uses, strict=True)):
+        counts = (
+            Counter[int]()
+            if uses_of_first is None
+            else Counter(dict(zip(*map(np.ndarray.tolist, uses_of_first), strict=True)))
+        )
         total = sum(counts[token] for token in mine.values())
         for second, other in enumerate(vocabularies):
             both = mine.keys() & other.keys()
@@ -99,32 +103,32 @@ def overlap_work(
 
 def vocabularies_work(first: Tokenizer, second: Tokenizer) -> Work[Vocabularies]:
     """Compares two vocabularies by the bytes of their tokens."""
-    known: dict[bytes, list[int]] = {}
+    tokens_of: dict[bytes, list[int]] = {}
     for which, tokenizer in enumerate((first, second)):
         ranks, ids = _ranks(tokenizer), (yield from _ids_work(tokenizer))
         for number, (spelled, token) in enumerate(ids.items()):
-            entry = known.setdefault(spelled, [-1, -1, -1, -1])
+            entry = tokens_of.setdefault(spelled, [-1, -1, -1, -1])
             entry[which], entry[2 + which] = token, ranks.get(token, 0)
             if number % _STEP == 0:
                 yield Progress("comparing vocabularies", which * len(ids) + number, 2 * len(ids))
-    rows = np.array(list(known.values()), np.int64).reshape(-1, 4)
-    scripts, names = yield from _scripts_work(list(known))
-    return Vocabularies(tuple(known), rows[:, :2], rows[:, 2:], scripts, names)
+    rows = np.array(list(tokens_of.values()), np.int64).reshape(-1, 4)
+    scripts, names = yield from _scripts_work(list(tokens_of))
+    return Vocabularies(tuple(tokens_of), rows[:, :2], rows[:, 2:], scripts, names)
 
 
 def _ids_work(tokenizer: Tokenizer) -> Work[dict[bytes, int]]:
     """The lowest id of each token by its bytes, in the order of ids, without special tokens."""
     specials = set(tokenizer.special_tokens.values())
     tokens: Sequence[bytes | None] = tokenizer.tokens
-    made: dict[bytes, int] = {}
+    token_of: dict[bytes, int] = {}
     ids: list[int] = tokenizer.tokens.ids().tolist()
     for number, token in enumerate(ids):
         spelled = tokens[token]
         if spelled and token not in specials:
-            made.setdefault(spelled, token)
+            token_of.setdefault(spelled, token)
         if number % _STEP == 0:
             yield Progress("comparing vocabularies", number, len(ids))
-    return made
+    return token_of
 
 
 def _ranks(tokenizer: Tokenizer) -> dict[int, int]:

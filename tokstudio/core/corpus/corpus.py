@@ -177,30 +177,30 @@ class Corpus:
         Raises:
             ConfigError: There is no such source, several are named alike, or a weight is invalid.
         """
-        made = [ONCE] * len(self.sources)
+        new_weights = [ONCE] * len(self.sources)
         for which, weight in weights.items():
             thousandths = check_weight(which, weight)
             for index in self._named(which):
-                made[index] = thousandths
-        return self.weighted(made)
+                new_weights[index] = thousandths
+        return self.weighted(new_weights)
 
     def weighted(self, weights: Sequence[int]) -> Corpus:
         """The same text with a weight in thousandths for each source; a hash that is known is not computed again."""
-        made = replace(self, weights=tuple(weights) if set(weights) - {ONCE} else None)
-        made.__dict__.update({name: self.__dict__[name] for name in _HASHES if name in self.__dict__})
-        return made
+        weighted = replace(self, weights=tuple(weights) if set(weights) - {ONCE} else None)
+        weighted.__dict__.update({name: self.__dict__[name] for name in _HASHES if name in self.__dict__})
+        return weighted
 
     def _named(self, which: str | int) -> list[int]:
         """The sources that a weight is given for."""
-        found = entries(self.sources)
-        around = [(source, number) for source, (_, number) in zip(self.sources, found, strict=True)]
+        named_sources = entries(self.sources)
+        around = [(source, number) for source, (_, number) in zip(self.sources, named_sources, strict=True)]
         if isinstance(which, int):
-            last = max((number for _, number in found), default=-1)
+            last = max((number for _, number in named_sources), default=-1)
             if not 0 <= which <= last:
                 raise ConfigError(f"There is no source {which}: the corpus has {last + 1}, counted from 0.")
             numbers = {which}
         else:
-            numbers = {number for name, number in found if name == which}
+            numbers = {number for name, number in named_sources if name == which}
             if len(numbers) > 1:
                 raise ConfigError(f"{shown(which)} is the name of {len(numbers)} sources: give the index, from 0.")
             numbers = numbers or {number for source, number in around if source.value == which}
@@ -210,9 +210,9 @@ class Corpus:
                 if numbers & others:
                     raise ConfigError(f"{shown(which)} has only parts of its sources, joined by value: name a value.")
         if not numbers:
-            names = ", ".join(map(shown, list(dict.fromkeys(name for name, _ in found))[:_MOST_NAMED]))
+            names = ", ".join(map(shown, list(dict.fromkeys(name for name, _ in named_sources))[:_MOST_NAMED]))
             raise ConfigError(f"There is no source {shown(str(which))}. The corpus has: {names}.")
-        return [index for index, (_, number) in enumerate(found) if number in numbers]
+        return [index for index, (_, number) in enumerate(named_sources) if number in numbers]
 
     @property
     def weight_scale(self) -> int:
@@ -265,7 +265,9 @@ class Corpus:
     def counted_hashes(self) -> tuple[str, ...]:
         """`text_hashes` of the sources that count, without those of word counts."""
         weights = self.weights or (ONCE,) * len(self.sources)
-        return tuple(found for found, weight in zip(self.text_hashes, weights, strict=True) if found and weight)
+        return tuple(
+            text_hash for text_hash, weight in zip(self.text_hashes, weights, strict=True) if text_hash and weight
+        )
 
     @cached_property
     def text_hashes(self) -> tuple[str, ...]:

@@ -57,13 +57,13 @@ _COUNT_KEYS = ("count", "frequency")
 
 def counts_of_mapping(counts: Mapping[Text, int]) -> Source:
     """Makes a source of a mapping from pre-token to count; raises CorpusError where it is empty or invalid."""
-    made = _Counts()
+    counted = _Counts()
     for token, count in counts.items():
-        if problem := made.add_text(token, count):
+        if problem := counted.add_text(token, count):
             raise CorpusError(f"Word counts: {problem}.")
-    if not len(made):
+    if not len(counted):
         raise CorpusError("Word counts: the mapping is empty; give at least one pre-token and its count.")
-    return finish(made.source_work("Word counts"))
+    return finish(counted.source_work("Word counts"))
 
 
 def read_counts_work(path: Path) -> Work[Source]:
@@ -77,7 +77,7 @@ def read_counts_work(path: Path) -> Work[Source]:
         CorpusError: The file cannot be read, or a line is invalid; the message names the line.
     """
     raw = yield from read_source(path, encoding="bytes")
-    made, name = _Counts(), raw.name
+    counts, name = _Counts(), raw.name
     if is_lfs_pointer(np.asarray(raw.data[:512]).tobytes()):
         raise CorpusError(f"{name}: {WHY_NOT_POINTER}.")
     before = done = 0
@@ -86,16 +86,16 @@ def read_counts_work(path: Path) -> Work[Source]:
         if not lines[-1]:
             lines.pop()
         for first in range(0, len(lines), _LINES):
-            wrong = made.add_lines(lines[first : first + _LINES])
+            wrong = counts.add_lines(lines[first : first + _LINES])
             if wrong is not None:
                 raise CorpusError(f"{name}: line {before + first + wrong[0] + 1:,}: {wrong[1]}.")
             yield Progress("reading", done, len(raw.data))
         before += len(lines)
         done += len(piece)
         yield Progress("reading", done, len(raw.data))
-    if not len(made):
+    if not len(counts):
         raise CorpusError(f"{name}: the file has no word counts.")
-    return (yield from made.source_work(name, path, raw.modified, raw.size_on_disk))
+    return (yield from counts.source_work(name, path, raw.modified, raw.size_on_disk))
 
 
 def _whole_lines(data: NDArray[np.uint8]) -> Iterator[bytes]:
@@ -315,7 +315,7 @@ def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
     """
     rows = yield from _read_work(path)
     status = path.stat()
-    made: list[Source] = []
+    sources: list[Source] = []
     order = np.argsort(rows.sources, kind="stable")
     borders = np.searchsorted(rows.sources[order], np.arange(len(rows.totals) + 1)).tolist()
     for number, total in enumerate(rows.totals):
@@ -323,7 +323,7 @@ def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
         if not len(here):
             continue
         data, ends = yield from _words_work(rows, here)
-        made.append(
+        sources.append(
             Source(
                 total.name,
                 path,
@@ -340,7 +340,7 @@ def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
             )
         )
         yield Progress("reading", number, len(rows.totals))
-    return tuple(made)
+    return tuple(sources)
 
 
 def _words_work(rows: CountedRows, here: NDArray[np.int64]) -> Work[tuple[NDArray[np.uint8], NDArray[np.int64]]]:

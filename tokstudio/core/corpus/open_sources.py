@@ -212,10 +212,12 @@ def _look_at_work(entry: Entry, wanted: Wanted) -> Work[Contents]:
 
 
 def _look_in_work(text: OpenText, file: BinaryIO, wanted: Wanted) -> Work[Contents]:
-    found = look(text, wanted.encoding, wanted.reading)
-    if found.kind in kinds.ARCHIVES:
-        return (yield from _look_into_archive_work(text, found, file, wanted))
-    return (yield from with_columns_work(text, found, file, wanted.budget, bool(found.compression))).contents(text.name)
+    text_look = look(text, wanted.encoding, wanted.reading)
+    if text_look.kind in kinds.ARCHIVES:
+        return (yield from _look_into_archive_work(text, text_look, file, wanted))
+    return (yield from with_columns_work(text, text_look, file, wanted.budget, bool(text_look.compression))).contents(
+        text.name
+    )
 
 
 def read_work(
@@ -247,10 +249,12 @@ def read_work(
     entries = [path] if isinstance(path, Entry) else (yield from expand_work([path]))
     sources: list[Source] = []
     for entry in entries:
-        made = yield from _read_entry_work(entry, replace(wanted, is_named=not entry.is_found))
-        if made and entry.remark:
-            made[0] = replace(made[0], note="; ".join(filter(None, (entry.remark, made[0].note))))
-        sources += made
+        read_sources = yield from _read_entry_work(entry, replace(wanted, is_named=not entry.is_found))
+        if read_sources and entry.remark:
+            read_sources[0] = replace(
+                read_sources[0], note="; ".join(filter(None, (entry.remark, read_sources[0].note)))
+            )
+        sources += read_sources
     return tuple(sources)
 
 
@@ -276,8 +280,8 @@ def read_again_work(
     wanted = _wanted(documents, encoding, reading or Reading(as_text=True), None)
     wanted = replace(wanted, member=member or None, value=value)
     for entry in (yield from _entries_work(path, member)):
-        for made in (yield from _read_entry_work(entry, wanted)):
-            return replace(made, reading=None) if reading is None else made
+        for source in (yield from _read_entry_work(entry, wanted)):
+            return replace(source, reading=None) if reading is None else source
     raise CorpusError(f"{file_name(path)}: {shown(member if value is None else value)} is no longer in it.")
 
 
@@ -327,8 +331,8 @@ def content_work(
             return [(yield from plain_source_work(raw, wanted, place))]
         file = cast("BinaryIO", io.BytesIO(raw.data))
         text = OpenText(file, name, len(raw), wanted.reading.keep_truncated)
-        found = look(text, wanted.encoding, wanted.reading)
-        return (yield from _read_found_work(text, found, file, wanted, place))
+        text_look = look(text, wanted.encoding, wanted.reading)
+        return (yield from _read_found_work(text, text_look, file, wanted, place))
 
     return tuple((yield from _with_long_rows_work(read_work, wanted)))
 
@@ -359,47 +363,47 @@ def _read_file_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
         if wanted.encoding != "bytes":
             with opened(path) as file:
                 text = OpenText(file.file, name, file.status.st_size, wanted.reading.keep_truncated)
-                found = look(text, wanted.encoding, wanted.reading)
+                text_look = look(text, wanted.encoding, wanted.reading)
                 if wanted.is_named:
-                    refuse_without_text(text, found)
-                remark = _remark(found)
-                if found.kind != kinds.TEXT or found.compression:
+                    refuse_without_text(text, text_look)
+                remark = _remark(text_look)
+                if text_look.kind != kinds.TEXT or text_look.compression:
                     place = SourcePlace(name, path, entry.group, file.status)
-                    made = yield from _read_found_work(text, found, file.file, wanted, place)
+                    sources = yield from _read_found_work(text, text_look, file.file, wanted, place)
                     file.check()
-                    return made
+                    return sources
         return [(yield from read_plain_work(entry, wanted, remark))]
 
 
-def _remark(found: Look) -> str:
+def _remark(text_look: Look) -> str:
     """What is said of a plain text beside what is dropped of it."""
-    return "no column holds text; read as plain text" if found.has_no_text else ""
+    return "no column holds text; read as plain text" if text_look.has_no_text else ""
 
 
 def _read_found_work(
-    text: OpenText, found: Look, file: BinaryIO, wanted: Wanted, place: SourcePlace, is_member: bool = False
+    text: OpenText, text_look: Look, file: BinaryIO, wanted: Wanted, place: SourcePlace, is_member: bool = False
 ) -> Work[list[Source]]:
     """Reads what a look has found; `file` holds the stored bytes."""
-    if found.kind in kinds.ARCHIVES:
+    if text_look.kind in kinds.ARCHIVES:
         if is_member:
             raise BinaryError(f"{text.name}: this is an archive within an archive.")
-        return (yield from _read_members_work(text, found, file, wanted, place))
-    if found.kind == kinds.TEXT:
+        return (yield from _read_members_work(text, text_look, file, wanted, place))
+    if text_look.kind == kinds.TEXT:
         content = yield from unpacked_work(text, wanted.budget)
-        return [(yield from plain_source_work(content, wanted, place, _remark(found), text.is_cut))]
-    place = replace(place, kind=found.shown)
+        return [(yield from plain_source_work(content, wanted, place, _remark(text_look), text.is_cut))]
+    place = replace(place, kind=text_look.shown)
     collect = Collector(text.name, wanted.reading, wanted.budget, wanted.value)
     reading = yield from collect_work(
-        text, found, file, wanted.reading, wanted.budget, collect, is_long=wanted.is_long, is_member=is_member
+        text, text_look, file, wanted.reading, wanted.budget, collect, is_long=wanted.is_long, is_member=is_member
     )
-    return (yield from _sources_work(collect, reading, found.encoding or "utf-8", place))
+    return (yield from _sources_work(collect, reading, text_look.encoding or "utf-8", place))
 
 
-def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: Wanted) -> Work[Contents]:
+def _look_into_archive_work(text: OpenText, text_look: Look, file: BinaryIO, wanted: Wanted) -> Work[Contents]:
     """Shows the first member of an archive that is a data set, else its kind."""
     files, shown_member = 0, None
-    members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), Skipped())
-    with until_cut(lambda: _ends_early(text, found)):
+    members = _members(text, text_look, (yield from _archive_work(text, text_look, file, wanted)), Skipped())
+    with until_cut(lambda: _ends_early(text, text_look)):
         for member in members:
             files += 1
             if shown_member is None and _is_wanted(member, wanted):
@@ -410,21 +414,21 @@ def _look_into_archive_work(text: OpenText, found: Look, file: BinaryIO, wanted:
                         shown_member = yield from with_columns_work(
                             inner, look_inside, member.file, wanted.budget, True
                         )
-            if found.kind == kinds.TAR and files == _LOOKED_AT:
+            if text_look.kind == kinds.TAR and files == _LOOKED_AT:
                 break
-    made = (shown_member or Look(kinds.TEXT)).contents(text.name, files)
-    return replace(made, kind=f"{found.shown}: {made.kind}")
+    contents = (shown_member or Look(kinds.TEXT)).contents(text.name, files)
+    return replace(contents, kind=f"{text_look.shown}: {contents.kind}")
 
 
-def _archive_work(text: OpenText, found: Look, file: BinaryIO, wanted: Wanted) -> Work[BinaryIO]:
+def _archive_work(text: OpenText, text_look: Look, file: BinaryIO, wanted: Wanted) -> Work[BinaryIO]:
     """The file of an archive, in which one can seek where its kind needs it."""
-    if found.kind == kinds.TAR:
+    if text_look.kind == kinds.TAR:
         return file
-    return (yield from seekable_work(text, file, wanted.budget, not found.compression))
+    return (yield from seekable_work(text, file, wanted.budget, not text_look.compression))
 
 
-def _members(text: OpenText, found: Look, file: BinaryIO, skipped: Skipped) -> Iterator[Member]:
-    if found.kind == kinds.TAR:
+def _members(text: OpenText, text_look: Look, file: BinaryIO, skipped: Skipped) -> Iterator[Member]:
+    if text_look.kind == kinds.TAR:
         return tar_members(text, text.name, skipped, lambda: text.stored)
     return zip_members(file, text.name, text.size, skipped)
 
@@ -433,35 +437,35 @@ def _is_wanted(member: Member, wanted: Wanted) -> bool:
     return wanted.member is None or member_name(wanted.member) == member.name
 
 
-def _ends_early(text: OpenText, found: Look) -> bool:
+def _ends_early(text: OpenText, text_look: Look) -> bool:
     """Whether the compressed data of a tar archive ended too early; the members before that are whole."""
-    return found.kind == kinds.TAR and text.is_cut
+    return text_look.kind == kinds.TAR and text.is_cut
 
 
 def _read_members_work(
-    text: OpenText, found: Look, file: BinaryIO, wanted: Wanted, place: SourcePlace
+    text: OpenText, text_look: Look, file: BinaryIO, wanted: Wanted, place: SourcePlace
 ) -> Work[list[Source]]:
     """Reads each member of an archive as a file of its own."""
     skipped, sources, name = Skipped(), list[Source](), text.name
-    members = _members(text, found, (yield from _archive_work(text, found, file, wanted)), skipped)
+    members = _members(text, text_look, (yield from _archive_work(text, text_look, file, wanted)), skipped)
     done = whole = 0
-    with until_cut(lambda: _ends_early(text, found)):
+    with until_cut(lambda: _ends_early(text, text_look)):
         for member in members:
-            done = text.done - member.stored if found.kind == kinds.TAR else done
+            done = text.done - member.stored if text_look.kind == kinds.TAR else done
             if _is_wanted(member, wanted):
                 here = replace(place, name=member.name, member=member.name)
                 work = _read_member_work(member, wanted, here, lambda: text.stored)
                 try:
-                    made = yield from part_of(work, "reading", done, member.stored, text.size)
-                    whole += sum(len(source.data) for source in made)
+                    read_sources = yield from part_of(work, "reading", done, member.stored, text.size)
+                    whole += sum(len(source.data) for source in read_sources)
                     refuse_bomb(name, whole, text.stored)
-                    sources += made
+                    sources += read_sources
                 except BinaryError:
                     skipped.add("no text")
                 if wanted.member is not None:
                     break
             done += member.stored
-    cut = "the compressed data ends too early; what was whole is read" if _ends_early(text, found) else ""
+    cut = "the compressed data ends too early; what was whole is read" if _ends_early(text, text_look) else ""
     if not sources and wanted.member is None:
         why = f": {skipped}" if skipped else " before its data ends too early" if cut else ""
         raise CorpusError(f"{name}: no texts in this archive{why}.")
@@ -477,8 +481,8 @@ def _read_member_work(
     member: Member, wanted: Wanted, place: SourcePlace, stored: Callable[[], int]
 ) -> Work[list[Source]]:
     text = OpenText(member.file, member.name, member.size, wanted.reading.keep_truncated, stored)
-    found = look(text, wanted.encoding, wanted.reading)
-    return (yield from _read_found_work(text, found, member.file, wanted, place, is_member=True))
+    text_look = look(text, wanted.encoding, wanted.reading)
+    return (yield from _read_found_work(text, text_look, member.file, wanted, place, is_member=True))
 
 
 def _read_shards_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
@@ -492,12 +496,12 @@ def _read_shards_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
         collect.begin_shard(file_name(path))
         with plain_errors(path), opened(path) as file:
             text = OpenText(file.file, file_name(path), file.status.st_size, reading.keep_truncated)
-            found = look(text, wanted.encoding, reading)
-            if found.kind not in kinds.DATA:
+            text_look = look(text, wanted.encoding, reading)
+            if text_look.kind not in kinds.DATA:
                 raise CorpusError(f"{file_name(path)}: it is no data set like the other files of {name}.")
-            work = collect_work(text, found, file.file, reading, wanted.budget, collect, is_long=wanted.is_long)
+            work = collect_work(text, text_look, file.file, reading, wanted.budget, collect, is_long=wanted.is_long)
             reading = yield from part_of(work, "reading", sum(sizes[:number]), sizes[number], sum(sizes))
-            encoding, kind = found.encoding or encoding, found.shown
+            encoding, kind = text_look.encoding or encoding, text_look.shown
             file.check()
         if collect.is_full:
             break
@@ -513,8 +517,8 @@ def _sources_work(collect: Collector, reading: Reading, encoding: str, place: So
     note = collect.dropped.note
     for part in parts:
         name = place.name if part.value is None else f"{place.name}: {part.value}"
-        told = f"{OF_FILE}{note}" if note and part.value is not None else note
-        source = place.source(name, encoding, "" if sources else told, part, reading, is_rows=True)
+        remark = f"{OF_FILE}{note}" if note and part.value is not None else note
+        source = place.source(name, encoding, "" if sources else remark, part, reading, is_rows=True)
         sources.append(replace(source, shards=tuple(collect.shards)))
     if not any(len(source.data) for source in sources):
         raise EmptyError(f"{place.name}: the file has no text{f' ({note})' if note else ''}.")

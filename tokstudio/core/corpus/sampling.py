@@ -29,7 +29,7 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
     A slice of a document becomes a document; it consists of whole lines unless they are very long. Sources stay
     separate, with their names and files.
     """
-    made, weights = list[Source](), list[int]()
+    samples, weights = list[Source](), list[int]()
     weight_of = dict(zip(corpus.sources, corpus.weights or (), strict=False))
     total = sum(len(source.data) for source in corpus.sources)
     parts: dict[Source, list[tuple[int, Source]]] = {}
@@ -45,9 +45,9 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
             taken = _joined([part for _, part in filled])
             rows = None if source.counts is not None else (yield from rows_of_parts_work(source, filled))
             content = {"data": taken.data, "ends": taken.ends, "counts": taken.counts, "places": taken.places}
-            made.append(replace(source, **content, rows=rows))
+            samples.append(replace(source, **content, rows=rows))
             weights.append(weight_of.get(source, ONCE))
-    return Corpus(tuple(made), corpus.weights and tuple(weights))
+    return Corpus(tuple(samples), corpus.weights and tuple(weights))
 
 
 def sample_in_one(corpus: Corpus, size: int) -> Corpus:
@@ -169,8 +169,8 @@ def hold_out_work(
         for source, (ends, is_held) in zip(sources, blocks, strict=True)
         for chosen in (~is_held, is_held)
     )
-    made = yield from together("holding out", works)
-    return tuple(made[::2]), tuple(made[1::2])
+    parts = yield from together("holding out", works)
+    return tuple(parts[::2]), tuple(parts[1::2])
 
 
 def blocks_work(
@@ -282,7 +282,7 @@ def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.boo
         return source
     lengths = np.diff(ends, prepend=0)
     made_ends = np.cumsum(lengths[chosen], dtype=np.int64)
-    made = np.empty(int(made_ends[-1]) if len(made_ends) else 0, np.uint8)
+    data = np.empty(int(made_ends[-1]) if len(made_ends) else 0, np.uint8)
     to = 0
     for first, last, start, end in groups(ends, PIECE):
         # A block that is longer than a piece is copied alone.
@@ -292,9 +292,9 @@ def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.boo
                 piece = piece[np.repeat(chosen[first:last], lengths[first:last])]
             elif not chosen[first]:
                 break
-            made[to : to + len(piece)] = piece
+            data[to : to + len(piece)] = piece
             to += len(piece)
             yield Progress("holding out", at, len(source.data))
     places = None if source.places is None else source.places_at((ends - lengths)[chosen])
     counts = None if source.counts is None else source.counts[chosen]
-    return replace(source, data=made, ends=made_ends, places=places, counts=counts)
+    return replace(source, data=data, ends=made_ends, places=places, counts=counts)

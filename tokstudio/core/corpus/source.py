@@ -142,10 +142,10 @@ class TextNumbers:
 
 def texts_of(sources: Sequence[Source]) -> list[list[int]]:
     """The indices of the sources of each text: of several if it is divided, whose `places` give the order."""
-    numbers, made = TextNumbers(), dict[int, list[int]]()
+    numbers, sources_of = TextNumbers(), dict[int, list[int]]()
     for index, source in enumerate(sources):
-        made.setdefault(numbers.number(source), []).append(index)
-    return list(made.values())
+        sources_of.setdefault(numbers.number(source), []).append(index)
+    return list(sources_of.values())
 
 
 def in_text_order(sources: Sequence[Source]) -> Iterator[tuple[int, int, int]]:
@@ -171,10 +171,10 @@ def mixture_of(
     sources: Sequence[Named], sizes: Iterable[int], weights: Sequence[int] | None
 ) -> tuple[tuple[str, int, int], ...]:
     """The name, the weight in thousandths and the bytes of text of each entry; none where all count once."""
-    made: dict[tuple[str, int], tuple[int, int]] = {}
+    size_and_weight: dict[tuple[str, int], tuple[int, int]] = {}
     for entry, size, weight in zip(entries(sources), sizes, weights, strict=True) if weights else ():
-        made[entry] = weight, made.get(entry, (weight, 0))[1] + size
-    return tuple((name, weight, size) for (name, _), (weight, size) in made.items())
+        size_and_weight[entry] = weight, size_and_weight.get(entry, (weight, 0))[1] + size
+    return tuple((name, weight, size) for (name, _), (weight, size) in size_and_weight.items())
 
 
 def groups(ends: NDArray[np.int64], size: int, most: int = 1 << 40) -> Iterator[tuple[int, int, int, int]]:

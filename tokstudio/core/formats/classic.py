@@ -155,17 +155,17 @@ def _has_usual_ids(tokenizer: Tokenizer) -> bool:
 
 def _vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
     lead = b"{"
-    for token, made in enumerate(tokenizer.tokens):
-        if made is None:
+    for token, token_bytes in enumerate(tokenizer.tokens):
+        if token_bytes is None:
             continue
         yield b'%s\n  "%d": {\n    "bytes": [' % (lead, token)
         lead = b","
         between = b"\n      "
-        for part in cut(made):
+        for part in cut(token_bytes):
             yield between + b",\n      ".join([_NUMBERS[byte] for byte in part])
             between = b",\n      "
         yield b'\n    ],\n    "text": "'
-        yield from (b"".join([_LATIN_1[byte] for byte in part]) for part in cut(made))
+        yield from (b"".join([_LATIN_1[byte] for byte in part]) for part in cut(token_bytes))
         yield b'"\n  }'
     yield b"\n}"
 
@@ -233,7 +233,7 @@ def _check_vocabulary(tokenizer: Tokenizer, path: Path, name: str, merges: str) 
             yield from reader.progress()
         reader.end()
         if np.count_nonzero(seen) < len(tokenizer):
-            missing = [made is not None for made in tokenizer.tokens] & ~seen
+            missing = [token_bytes is not None for token_bytes in tokenizer.tokens] & ~seen
             raise reader.fault(f"token {int(np.argmax(missing))}, which {merges} has, is missing")
 
 
@@ -257,12 +257,12 @@ def _check_entry(tokenizer: Tokenizer, token: int, reader: JsonReader, merges: s
     entry = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     if not isinstance(entry.get("bytes"), list):
         raise reader.fault_before(f'token {token} has no list of "bytes"')
-    made = cast("list[object]", entry["bytes"])
+    token_values = cast("list[object]", entry["bytes"])
     tokens = tokenizer.tokens
     length = tokens.length(token) if token < len(tokens) else -1
     if length < 0:
         raise reader.fault_before(f"token {token} is not made by {merges}")
-    if any(type(byte) is not int or not 0 <= byte < BYTES for byte in made):
+    if any(type(byte) is not int or not 0 <= byte < BYTES for byte in token_values):
         raise reader.fault_before(f"token {token} contains something that is not a byte")
-    if len(made) != length or bytes(cast("list[int]", made)) != tokens[token]:
+    if len(token_values) != length or bytes(cast("list[int]", token_values)) != tokens[token]:
         raise reader.fault_before(f"the bytes of token {token} differ from those that {merges} makes")

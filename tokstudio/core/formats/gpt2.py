@@ -143,12 +143,12 @@ class Gpt2(Format):
         settings = {"merges": str(merges.absolute()), "regex": regex, "special_tokens": list(tokenizer.special_tokens)}
         trials = yield from trials_work(tried, sample, decodes=not misread_specials(tokenizer))
         proof = yield from prove_work(tried, LibraryInput("tokenizers", vocab, name, settings), trials)
-        told = {
+        fields = {
             "the pattern": not _splits_as_gpt2(tokenizer),
             "the special tokens": not set(tokenizer.special_tokens) <= set(_SPECIAL),
             "to merge every word": bool(tokenizer.whole_words),
         }
-        needed = " and ".join(words for words, is_needed in told.items() if is_needed)
+        needed = " and ".join(words for words, is_needed in fields.items() if is_needed)
         return f"{proof} if the reader is told {needed}" if needed else proof
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
@@ -180,11 +180,11 @@ class Gpt2(Format):
 
         Where the pattern is not given, a class of transformers that the files name has one.
         """
-        known = yield from known_work(files[:2], PAIRS)
+        pairs = yield from known_work(files[:2], PAIRS)
         beside = yield from beside_work(files[2:], names[2:])
         names = names[:2]
         made_as = beside.library_class(True)
-        chosen = pattern or (known.pattern if known else made_as.splits if made_as else None)
+        chosen = pattern or (pairs.pattern if pairs else made_as.splits if made_as else None)
         if chosen is None:
             raise PatternNeeded(names[0])
         with JsonReader(files[0], names[0], GIGABYTE) as reader:

@@ -59,14 +59,14 @@ def format_of(path: Path) -> tuple[Format, tuple[Path, ...]]:
     try:
         if not path.exists():
             raise FormatError(_not_there(path))
-        known, files = _found(path)
-        if known is not None:
-            return known, files
+        format_of_file, files = _found(path)
+        if format_of_file is not None:
+            return format_of_file, files
         in_folder = path.is_dir()
     except (OSError, ValueError) as error:
         raise FormatError(f"{file_name(path)}: the file cannot be opened: {error}.") from error
     if in_folder:
-        usual = ", ".join(dict.fromkeys(known.looked_for for known in _READABLE))
+        usual = ", ".join(dict.fromkeys(format_of_file.looked_for for format_of_file in _READABLE))
         raise FormatError(f"{file_name(path)}: this folder has no tokenizer file TokStudio can read ({usual}).")
     return _by_first_key(path), (path,)
 
@@ -104,12 +104,12 @@ def _found(path: Path, *, only_endings: bool = False) -> tuple[Format | None, tu
     if path.is_file() and (not only_endings or _ENDINGS.search(path.name)):
         with LineReader(path, file_name(path), LARGEST_LOOKED_INTO) as lines:
             beginning = lines.peek()
-        for known in _READABLE:
-            if known.recognises(path, beginning):
-                return known, known.find(path) or (path,)
-    for known in _READABLE:
-        if files := known.find(path):
-            return known, files
+        for file_format in _READABLE:
+            if file_format.recognises(path, beginning):
+                return file_format, file_format.find(path) or (path,)
+    for file_format in _READABLE:
+        if files := file_format.find(path):
+            return file_format, files
     return None, ()
 
 
@@ -119,9 +119,9 @@ def _by_first_key(path: Path) -> Format:
     with JsonReader(path, name, LARGEST_LOOKED_INTO) as reader:
         if reader.peek() == "{":
             key = next(reader.items(), "")
-            for known in _READABLE:
-                if key in known.keys:
-                    return known
+            for file_format in _READABLE:
+                if key in file_format.keys:
+                    return file_format
             if key.isdigit():
                 raise FormatError(
                     f"{name}: this is a vocabulary without merges: put merges.json beside it and open that."

@@ -210,8 +210,8 @@ class _Model:
         self.special_tokens = {token: int(number) for token, number in special_lines}
         self._merges = {(int(left), int(right)): 256 + row for row, (left, right) in enumerate(map(str.split, lines))}
         self._vocabulary = {byte: bytes([byte]) for byte in range(256)}
-        for (left, right), made in self._merges.items():
-            self._vocabulary[made] = self._vocabulary[left] + self._vocabulary[right]
+        for (left, right), result in self._merges.items():
+            self._vocabulary[result] = self._vocabulary[left] + self._vocabulary[right]
         self._vocabulary |= {number: token.encode() for token, number in self.special_tokens.items()}
         self._known: dict[str, list[int]] = {}
         self.steps = 0
@@ -260,13 +260,13 @@ class _Model:
         return ids
 
 
-def _joined(ids: list[int], pair: tuple[int, int], made: int) -> list[int]:
+def _joined(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
     """Merges every occurrence of a pair, from the left: `([1, 1, 1], (1, 1), 2)` gives `[2, 1]`."""
     joined: list[int] = []
     at = 0
     while at < len(ids):
         is_pair = at + 1 < len(ids) and (ids[at], ids[at + 1]) == pair
-        joined.append(made if is_pair else ids[at])
+        joined.append(new if is_pair else ids[at])
         at += 2 if is_pair else 1
     return joined
 
@@ -440,13 +440,13 @@ def _vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
     """Yields the file: bytes and merges, which have the ids 0, 1, 2 ..., then special tokens."""
     tokens = tokenizer.tokens
     for token in range(BYTES + len(tokenizer.merges)):
-        made = tokens[token] or b""
+        token_bytes = tokens[token] or b""
         if parts := tokenizer.parts(token):
             middle = tokens.length(parts[0])
-            yield from _bracketed(made[:middle])
-            yield from _bracketed(made[middle:])
+            yield from _bracketed(token_bytes[:middle])
+            yield from _bracketed(token_bytes[middle:])
             yield b" -> "
-        yield from _bracketed(made)
+        yield from _bracketed(token_bytes)
         yield b" %d\n" % token
     for special, token in tokenizer.special_tokens.items():
         yield from _bracketed(special.encode())

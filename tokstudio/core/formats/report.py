@@ -122,10 +122,10 @@ def _section(title: str, lines: list[str] | tuple[str, ...]) -> Iterator[str]:
 
 def versions() -> list[str]:
     """TokStudio, Python and the libraries with their versions."""
-    known = [f"TokStudio {__version__}", f"Python {platform.python_version()}"]
+    programs = [f"TokStudio {__version__}", f"Python {platform.python_version()}"]
     for library in _LIBRARIES:
         try:
-            known.append(f"{library} {version(library)}")
+            programs.append(f"{library} {version(library)}")
         except PackageNotFoundError:
-            known.append(f"{library}: not installed")
-    return known
+            programs.append(f"{library}: not installed")
+    return programs

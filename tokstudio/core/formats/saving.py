@@ -167,9 +167,9 @@ def _checked_size(writer: Format, chosen: Format, tokenizer: Tokenizer, name: st
 
 
 def _writable(name: str) -> Format:
-    known = [known.name for known in FORMATS.values() if known.writable]
-    if name not in known:
-        raise ConfigError(f'Format "{name}" is unknown. Choose one of: {", ".join(known)}.')
+    names = [names.name for names in FORMATS.values() if names.writable]
+    if name not in names:
+        raise ConfigError(f'Format "{name}" is unknown. Choose one of: {", ".join(names)}.')
     return FORMATS[name]
 
 

@@ -159,10 +159,10 @@ def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
     # The merges of the tokenizer that an extension started from were not counted in it.
     first = 0 if run.start is None else len(run.start.merges)
     for row in range(len(merges)):
-        left, right, made = int(merges[row, 0]), int(merges[row, 1]), int(results[row])
-        for lead, number in zip(numbers, (row + 1, made, left, right), strict=True):
+        left, right, result = int(merges[row, 0]), int(merges[row, 1]), int(results[row])
+        for lead, number in zip(numbers, (row + 1, result, left, right), strict=True):
             yield lead + b"%d" % number
-        token, middle = tokenizer.bytes_of(made), int(lengths[left])
+        token, middle = tokenizer.bytes_of(result), int(lengths[left])
         for lead, part in zip(texts, (token[:middle], token[middle:], token), strict=True):
             yield lead + b'"'
             yield from _text(part, style.escapes)
@@ -198,18 +198,18 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     words = tokenizer.whole_words - specials
     kinds |= {token: tokenizer.kind(token).encode() for token in tokenizer.extra_tokens}
     uses = None if run is None else run.uses(len(merges))
-    for token, made in enumerate(tokenizer.tokens):
-        if made is None:
+    for token, token_bytes in enumerate(tokenizer.tokens):
+        if token_bytes is None:
             continue
         number = int(merge_of[token])
         kind = b"whole word" if token in words else b"merge" if number else kinds.get(token, base)
         yield b'%d,"%s","' % (token, kind)
-        yield from _text(made, escapes)
+        yield from _text(token_bytes, escapes)
         yield b'","'
-        yield from _hex(made)
+        yield from _hex(token_bytes)
         how = b"%d,%d,%d" % (*merges[number - 1].tolist(), number) if number else b",,"
         used = "" if run is None or uses is None or token in specials else in_units(int(uses[token]), run.weight_scale)
-        yield b'",%d,%s,%s\n' % (len(made), how, str(used).encode())
+        yield b'",%d,%s,%s\n' % (len(token_bytes), how, str(used).encode())
 
 
 def _text(token: bytes, escapes: Mapping[int, str]) -> Iterator[bytes]:

@@ -79,8 +79,8 @@ def difference_work(tokenizer: Tokenizer, near: Tokenizer, text: str) -> Work[Wo
     raw = to_utf8(text)
     differs = _tokens_of_bytes(ids, ends, len(raw)) != _tokens_of_bytes(near_ids, near_ends, len(raw))
     data, stops = np.frombuffer(raw, np.uint8), np.array([len(raw)], np.int64)
-    found = [piece.copy() for piece, _ in word_ends(splitter(tokenizer.pattern), data, 0, stops)] if raw else []
-    words = np.concatenate([np.zeros(1, np.int64), *found])
+    pieces = [piece.copy() for piece, _ in word_ends(splitter(tokenizer.pattern), data, 0, stops)] if raw else []
+    words = np.concatenate([np.zeros(1, np.int64), *pieces])
     changed = np.logical_or.reduceat(differs, words[:-1]) if raw else np.zeros(0, np.bool_)
     example = ""
     if changed.any():
@@ -107,13 +107,13 @@ class NearForm(Format):
         fitting = yield from self._of.fit_work(self._near)
         if fitting.problem is not None:
             return fitting
-        told = _NEAR
+        loss = _NEAR
         if self._sample:
-            found = yield from difference_work(tokenizer, self._near, self._sample)
-            share = f"{found.different:,} ({percent_text(found.different / max(1, found.words), 1)})"
-            told += f" Of {several(found.words, 'word')} in a sample of the text, {share} get other tokens"
-            told += f", as in “{found.example}”." if found.different else "."
-        return replace(fitting, losses=(told, *fitting.losses))
+            difference = yield from difference_work(tokenizer, self._near, self._sample)
+            share = f"{difference.different:,} ({percent_text(difference.different / max(1, difference.words), 1)})"
+            loss += f" Of {several(difference.words, 'word')} in a sample of the text, {share} get other tokens"
+            loss += f", as in “{difference.example}”." if difference.different else "."
+        return replace(fitting, losses=(loss, *fitting.losses))
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """That of the near form."""

@@ -52,11 +52,11 @@ def plain_text(text: str) -> str:
 
 def _block(block: str, link: MakeLink, picture: MakeLink) -> str:
     lines = block.split("\n")
-    if found := _HEADING.fullmatch(block):
-        level, words = len(found[1]), found[2]
+    if heading := _HEADING.fullmatch(block):
+        level, words = len(heading[1]), heading[2]
         return f'<h{level}><a name="{slug(words)}"></a>{_inline(words, link)}</h{level}>'
-    if found := _PICTURE.fullmatch(block):
-        return f'<p class="picture">{picture(found[2], html.escape(found[1]))}</p>'
+    if heading := _PICTURE.fullmatch(block):
+        return f'<p class="picture">{picture(heading[2], html.escape(heading[1]))}</p>'
     if block.startswith("```"):
         return f"<pre>{html.escape(chr(10).join(lines[1:-1]))}</pre>"
     if block.startswith("> "):
@@ -67,8 +67,8 @@ def _block(block: str, link: MakeLink, picture: MakeLink) -> str:
     if _ITEM.match(block):
         tag = "ol" if block[0].isdigit() else "ul"
         items = re.split(r"\n(?=(?:[-*]|\d+\.) )", block)
-        made = "".join(f"<li>{_inline(_ITEM.sub('', item, count=1), link)}</li>" for item in items)
-        return f"<{tag}>{made}</{tag}>"
+        items_html = "".join(f"<li>{_inline(_ITEM.sub('', item, count=1), link)}</li>" for item in items)
+        return f"<{tag}>{items_html}</{tag}>"
     return f"<p>{_inline(block, link)}</p>"
 
 
@@ -83,8 +83,8 @@ def _inline(text: str, link: MakeLink) -> str:
     # Code and links are set aside while the marks around words are read.
     kept: list[str] = []
 
-    def keep(made: str) -> str:
-        kept.append(made)
+    def keep(html: str) -> str:
+        kept.append(html)
         return f"\x00{len(kept) - 1}\x00"
 
     text = _CODE.sub(lambda found: keep(f"<code>{html.escape(found[1])}</code>"), text.replace("\x00", ""))

@@ -103,8 +103,8 @@ def read_pages() -> tuple[Page, ...]:
             text = file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise TokStudioError(f"Could not read {file.name} of the guide. Install TokStudio again.") from error
-        if made := _MADE.get(name):
-            text = f"{text}\n\n{made()}".strip()
+        if make_page := _MADE.get(name):
+            text = f"{text}\n\n{make_page()}".strip()
         if text:
             head = text.split("\n", 1)[0]
             pages.append(Page(name, head.removeprefix("# ") if head.startswith("# ") else name, text))
@@ -118,9 +118,9 @@ def search(pages: Sequence[Page], query: str) -> list[Found]:
     wanted = query.lower().split()
     if not wanted:
         return []
-    found = [page for page in pages if all(word in page.words.lower() for word in wanted)]
-    found.sort(key=lambda page: not any(word in page.title.lower() for word in wanted))
-    return [Found(page, _title_above(page, wanted[0]), _around(page, query.strip(), wanted[0])) for page in found]
+    results = [page for page in pages if all(word in page.words.lower() for word in wanted)]
+    results.sort(key=lambda page: not any(word in page.title.lower() for word in wanted))
+    return [Found(page, _title_above(page, wanted[0]), _around(page, query.strip(), wanted[0])) for page in results]
 
 
 def _title_above(page: Page, word: str) -> str:

@@ -33,9 +33,9 @@ def fetch(name: Name, report: Callable[[int, int], None]) -> tuple[Path, str]:
         raise FormatError(f"{name}: there is no tiktoken library for this system.")
     import tiktoken
 
-    known = tiktoken.list_encoding_names()
-    if name.name not in known:
-        raise FormatError(f"{name}: tiktoken has no such encoding; it has {', '.join(sorted(known))}.")
+    names = tiktoken.list_encoding_names()
+    if name.name not in names:
+        raise FormatError(f"{name}: tiktoken has no such encoding; it has {', '.join(sorted(names))}.")
     replace_reader(name, _Reader(name, report))
     try:
         encoding: Any = tiktoken.get_encoding(name.name)

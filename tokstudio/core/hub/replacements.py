@@ -33,11 +33,11 @@ _HEADERS = {"X-Repo-Commit": COMMIT, "ETag": _TAG, "X-Linked-ETag": _TAG}
 
 def _check(name: Name, library: str, module: ModuleType, attribute: str) -> None:
     """Raises FormatError where TokStudio does not know the installed version of a library, which has such a module."""
-    installed, known = version(library), _KNOWN[library]
-    if installed.partition(".")[0] != known or not hasattr(module, attribute):
+    installed, known_version = version(library), _KNOWN[library]
+    if installed.partition(".")[0] != known_version or not hasattr(module, attribute):
         raise FormatError(
             f"{name}: it cannot be fetched, as TokStudio does not know version {installed} of {library}: install one "
-            f"of {known}.x."
+            f"of {known_version}.x."
         )
 
 

@@ -140,9 +140,9 @@ class _Repository:
         from huggingface_hub import try_to_load_from_cache
 
         for names in sets:
-            found = [try_to_load_from_cache(self._name.name, file, revision=commit) for file in names]
-            if all(isinstance(file, str) for file in found):
-                return Path(str(found[0]))
+            places = [try_to_load_from_cache(self._name.name, file, revision=commit) for file in names]
+            if all(isinstance(file, str) for file in places):
+                return Path(str(places[0]))
         return None
 
     def _downloaded(self, commit: str) -> Path:
@@ -182,11 +182,11 @@ class _Repository:
     def _keep_whole(self, path: Path, file: str, entry: Any) -> None:  # noqa: ANN401
         """Checks a file against the hash that the repository lists; removes it from the cache where they differ."""
         # As git names the contents of files, or as its extension for large ones does.
-        known = hashlib.sha1(b"blob %d\0" % path.stat().st_size) if entry.lfs is None else hashlib.sha256()
+        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size) if entry.lfs is None else hashlib.sha256()
         with path.open("rb") as content:
             while piece := content.read(1 << 20):
-                known.update(piece)
-        if known.hexdigest() != (entry.blob_id if entry.lfs is None else entry.lfs.sha256):
+                digest.update(piece)
+        if digest.hexdigest() != (entry.blob_id if entry.lfs is None else entry.lfs.sha256):
             content_file = Path(os.path.realpath(path))
             path.unlink()
             content_file.unlink(missing_ok=True)

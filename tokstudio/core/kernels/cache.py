@@ -56,8 +56,8 @@ def settings() -> dict[str, str]:
 
 def are_compiled_here() -> bool:
     """Whether this process compiles for the common kind."""
-    given = settings()
-    return bool(given) and all(os.environ.get(name) == value for name, value in given.items())
+    chosen_settings = settings()
+    return bool(chosen_settings) and all(os.environ.get(name) == value for name, value in chosen_settings.items())
 
 
 def common_key(key: tuple[Any, ...]) -> tuple[Any, ...]:

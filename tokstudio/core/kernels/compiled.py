@@ -63,8 +63,8 @@ else:
             content = read_whole(self._file(folder, key))
             if content is None:
                 return None
-            known, data = pickle.loads(content)
-            return data if known == key else None
+            stored_key, data = pickle.loads(content)
+            return data if stored_key == key else None
 
         def _file(self, folder: Path, key: tuple[Any, ...]) -> Path:
             words = repr((identity(), key)).encode()

@@ -154,7 +154,7 @@ def valid_until(
     Returns:
         The offset and the document to continue at, and whether the text is valid until there.
     """
-    text, known = address_of(data), address_of(classes)
+    text, class_table = address_of(data), address_of(classes)
     last = at + document + budget
     while document < stops.size and at + document < last:
         stop = stops[document]
@@ -166,7 +166,7 @@ def valid_until(
                 while at < until and data[at] < 0x80:
                     at += 1
             else:
-                size = wide(text, at, stop, known) >> 8
+                size = wide(text, at, stop, class_table) >> 8
                 if size == 1:
                     return at, document, False
                 at += size

@@ -269,7 +269,7 @@ def encode_words(
     Returns:
         The reason to return, and the word.
     """
-    symbols, made = np.empty(SHORT, np.int32), np.empty(SHORT, np.int32)
+    symbols, merged = np.empty(SHORT, np.int32), np.empty(SHORT, np.int32)
     following, previous = np.empty(SHORT, np.int64), np.empty(SHORT, np.int64)
     # The pair that begins at each place: rank << _PLACE_BITS | place, `_NEVER` for none.
     order = np.empty(SHORT + 3, np.int64)
@@ -301,7 +301,7 @@ def encode_words(
             following[place], previous[place] = place + 1, place - 1
         for place in range(n - 1):
             value = find_likely(pairs, bits, symbols[place], symbols[place + 1], limit)
-            order[place], made[place] = _order(value, place), value & _LOW
+            order[place], merged[place] = _order(value, place), value & _LOW
         order[n - 1 : n + 3] = _NEVER
         while True:
             # Looking at all of them without a branch is faster than a heap.
@@ -313,15 +313,15 @@ def encode_words(
             place = best & (SHORT - 1)
             gone, before = following[place], previous[place]
             after = following[gone]
-            symbols[place], following[place] = made[place], after
+            symbols[place], following[place] = merged[place], after
             order[gone] = order[place] = _NEVER
             if after < n:
                 previous[after] = place
                 value = find_likely(pairs, bits, symbols[place], symbols[after], limit)
-                order[place], made[place] = _order(value, place), value & _LOW
+                order[place], merged[place] = _order(value, place), value & _LOW
             if before >= 0:
                 value = find_likely(pairs, bits, symbols[before], symbols[place], limit)
-                order[before], made[before] = _order(value, before), value & _LOW
+                order[before], merged[before] = _order(value, before), value & _LOW
         place = np.int64(0)
         while place < n:
             ids[to] = symbols[place]

@@ -55,8 +55,8 @@ else:
         """The eight bytes from `array[index]` on as one number."""
 
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            made = context.make_array(signature.args[0])(context, builder, arguments[0])
-            place = builder.gep(made.data, [arguments[1]])
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            place = builder.gep(array.data, [arguments[1]])
             return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
 
         return types.uint64(array, types.intp), generate
@@ -66,8 +66,8 @@ else:
         """Prefetches the cache line of `array[index]`; the index must be within the array."""
 
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            made = context.make_array(signature.args[0])(context, builder, arguments[0])
-            place = builder.bitcast(builder.gep(made.data, [arguments[1]]), cgutils.voidptr_t)
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            place = builder.bitcast(builder.gep(array.data, [arguments[1]]), cgutils.voidptr_t)
             number = ir.IntType(32)
             function = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
             called = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
@@ -81,8 +81,8 @@ else:
         """The address of the first element of an array; the caller must keep the array alive."""
 
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            made = context.make_array(signature.args[0])(context, builder, arguments[0])
-            return builder.ptrtoint(made.data, ir.IntType(64))
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            return builder.ptrtoint(array.data, ir.IntType(64))
 
         return types.int64(array), generate
 
@@ -111,8 +111,8 @@ else:
                 return builder.shuffle_vector(one, none, zeros)
 
             bits, first, amount = map(in_each, limits)
-            found = builder.icmp_unsigned("<", builder.sub(builder.or_(load, bits), first), amount)
-            return builder.bitcast(found, ir.IntType(64))
+            is_between = builder.icmp_unsigned("<", builder.sub(builder.or_(load, bits), first), amount)
+            return builder.bitcast(is_between, ir.IntType(64))
 
         return types.uint64(*(types.int64,) * 5), generate
 

@@ -225,16 +225,16 @@ def _merge_pair(t: PickyTables, state: Int64, pair: int) -> None:
     key = pairs[pair, KEY]
     left, right = key >> 32, key & NUMBER_BITS
     left_span, span = tokens[left, SPAN], tokens[left, SPAN] + tokens[right, SPAN]
-    places, found = np.empty(pairs[pair, LISTED], np.int32), 0
+    places, number_of_places = np.empty(pairs[pair, LISTED], np.int32), 0
     node = pairs[pair, HEAD]
     while node != 0:
         i = nodes[node, 0]
         if symbols[i] == left and symbols[i + left_span] == right:
-            places[found] = i
-            found += 1
+            places[number_of_places] = i
+            number_of_places += 1
         node = np.int64(nodes[node, 1])
     pairs[pair, HEAD] = pairs[pair, LISTED] = 0
-    places = places[:found]
+    places = places[:number_of_places]
     if left == right:
         # From left to right: places overlap.
         places.sort()
@@ -286,7 +286,7 @@ def _decide(tokens: Int64, state: Int64, threshold: float, out: Int64) -> None:
 def _fill_parts(tokens: Int64, base: int, token: int, parts: Int32) -> int:
     """Writes the nearest present parts of a removed token; returns their number, or more than fit."""
     waiting = np.empty(tokens[token, SPAN] + 1, np.int64)
-    waiting[0], size, found = tokens[token, RIGHT], 2, 0
+    waiting[0], size, filled = tokens[token, RIGHT], 2, 0
     waiting[1] = tokens[token, LEFT]
     while size > 0:
         size -= 1
@@ -294,13 +294,13 @@ def _fill_parts(tokens: Int64, base: int, token: int, parts: Int32) -> int:
         while part >= base and tokens[part, NEWEST] != part:
             part = tokens[part, NEWEST]
         if part < base or tokens[part, IS_PRESENT]:
-            if found < parts.size:
-                parts[found] = part
-            found += 1
+            if filled < parts.size:
+                parts[filled] = part
+            filled += 1
         else:
             waiting[size], waiting[size + 1] = tokens[part, RIGHT], tokens[part, LEFT]
             size += 2
-    return found
+    return filled
 
 
 @njit(nogil=True, cache=True)

@@ -311,7 +311,7 @@ def list_falls(
     index = np.full(size, -1, np.int32)
     # By row: the first row of the same base tokens; there, the newest token made of them. And what is there.
     alike, newest, present = np.empty(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
-    ends, parts, removals, found = np.zeros(gone.sum() + 1, np.int64), np.empty(64, np.int32), 0, 0
+    ends, parts, removals, parts_listed = np.zeros(gone.sum() + 1, np.int64), np.empty(64, np.int32), 0, 0
     for row in range(n):
         to = starts[row]
         for side in range(2):
@@ -337,7 +337,7 @@ def list_falls(
             span = starts[token + 1] - starts[token]
             waiting = np.empty(span + 1, np.int64)
             waiting[0], waiting[1], left = merges[token, 1], merges[token, 0], 2
-            if found + span > parts.size:
+            if parts_listed + span > parts.size:
                 parts = np.concatenate((parts, np.empty(parts.size + span, np.int32)))
             while left > 0:
                 left -= 1
@@ -345,11 +345,11 @@ def list_falls(
                 if part >= 0:
                     part = newest[alike[part]]
                 if part < 0 or present[part]:
-                    parts[found] = base + part
-                    found += 1
+                    parts[parts_listed] = base + part
+                    parts_listed += 1
                 else:
                     waiting[left], waiting[left + 1] = merges[part, 1], merges[part, 0]
                     left += 2
             removals += 1
-            ends[removals] = found
-    return np.diff(starts), ends, parts[:found].copy()
+            ends[removals] = parts_listed
+    return np.diff(starts), ends, parts[:parts_listed].copy()

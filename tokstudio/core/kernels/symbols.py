@@ -218,18 +218,18 @@ def mark_letters(
     """
     border = np.empty(6, np.uint8)
     for k in range(len(merges)):
-        left, right, made = merges[k, 0], merges[k, 1], results[k]
+        left, right, result = merges[k, 0], merges[k, 1], results[k]
         before, after = sizes[left], sizes[right]
         for i in range(before):
             border[i] = edges[left, 6 - before + i]
         for i in range(after):
             border[before + i] = edges[right, i]
-        found = holds_letter[left] or holds_letter[right]
+        has_letter = holds_letter[left] or holds_letter[right]
         # Characters that begin in the left part and end in the right one.
         for i in range(before):
             kind = wide(border.ctypes.data, i, before + after, classes.ctypes.data)
-            found = found or (kind & LETTER != 0 and i + (kind >> 8) > before)
-        holds_letter[made], sizes[made] = found, min(3, before + after)
+            has_letter = has_letter or (kind & LETTER != 0 and i + (kind >> 8) > before)
+        holds_letter[result], sizes[result] = has_letter, min(3, before + after)
         for i in range(3):
-            edges[made, i] = edges[left, i] if i < before else edges[right, i - before]
-            edges[made, 5 - i] = edges[right, 5 - i] if i < after else edges[left, 5 - i + after]
+            edges[result, i] = edges[left, i] if i < before else edges[right, i - before]
+            edges[result, 5 - i] = edges[right, 5 - i] if i < after else edges[left, 5 - i + after]

@@ -180,7 +180,7 @@ def add_up(
     weights: Int64,
     counts: Int64,
     firsts: Int64,
-    found: Int32,
+    rows: Int32,
     used: int,
 ) -> int:
     """Counts the words of a text by their number, and keeps the least place of each.
@@ -195,7 +195,7 @@ def add_up(
         weights: int64 [n], how often each occurs; [0] for once each.
         counts: int64 by number, added to; 0 for words that were not found before.
         firsts: int64 by number, written: the least place of each word.
-        found: int32, written: the words in the order in which they were found.
+        rows: int32, written: the words in the order in which they were found.
         used: How many words were found before.
 
     Returns:
@@ -208,7 +208,7 @@ def add_up(
             part += 1
         if counts[number] == 0:
             firsts[number] = start + shifts[part]
-            found[used] = number
+            rows[used] = number
             used += 1
         elif not ascending:
             firsts[number] = min(firsts[number], start + shifts[part])
@@ -274,10 +274,10 @@ def join_rows(
 
 
 @njit(nogil=True, cache=True)
-def take_rows(found: Int32, counts: Int64, firsts: Int64, rows: Int64, row_firsts: Int64) -> None:
+def take_rows(counted_rows: Int32, counts: Int64, firsts: Int64, rows: Int64, row_firsts: Int64) -> None:
     """Writes the counts and first occurrences of the words `found`, and sets their counts to 0."""
-    for k in range(found.size):
-        number = found[k]
+    for k in range(counted_rows.size):
+        number = counted_rows[k]
         rows[k], row_firsts[k] = counts[number], firsts[number]
         counts[number] = 0
 

@@ -46,27 +46,27 @@ def _by_tokenizers(name: str, settings: Mapping[str, Any], texts: Iterator[str])
     import tokenizers
 
     library: Any = tokenizers
-    made, trainer = (_word_piece if settings["algorithm"] == "wordpiece" else _unigram)(library, settings)
+    tokenizer, trainer = (_word_piece if settings["algorithm"] == "wordpiece" else _unigram)(library, settings)
     try:
-        made.train_from_iterator(texts, trainer)
+        tokenizer.train_from_iterator(texts, trainer)
     except Exception as error:
         if _TOO_FEW not in str(error):
             raise
         raise FormatError(
             f"{name}: the vocabulary size is too small: each character of the corpus takes a token. Set it higher."
         ) from error
-    return made.to_str(pretty=True).encode()
+    return tokenizer.to_str(pretty=True).encode()
 
 
 def _word_piece(library: Any, settings: Mapping[str, Any]) -> tuple[Any, Any]:  # noqa: ANN401
     """As of BERT for cased text in many languages."""
     prefix = settings["continuing_prefix"]
-    made = library.Tokenizer(
+    tokenizer = library.Tokenizer(
         library.models.WordPiece(unk_token=settings["unknown_token"], continuing_subword_prefix=prefix)
     )
-    made.normalizer = library.normalizers.BertNormalizer(strip_accents=False, lowercase=False)
-    made.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
-    made.decoder = library.decoders.WordPiece(prefix=prefix)
+    tokenizer.normalizer = library.normalizers.BertNormalizer(strip_accents=False, lowercase=False)
+    tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = library.decoders.WordPiece(prefix=prefix)
     trainer = library.trainers.WordPieceTrainer(
         vocab_size=settings["vocabulary_size"],
         min_frequency=settings["min_frequency"],
@@ -74,31 +74,31 @@ def _word_piece(library: Any, settings: Mapping[str, Any]) -> tuple[Any, Any]:  
         continuing_subword_prefix=prefix,
         show_progress=False,
     )
-    return made, trainer
+    return tokenizer, trainer
 
 
 def _unigram(library: Any, settings: Mapping[str, Any]) -> tuple[Any, Any]:  # noqa: ANN401
     """As of the library's own class for SentencePiece's Unigram."""
-    made, normalizers = library.Tokenizer(library.models.Unigram()), library.normalizers
-    made.normalizer = normalizers.Sequence(
+    tokenizer, normalizers = library.Tokenizer(library.models.Unigram()), library.normalizers
+    tokenizer.normalizer = normalizers.Sequence(
         [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(library.Regex(_SPACES), " ")]
     )
-    made.pre_tokenizer = library.pre_tokenizers.Metaspace()
-    made.decoder = library.decoders.Metaspace()
+    tokenizer.pre_tokenizer = library.pre_tokenizers.Metaspace()
+    tokenizer.decoder = library.decoders.Metaspace()
     trainer = library.trainers.UnigramTrainer(
         vocab_size=settings["vocabulary_size"],
         special_tokens=settings["special_tokens"],
         unk_token=settings["unknown_token"],
         show_progress=False,
     )
-    return made, trainer
+    return tokenizer, trainer
 
 
 def _by_sentencepiece(name: str, settings: Mapping[str, Any], texts: Iterator[str]) -> tuple[bytes, int]:
     import sentencepiece
 
     library: Any = sentencepiece
-    made, skipped = io.BytesIO(), 0
+    model_file, skipped = io.BytesIO(), 0
 
     def kept() -> Iterator[str]:
         nonlocal skipped
@@ -111,7 +111,7 @@ def _by_sentencepiece(name: str, settings: Mapping[str, Any], texts: Iterator[st
     try:
         library.SentencePieceTrainer.train(
             sentence_iterator=kept(),
-            model_writer=made,
+            model_writer=model_file,
             model_type=settings["algorithm"].removeprefix("sentencepiece-"),
             vocab_size=settings["vocabulary_size"],
             # A corpus without so many pieces gives fewer.
@@ -124,14 +124,14 @@ def _by_sentencepiece(name: str, settings: Mapping[str, Any], texts: Iterator[st
         )
     except RuntimeError as error:
         raise FormatError(f"{name}: {_in_words(str(error), skipped)}") from error
-    return made.getvalue(), skipped
+    return model_file.getvalue(), skipped
 
 
 def _in_words(error: str, skipped: int) -> str:
     """A sentence for an error of SentencePiece."""
-    if (found := _TOO_SMALL.search(error)) is not None:
+    if (match := _TOO_SMALL.search(error)) is not None:
         return (
-            f"the vocabulary size must be at least {int(found.group(1)):,}, one for each character of the corpus and "
+            f"the vocabulary size must be at least {int(match.group(1)):,}, one for each character of the corpus and "
             "special token: set it higher, or cover fewer characters."
         )
     if _NO_TEXT.search(error):

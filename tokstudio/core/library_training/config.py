@@ -138,7 +138,7 @@ class LibraryConfig:
     def settings(self) -> dict[str, Any]:
         """What the trainer in the library's process needs; see `core.libraries.training`."""
         others = [token for token in self.special_tokens if token != self.unknown]
-        made: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "algorithm": self.algorithm,
             "vocabulary_size": self.vocabulary_size,
             "special_tokens": others,
@@ -146,28 +146,28 @@ class LibraryConfig:
         }
         if self.library == "sentencepiece":
             coverage = COVERAGE if self.character_coverage is None else self.character_coverage
-            return made | {"character_coverage": coverage, "byte_fallback": self.byte_fallback}
+            return settings | {"character_coverage": coverage, "byte_fallback": self.byte_fallback}
         if len(others) == len(self.special_tokens):
-            made["special_tokens"] = [self.unknown, *others]
+            settings["special_tokens"] = [self.unknown, *others]
         else:
-            made["special_tokens"] = list(self.special_tokens)
+            settings["special_tokens"] = list(self.special_tokens)
         if self.algorithm == "wordpiece":
-            made["min_frequency"] = self.min_frequency or 0
-            made["continuing_prefix"] = _PREFIX if self.continuing_prefix is None else self.continuing_prefix
-        return made
+            settings["min_frequency"] = self.min_frequency or 0
+            settings["continuing_prefix"] = _PREFIX if self.continuing_prefix is None else self.continuing_prefix
+        return settings
 
     def _check_settings(self) -> None:
         """Refuses the settings of other algorithms."""
         fallback = cast("object", self.byte_fallback)
         if not isinstance(fallback, bool):
             raise ConfigError(f"The byte fallback must be true or false, not {reprlib.repr(fallback)}.")
-        given = {
+        values = {
             "A minimum frequency": (self.min_frequency is not None, _WORDPIECE),
             "A continuing prefix": (self.continuing_prefix is not None, _WORDPIECE),
             "A character coverage": (self.character_coverage is not None, _SENTENCEPIECE),
             "A byte fallback": (self.byte_fallback, _SENTENCEPIECE),
         }
-        for what, (is_set, algorithms) in given.items():
+        for what, (is_set, algorithms) in values.items():
             if is_set and self.algorithm not in algorithms:
                 raise ConfigError(f"{what} can only be set for the algorithm {' or '.join(algorithms)}.")
 

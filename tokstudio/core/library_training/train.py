@@ -117,7 +117,7 @@ def lines_work(corpus: Corpus, held_out: float) -> Work[Lines]:
     if held_out:
         sources, held = yield from hold_out_work(sources, held_out, corpus.weights)
     multipliers = corpus.multipliers
-    made: list[tuple[Source, NDArray[np.int64], int]] = []
+    lines_of_sources: list[tuple[Source, NDArray[np.int64], int]] = []
     replaced, total, done = 0, 2 * sum(len(source.data) for source in sources), 0
     for source, (_, number) in zip(sources, entries(corpus.sources), strict=True):
         size = len(source.data)
@@ -125,13 +125,13 @@ def lines_work(corpus: Corpus, held_out: float) -> Work[Lines]:
             valid, places = yield from part_of(valid_work(source), "splitting", done, size, total)
             lines = yield from part_of(document_ends(valid.data, "line"), "splitting", done + size, size, total)
             ends = np.union1d(lines, valid.ends)
-            made.append((valid, ends[ends > 0], times))
+            lines_of_sources.append((valid, ends[ends > 0], times))
             replaced += places
         done += 2 * size
-    found = Lines(made, held, replaced)
-    if not found.bytes:
+    all_lines = Lines(lines_of_sources, held, replaced)
+    if not all_lines.bytes:
         raise CorpusError("The corpus has no text to train on: add some.")
-    return found
+    return all_lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,11 @@ class TrainedByLibrary:
 
 def own_format(config: LibraryConfig) -> Format:
     """The one format that holds such a tokenizer: that of its library."""
-    return next(known for known in FORMATS.values() if known.readable and known.library == config.library)
+    return next(
+        file_format
+        for file_format in FORMATS.values()
+        if file_format.readable and file_format.library == config.library
+    )
 
 
 def train_by_library(corpus: Corpus, config: LibraryConfig) -> TrainedByLibrary:

@@ -198,27 +198,27 @@ ByName: TypeAlias = Mapping[str, _T] | Sequence[tuple[str, _T]]
 WINDOW, ALPHA = 100, 2.0  # of the paper
 
 
-def parallel_texts(given: object) -> tuple[tuple[str, str], ...]:
+def parallel_texts(texts: object) -> tuple[tuple[str, str], ...]:
     """The name of each language with its parallel text, from texts and files.
 
     Raises:
         ConfigError: A name or a text is not a string, or a name occurs twice.
         CorpusError: A file cannot be read.
     """
-    return tuple((name, _text(name, value)) for name, value in _by_name("Parallel texts", given))
+    return tuple((name, _text(name, value)) for name, value in _by_name("Parallel texts", texts))
 
 
-def _ratios(given: object) -> tuple[tuple[str, float], ...]:
+def _ratios(pairs: object) -> tuple[tuple[str, float], ...]:
     ratios: list[tuple[str, float]] = []
-    for name, ratio in _by_name("Ratios", given):
+    for name, ratio in _by_name("Ratios", pairs):
         if isinstance(ratio, bool) or not isinstance(ratio, (int, float)) or not (isfinite(ratio) and ratio > 0):
             raise ConfigError(f"The ratio of {shown(name)} must be a number above 0, not {value_text(ratio)}.")
         ratios.append((name, float(ratio)))
     return tuple(ratios)
 
 
-def _by_name(what: str, given: object) -> list[tuple[str, object]]:
-    pairs: object = cast("Mapping[object, object]", given).items() if isinstance(given, Mapping) else given
+def _by_name(what: str, values: object) -> list[tuple[str, object]]:
+    pairs: object = cast("Mapping[object, object]", values).items() if isinstance(values, Mapping) else values
     named: list[tuple[str, object]] = []
     if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
         raise ConfigError(f"{what} must be given by name, not as {reprlib.repr(pairs)}.")
@@ -234,16 +234,18 @@ def _by_name(what: str, given: object) -> list[tuple[str, object]]:
     return named
 
 
-def _text(name: str, given: object) -> str:
-    if isinstance(given, str):
-        raw = to_utf8(given)
+def _text(name: str, content: object) -> str:
+    if isinstance(content, str):
+        raw = to_utf8(content)
         # Valid text, which may be long, is not copied: a window checks it after every key.
-        return given if raw == given.encode("utf-8", "replace") else raw.decode()
-    if not isinstance(given, PathLike):
-        raise ConfigError(f"The parallel text of {shown(name)} must be a string or a path, not {reprlib.repr(given)}.")
+        return content if raw == content.encode("utf-8", "replace") else raw.decode()
+    if not isinstance(content, PathLike):
+        raise ConfigError(
+            f"The parallel text of {shown(name)} must be a string or a path, not {reprlib.repr(content)}."
+        )
     from tokstudio.core.corpus.open_sources import read_source
 
-    path = Path(cast("PathLike[str]", given))
+    path = Path(cast("PathLike[str]", content))
     if path.is_dir():
         raise CorpusError(
             f"{file_name(path)}: this is a folder; the parallel text of {shown(name)} is one file, with the same lines "

@@ -55,16 +55,16 @@ class Alphabet:
     @classmethod
     def of_bytes(cls, ids: ArrayLike | None = None, first: int = 0) -> Alphabet:
         """The bytes with `ids` by byte, -1 for one of `NEVER_IN_TEXT` without a token; else numbered from `first`."""
-        given = _numbers(BYTES, first) if ids is None else np.asarray(ids)
-        units = np.flatnonzero(given != -1).astype(np.int32)
-        return cls("bytes", units, given[units])
+        numbers = _numbers(BYTES, first) if ids is None else np.asarray(ids)
+        units = np.flatnonzero(numbers != -1).astype(np.int32)
+        return cls("bytes", units, numbers[units])
 
     @classmethod
     def of_characters(cls, characters: str, ids: ArrayLike | None = None) -> Alphabet:
         """Characters with their ids; without `ids`, numbered from 0."""
         units = np.array([ord(character) for character in characters], np.int32)
-        given = _numbers(len(units)) if ids is None else frozen_ids(np.asarray(ids, np.int64))
-        return cls("characters", units, given)
+        numbers = _numbers(len(units)) if ids is None else frozen_ids(np.asarray(ids, np.int64))
+        return cls("characters", units, numbers)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -115,9 +115,9 @@ class Alphabet:
         return Alphabet(self.base, self.units, new_id[self.ids], unknown)
 
 
-def missing_byte(known: Container[int]) -> int | None:
+def missing_byte(characters: Container[int]) -> int | None:
     """The first byte that text can have, but which is not among the known ones; None where all are."""
-    return next((byte for byte in range(BYTES) if byte not in known and byte not in NEVER_IN_TEXT), None)
+    return next((byte for byte in range(BYTES) if byte not in characters and byte not in NEVER_IN_TEXT), None)
 
 
 def chr_bytes(code_point: int) -> bytes:
@@ -127,10 +127,10 @@ def chr_bytes(code_point: int) -> bytes:
 
 def frozen_ids(ids: ArrayLike) -> NDArray[np.int32]:
     """Read-only ids as int32: copied, unless they are read-only already; raises ConfigError where they are not ids."""
-    given = np.asarray(ids)
-    if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() > LARGEST_ID):
+    numbers = np.asarray(ids)
+    if numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() > LARGEST_ID):
         raise ConfigError(f"Ids must be whole numbers from 0 to {LARGEST_ID:,}.")
-    array = given.astype(np.int32, order="C", copy=given.flags.writeable)
+    array = numbers.astype(np.int32, order="C", copy=numbers.flags.writeable)
     array.setflags(write=False)
     return array
 

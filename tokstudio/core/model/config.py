@@ -124,8 +124,8 @@ PLACEMENTS: tuple[SpecialPlacement, ...] = get_args(SpecialPlacement)
 _DEFAULT = cast("TieBreak", "")
 
 
-def _algorithm(given: Algorithm | str) -> Algorithm:
-    return given if isinstance(given, Algorithm) else algorithm_of(given)
+def _algorithm(algorithm: Algorithm | str) -> Algorithm:
+    return algorithm if isinstance(algorithm, Algorithm) else algorithm_of(algorithm)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,13 +323,13 @@ def _share(value: object) -> float:
     return float(value)
 
 
-def _texts(name: str, given: object) -> tuple[str, ...]:
+def _texts(name: str, values: object) -> tuple[str, ...]:
     texts: list[str] = []
-    if isinstance(given, (str, bytes)):
+    if isinstance(values, (str, bytes)):
         raise ConfigError(f"{name} must be a list of strings, not a single string.")
-    if not isinstance(given, Iterable):
-        raise ConfigError(f"{name} must be a list of strings, not {reprlib.repr(given)}.")
-    for text in cast("Iterable[object]", given):
+    if not isinstance(values, Iterable):
+        raise ConfigError(f"{name} must be a list of strings, not {reprlib.repr(values)}.")
+    for text in cast("Iterable[object]", values):
         if not isinstance(text, str):
             raise ConfigError(f"{name} must be strings, not {reprlib.repr(text)}.")
         if not text:
@@ -388,6 +388,6 @@ def _require_two(message: str, value: int | None) -> None:
         raise ConfigError(message)
 
 
-def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ConfigError(f'{name} "{value}" is unknown. Choose one of: {", ".join(known)}.')
+def _require_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ConfigError(f'{name} "{value}" is unknown. Choose one of: {", ".join(allowed)}.')

@@ -78,10 +78,10 @@ class FileSettings:
     @property
     def model_max_length(self) -> int | None:
         """How many tokens the model takes at most; None where the files name no limit."""
-        given = (self.config or {}).get("model_max_length")
-        if isinstance(given, bool) or not isinstance(given, (int, float)):
+        length = (self.config or {}).get("model_max_length")
+        if isinstance(length, bool) or not isinstance(length, (int, float)):
             return None
-        return int(given) if 0 < given < _UNLIMITED else None
+        return int(length) if 0 < length < _UNLIMITED else None
 
     @property
     def around(self) -> tuple[list[str], list[str]] | str:
@@ -183,8 +183,8 @@ class FileSettings:
 
     def _named(self, others: Collection[str] = ()) -> re.Pattern[str]:
         """Finds the tokens that a template names: at each place the longest."""
-        known = {*others, *self.roles.values(), *self.additional, *self.former}
-        return re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))) or r"(?!)")
+        names = {*others, *self.roles.values(), *self.additional, *self.former}
+        return re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))) or r"(?!)")
 
     def without(self, tokens: Collection[str]) -> FileSettings:
         """The same without special tokens; none of them may be among `needed`."""
@@ -196,9 +196,9 @@ class FileSettings:
 
     def renumbered(self, new_ids: NDArray[np.int32]) -> FileSettings:
         """The same with other ids, by id; what names a token that is gone is dropped, with a note."""
-        given = {"post_processor": self.post_processor, "padding": self.padding}
+        values = {"post_processor": self.post_processor, "padding": self.padding}
         changes: dict[str, Any] = {}
-        for name, value in given.items():
+        for name, value in values.items():
             try:
                 changes[name] = _changed(value, {}, new_ids)
             except IndexError:
@@ -241,10 +241,10 @@ def _added_around(post_processor: object) -> tuple[list[str], list[str]]:
 def _is_template_token(entry: Any) -> bool:  # noqa: ANN401
     if not isinstance(entry, dict):
         return False
-    given = cast("dict[str, Any]", entry)
-    are_lists = isinstance(given.get("ids"), list) and isinstance(given.get("tokens"), list)
-    are_ids = are_lists and all(type(number) is int for number in given["ids"])
-    return are_ids and all(isinstance(token, str) for token in given["tokens"])
+    values = cast("dict[str, Any]", entry)
+    are_lists = isinstance(values.get("ids"), list) and isinstance(values.get("tokens"), list)
+    are_ids = are_lists and all(type(number) is int for number in values["ids"])
+    return are_ids and all(isinstance(token, str) for token in values["tokens"])
 
 
 def _added_by_template(template: list[object]) -> tuple[list[str], list[str]]:
@@ -296,20 +296,20 @@ def _changed(value: object, names: Mapping[str, str], new_ids: NDArray[np.int32]
             raise IndexError(old)
         return new
 
-    def pair(given: list[object]) -> list[object]:
-        return [names.get(cast("str", given[0]), given[0]), number(given[1])]
+    def pair(pair_value: list[object]) -> list[object]:
+        return [names.get(cast("str", pair_value[0]), pair_value[0]), number(pair_value[1])]
 
-    made: Any = deepcopy(value)
-    match made:
+    changed: Any = deepcopy(value)
+    match changed:
         case {"type": "TemplateProcessing"}:
-            for part in (*_listed(made.get("single")), *_listed(made.get("pair"))):
+            for part in (*_listed(changed.get("single")), *_listed(changed.get("pair"))):
                 match part:
                     case {"SpecialToken": {"id": str(text)}}:
                         part["SpecialToken"]["id"] = names.get(text, text)
                     case _:
                         pass
             tokens: dict[str, Any] = {}
-            for name, entry in made["special_tokens"].items():
+            for name, entry in changed["special_tokens"].items():
                 new = names.get(name, name)
                 texts = [names.get(text, text) for text in _listed(entry["tokens"])]
                 tokens[new] = {
@@ -318,16 +318,16 @@ def _changed(value: object, names: Mapping[str, str], new_ids: NDArray[np.int32]
                     "ids": [number(old) for old in _listed(entry["ids"])],
                     "tokens": texts,
                 }
-            made["special_tokens"] = tokens
+            changed["special_tokens"] = tokens
         case {"type": "Sequence", "processors": list()}:
-            made["processors"] = [_changed(step, names, new_ids) for step in made["processors"]]
+            changed["processors"] = [_changed(step, names, new_ids) for step in changed["processors"]]
         case {"cls": [str(), int()], "sep": [str(), int()]}:
-            made |= {"cls": pair(made["cls"]), "sep": pair(made["sep"])}
+            changed |= {"cls": pair(changed["cls"]), "sep": pair(changed["sep"])}
         case {"pad_token": str(token), "pad_id": int()}:
-            made |= {"pad_token": names.get(token, token), "pad_id": number(made["pad_id"])}
+            changed |= {"pad_token": names.get(token, token), "pad_id": number(changed["pad_id"])}
         case _:
             pass
-    return made
+    return changed
 
 
 def _listed(value: object) -> list[Any]:

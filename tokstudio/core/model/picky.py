@@ -126,9 +126,9 @@ class Removals:
         if self.rows is None:
             return None
         rows = self.rows[:merges]
-        made = rows[:, RESULT] == self.base_size + np.arange(len(rows))
-        made[self.merges[:merges][rows[:, LEFT_GONE:] >= 0] - self.base_size] = False
-        return made
+        is_present = rows[:, RESULT] == self.base_size + np.arange(len(rows))
+        is_present[self.merges[:merges][rows[:, LEFT_GONE:] >= 0] - self.base_size] = False
+        return is_present
 
     def lost(self) -> NDArray[np.int64]:
         """int64 [n + 1], how many of the first 0, 1, ... n merges have no token that is there after them."""

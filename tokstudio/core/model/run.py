@@ -270,12 +270,12 @@ def merged(
     tokens_before: int, tokens_after: NDArray[np.int64], second_stage: SecondStage | None = None
 ) -> NDArray[np.int64]:
     """int64 [n], the decrease in tokens at each merge."""
-    made = -np.diff(tokens_after, prepend=tokens_before)
+    fewer = -np.diff(tokens_after, prepend=tokens_before)
     if second_stage is not None:
         # The text was split anew before this merge.
         first, counts = second_stage
-        made[first] = counts.sum() - tokens_after[first]
-    return made
+        fewer[first] = counts.sum() - tokens_after[first]
+    return fewer
 
 
 def uses(

@@ -50,14 +50,14 @@ def add_shortcuts(
     """
     for begin in range(0, len(tokens), _ROUND):
         here, of = tokens[begin : begin + _ROUND], parts[begin : begin + _ROUND]
-        found = np.where(lengths[of] >= NEAR, of, here)
+        targets = np.where(lengths[of] >= NEAR, of, here)
         # A part may have a shortcut of its own, also one of this round.
         while True:
-            shortcuts[here] = found
-            further = shortcuts[found]
-            if np.array_equal(further, found):
+            shortcuts[here] = targets
+            further = shortcuts[targets]
+            if np.array_equal(further, targets):
                 break
-            found = further
+            targets = further
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,25 +111,25 @@ class TokenParts:
 
     def prefix(self, token: int, limit: int | None) -> bytes:
         """The first `limit` bytes of a token (None: all), without making the rest."""
-        known = self._known.get(token)
-        if known is not None:
-            return known if limit is None else known[:limit]
+        known_bytes = self._known.get(token)
+        if known_bytes is not None:
+            return known_bytes if limit is None else known_bytes[:limit]
         parts: list[bytes] = []
         length, waiting, steps = 0, [token], 0
         while waiting and (limit is None or length < limit):
             part, steps = waiting.pop(), steps + 1
             if steps > DEEP and limit is not None and limit <= NEAR:
                 part = int(self._shortcuts[part])
-            known = self._known.get(part)
-            if known is None:
+            known_bytes = self._known.get(part)
+            if known_bytes is None:
                 waiting += (int(self.right[part]), int(self.left[part]))
             else:
-                parts.append(known)
-                length += len(known)
-        made = b"".join(parts)
+                parts.append(known_bytes)
+                length += len(known_bytes)
+        beginning = b"".join(parts)
         if not waiting and length <= _LONGEST_KEPT:
-            self._known[token] = made
-        return made if limit is None else made[:limit]
+            self._known[token] = beginning
+        return beginning if limit is None else beginning[:limit]
 
     @cached_property
     def _shortcuts(self) -> NDArray[np.int32]:
@@ -139,11 +139,11 @@ class TokenParts:
 
     def cuts(self, tokens: NDArray[np.int64]) -> NDArray[np.uint8]:
         """uint8 [tokens], `NOT_UTF8` and `BEGINS_INSIDE` of each token; each is looked at once."""
-        known = self._cuts
-        for token in tokens[known[tokens] == _UNKNOWN_CUT].tolist():
-            made = self[token]
-            known[token] = NOT_UTF8 * (not is_utf8(made)) | BEGINS_INSIDE * (b"\x80" <= made[:1] < b"\xc0")
-        return known[tokens]
+        cuts = self._cuts
+        for token in tokens[cuts[tokens] == _UNKNOWN_CUT].tolist():
+            token_bytes = self[token]
+            cuts[token] = NOT_UTF8 * (not is_utf8(token_bytes)) | BEGINS_INSIDE * (b"\x80" <= token_bytes[:1] < b"\xc0")
+        return cuts[tokens]
 
     @cached_property
     def _cuts(self) -> NDArray[np.uint8]:
@@ -158,8 +158,8 @@ class TokenParts:
         from tokstudio.core.kernels.symbols import measure_tokens
 
         lengths = np.full(self.size, -1, np.int64)
-        for token, made in self._base.items():
-            lengths[token] = len(made)
+        for token, token_bytes in self._base.items():
+            lengths[token] = len(token_bytes)
         measure_tokens(self._merges, self._results, lengths)
         lengths.setflags(write=False)
         return lengths
@@ -171,15 +171,15 @@ class TokenParts:
 
         edges, sizes = np.zeros((self.size, 6), np.uint8), np.zeros(self.size, np.int64)
         ids, base = np.array([*self._base], np.int64), self._base.values()
-        found = np.zeros(self.size, np.bool_)
-        ends = b"".join([made[:3].ljust(3, b"\0") + made[-3:].rjust(3, b"\0") for made in base])
+        has_letter = np.zeros(self.size, np.bool_)
+        ends = b"".join([token_bytes[:3].ljust(3, b"\0") + token_bytes[-3:].rjust(3, b"\0") for token_bytes in base])
         edges[ids] = np.frombuffer(ends, np.uint8).reshape(-1, 6)
-        sizes[ids] = [min(len(made), 3) for made in base]
-        texts = [made.decode("utf-8", "ignore") for made in base]
+        sizes[ids] = [min(len(token_bytes), 3) for token_bytes in base]
+        texts = [token_bytes.decode("utf-8", "ignore") for token_bytes in base]
         points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
-        found[np.repeat(ids, [len(text) for text in texts])[classes()[points] & LETTER != 0]] = True
-        mark_letters(self._merges, self._results, edges, sizes, found, classes())
-        return found
+        has_letter[np.repeat(ids, [len(text) for text in texts])[classes()[points] & LETTER != 0]] = True
+        mark_letters(self._merges, self._results, edges, sizes, has_letter, classes())
+        return has_letter
 
 
 class Tokens(Sequence[bytes | None]):
@@ -227,9 +227,9 @@ class Tokens(Sequence[bytes | None]):
 
     def are_in_use(self, tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each of the ids is in use, as an array."""
-        known = (tokens >= 0) & (tokens < len(self))
-        known[known] = self._in_use[tokens[known]]
-        return known
+        are_ids = (tokens >= 0) & (tokens < len(self))
+        are_ids[are_ids] = self._in_use[tokens[are_ids]]
+        return are_ids
 
     def known(self, ids: Iterable[int]) -> list[int]:
         """Checks ids and returns them as a list; raises ConfigError, which names it, for one that is not in use."""
@@ -240,8 +240,10 @@ class Tokens(Sequence[bytes | None]):
 
     def joined_work(self, ids: Iterable[int]) -> Work[bytes]:
         """The bytes of tokens joined, in bounded pieces; raises the same as `known`."""
-        given: Any = ids
-        numbers: NDArray[np.int64] = np.asarray(given if isinstance(given, np.ndarray) else self.known(ids), np.int64)
+        id_list: Any = ids
+        numbers: NDArray[np.int64] = np.asarray(
+            id_list if isinstance(id_list, np.ndarray) else self.known(ids), np.int64
+        )
         spelled: dict[int, bytes] = {}
         distinct = np.unique(numbers)
         self.known(distinct[~self.are_in_use(distinct)])

@@ -37,24 +37,24 @@ def check_vocabulary(
 
     Unless `ordered`, later merges may make what it joins. The token for unknown characters must exist as well.
     """
-    known = set(alphabet.ids.tolist())
+    base_ids = set(alphabet.ids.tolist())
     for number, token in extra_tokens.items():
-        if not token or number in known or not 0 <= number <= LARGEST_ID:
+        if not token or number in base_ids or not 0 <= number <= LARGEST_ID:
             raise ConfigError(f"The extra token {token!r} is empty, or its id {number} is not free.")
-        known.add(number)
+        base_ids.add(number)
     for token, number in specials.items():
-        if number in known or not 0 <= number <= LARGEST_ID:
+        if number in base_ids or not 0 <= number <= LARGEST_ID:
             raise ConfigError(f'The special token "{token}" has the id {number}, which is not free.')
     later = frozenset[int]() if ordered else frozenset(results.tolist())
     for number, ((left, right), result) in enumerate(zip(merges.tolist(), results.tolist(), strict=True), 1):
         for part in (left, right):
-            if part not in known and part not in later:
+            if part not in base_ids and part not in later:
                 raise ConfigError(f"Merge {number:,} joins token {part}, which does not exist yet.")
-        if result in known or result < 0:
+        if result in base_ids or result < 0:
             raise ConfigError(f"Merge {number:,} makes token {result}, which already exists.")
-        known.add(result)
+        base_ids.add(result)
     ids = list(specials.values())
-    if len(set(ids)) < len(ids) or known & set(ids):
+    if len(set(ids)) < len(ids) or base_ids & set(ids):
         raise ConfigError("Two tokens have the same id.")
-    if alphabet.unknown is not None and alphabet.unknown not in known.union(ids):
+    if alphabet.unknown is not None and alphabet.unknown not in base_ids.union(ids):
         raise ConfigError(f"No token has the id {alphabet.unknown}, which is to stand for unknown characters.")

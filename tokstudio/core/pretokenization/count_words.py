@@ -253,8 +253,12 @@ class WordCounter:
         if source.counts is not None or self._splitter.kind < 0:
             yield from self._wait_work(0)
             counter = self._counters[0]
-            given = counter.add_given(source, place)
-            for end in given if source.counts is not None else counter.add_split(source, pieces, self._splitter, place):
+            rows_of_source = counter.add_given(source, place)
+            for end in (
+                rows_of_source
+                if source.counts is not None
+                else counter.add_split(source, pieces, self._splitter, place)
+            ):
                 yield self._progress_at(end)
         else:
             for chunk in _chunks(place, source.data, pieces):
@@ -519,15 +523,15 @@ class _Counter:
 
         if not self._used or self._place is None:
             return
-        found, counts, firsts = self._found[: self._used], self._counts[: self._used], self._firsts[: self._used]
+        rows, counts, firsts = self._found[: self._used], self._counts[: self._used], self._firsts[: self._used]
         if not self.rows and self._used == len(self.table):
             # These are all words, in the order of their numbers: the arrays become the rows.
             self._begin_counts()
         else:
-            found, counts, firsts = found.copy(), np.empty(self._used, np.int64), np.empty(self._used, np.int64)
-            take_rows(found, self._counts, self._firsts, counts, firsts)
+            rows, counts, firsts = rows.copy(), np.empty(self._used, np.int64), np.empty(self._used, np.int64)
+            take_rows(rows, self._counts, self._firsts, counts, firsts)
             self._used = 0
-        self.rows.append(Rows(self._place.entry, found, counts, firsts))
+        self.rows.append(Rows(self._place.entry, rows, counts, firsts))
 
     def add_given(self, source: Source, place: _Place) -> Iterator[int]:
         """Counts the words of a source of word counts in bounded pieces; yields the end of each."""

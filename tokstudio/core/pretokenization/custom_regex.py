@@ -295,10 +295,10 @@ def _newer() -> NDArray[np.intp]:
 
     codes = np.flatnonzero(classes() & UNASSIGNED)
     text = codes.astype("<u4").tobytes().decode("utf-32-le")
-    known = np.zeros(len(codes), np.bool_)
+    is_new = np.zeros(len(codes), np.bool_)
     for match in regex.finditer(r"\P{Cn}+", text):
-        known[match.start() : match.end()] = True
-    return codes[known]
+        is_new[match.start() : match.end()] = True
+    return codes[is_new]
 
 
 def _translation(pattern: str) -> NDArray[np.uint32]:

@@ -113,9 +113,9 @@ class Splitter:
 
             ends = np.empty(min(stop - start, _ENDS_IN_A_PIECE), np.int64)
             # A reference, because threads whose first calls coincide get separate arrays, and an address keeps none.
-            known = classes()
+            class_table = classes()
             while start < stop:
-                n = scan_at(self.kind, data.ctypes.data, start, stop, known.ctypes.data, ends)
+                n = scan_at(self.kind, data.ctypes.data, start, stop, class_table.ctypes.data, ends)
                 yield ends[:n].copy()
                 start = int(ends[n - 1])
 
@@ -155,8 +155,8 @@ def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
     """
     from tokstudio.core.kernels.scan import cut_at
 
-    known = classes()  # a reference, as in `Splitter.ends_work`
-    return cut_at(data.ctypes.data, at, stop, known.ctypes.data)
+    class_table = classes()  # a reference, as in `Splitter.ends_work`
+    return cut_at(data.ctypes.data, at, stop, class_table.ctypes.data)
 
 
 # --- Patterns that leave text between their matches, with that text as pre-tokens too ---------------------------------
@@ -182,15 +182,15 @@ def covering(pattern: str) -> str:
         return pattern
     if _REFERENCE.search(pattern):
         raise ConfigError("A pattern that leaves text between its matches cannot refer to its own groups.")
-    made = f"{pattern}{BEFORE_REST}{pattern}{AFTER_REST}"
-    check_pattern(made)
-    return made
+    expression = f"{pattern}{BEFORE_REST}{pattern}{AFTER_REST}"
+    check_pattern(expression)
+    return expression
 
 
 def leaves_gaps(pattern: str) -> bool:
     """Whether an expression leaves text of a short sample between its matches."""
     try:
-        found = [match.group() for match in compile_expression(pattern).finditer(_TRIAL, timeout=_SECONDS_OF_A_TRIAL)]
+        matches = [match.group() for match in compile_expression(pattern).finditer(_TRIAL, timeout=_SECONDS_OF_A_TRIAL)]
     except TimeoutError:
         return False
-    return "".join(found) != _TRIAL
+    return "".join(matches) != _TRIAL

@@ -132,17 +132,17 @@ def prepare_work(
     # Beside tokens that are always found, the library passes over the others only after it has found them.
     searched = finders.allowed("all") if preparation.ordinary else allowed
     early = finders.of(searched - preparation.late)
-    found = yield from early.cut_work(data, ends)
-    found = yield from _chosen_work(preparation, early, allowed, data, found)
-    prepared = PreparedText(data, found, early.texts)
+    pieces = yield from early.cut_work(data, ends)
+    pieces = yield from _chosen_work(preparation, early, allowed, data, pieces)
+    prepared = PreparedText(data, pieces, early.texts)
     if preparation.nfc or allowed & (preparation.strips_left | preparation.strips_right):
         prepared = yield from _Rewriting(preparation, prepared).work(prepared.pieces, preparation.nfc, False)
     late = finders.of(searched & preparation.late)
     if len(late) or preparation.prefix_space:
         of_text = prepared.pieces.joined(prepared.data, 0, len(prepared.pieces.starts))
-        found = yield from late.cut_work(*of_text)
-        found = yield from _chosen_work(preparation, late, allowed, of_text[0], found)
-        within = _within(prepared, found, len(early))
+        pieces = yield from late.cut_work(*of_text)
+        pieces = yield from _chosen_work(preparation, late, allowed, of_text[0], pieces)
+        within = _within(prepared, pieces, len(early))
         prepared = PreparedText(prepared.data, within, early.texts + late.texts, prepared.changes)
         prepared = yield from _Rewriting(preparation, prepared, len(early)).work(
             within, False, preparation.prefix_space
@@ -151,30 +151,30 @@ def prepare_work(
 
 
 def _chosen_work(
-    preparation: Preparation, finder: SpecialFinder, allowed: frozenset[str], data: NDArray[np.uint8], found: Pieces
+    preparation: Preparation, finder: SpecialFinder, allowed: frozenset[str], data: NDArray[np.uint8], pieces: Pieces
 ) -> Work[Pieces]:
     """The pieces where special tokens that are not allowed, and those within words, are part of the text."""
     texts = [text.decode() for text in finder.texts]
     # The last is for the end of a document.
-    passed = np.array([*(text not in allowed for text in texts), False])[found.specials]
-    alone = np.array([*(text in preparation.words for text in texts), False])[found.specials] & ~passed
-    last = np.flatnonzero(found.specials < 0)
-    begins = found.starts[np.concatenate([np.zeros(1, np.int64), last[:-1] + 1])]
+    passed = np.array([*(text not in allowed for text in texts), False])[pieces.specials]
+    alone = np.array([*(text in preparation.words for text in texts), False])[pieces.specials] & ~passed
+    last = np.flatnonzero(pieces.specials < 0)
+    begins = pieces.starts[np.concatenate([np.zeros(1, np.int64), last[:-1] + 1])]
     for number, row in enumerate(np.flatnonzero(alone).tolist()):
         document = int(np.searchsorted(last, row))
-        start = int(found.stops[row])
-        stop = start + len(finder.texts[int(found.specials[row])])
+        start = int(pieces.stops[row])
+        stop = start + len(finder.texts[int(pieces.specials[row])])
         before = data[max(int(begins[document]), start - _LONGEST_CHARACTER) : start].tobytes()
-        behind = data[stop : min(int(found.stops[last[document]]), stop + _LONGEST_CHARACTER)].tobytes()
+        behind = data[stop : min(int(pieces.stops[last[document]]), stop + _LONGEST_CHARACTER)].tobytes()
         beside = before.decode("utf-8", "surrogateescape")[-1:] + behind.decode("utf-8", "surrogateescape")[:1]
         passed[row] = any(map(_is_in_word, beside))
         if number % _REPORTED == 0:
             yield Progress("encoding", start, len(data))
     if not passed.any():
-        return found
+        return pieces
     kept = np.flatnonzero(~passed)
     firsts = np.concatenate([np.zeros(1, np.int64), kept[:-1] + 1])
-    return Pieces(found.starts[firsts], found.stops[kept], found.specials[kept])
+    return Pieces(pieces.starts[firsts], pieces.stops[kept], pieces.specials[kept])
 
 
 def _is_in_word(character: str) -> bool:
@@ -185,16 +185,16 @@ def _is_in_word(character: str) -> bool:
     return matched is not None and not classes()[ord(character)] & UNASSIGNED
 
 
-def _within(prepared: PreparedText, found: Pieces, earlier: int) -> Pieces:
+def _within(prepared: PreparedText, cut: Pieces, earlier: int) -> Pieces:
     """Pieces of the text without special tokens, as pieces of the prepared text."""
     pieces = prepared.pieces
     # Each piece of the prepared text ends with the end of a document.
-    last = found.specials < 0
+    last = cut.specials < 0
     row = np.cumsum(last) - last
     begins = np.concatenate([np.zeros(1, np.int64), np.cumsum(pieces.stops - pieces.starts)])[:-1]
     shift = (pieces.starts - begins)[row]
-    specials = np.where(last, pieces.specials[row], found.specials + earlier).astype(np.int32)
-    return Pieces(found.starts + shift, found.stops + shift, specials)
+    specials = np.where(last, pieces.specials[row], cut.specials + earlier).astype(np.int32)
+    return Pieces(cut.starts + shift, cut.stops + shift, specials)
 
 
 class _Rewriting:
@@ -251,9 +251,9 @@ class _Rewriting:
             if change is None:
                 yield Progress("encoding", start + at, len(self._data))
                 continue
-            first, last, made = change
+            first, last, new_bytes = change
             self._add(raw[at:first])
-            self._replace(start + first, start + last, made)
+            self._replace(start + first, start + last, new_bytes)
             at = last
         self._add(raw[at:])
 
@@ -261,9 +261,9 @@ class _Rewriting:
         self._parts.append(raw)
         self._size += len(raw)
 
-    def _replace(self, start: int, stop: int, made: bytes) -> None:
-        self._rows.append((start, stop, self._size, self._size + len(made)))
-        self._add(made)
+    def _replace(self, start: int, stop: int, new_bytes: bytes) -> None:
+        self._rows.append((start, stop, self._size, self._size + len(new_bytes)))
+        self._add(new_bytes)
 
     def _before(self, start: int, stop: int) -> int:
         """Where the white space before `stop` begins, not before `start`."""
@@ -272,9 +272,9 @@ class _Rewriting:
             low = max(start, stop - size)
             text = self._data[low:stop].tobytes().decode("utf-8", "surrogateescape")
             space = _SPACE_BEFORE.search(text)
-            found = len(space.group().encode()) if space else 0
-            if low == start or found < stop - low - 4:
-                return stop - found
+            width = len(space.group().encode()) if space else 0
+            if low == start or width < stop - low - 4:
+                return stop - width
             size *= 4
 
     def _behind(self, start: int, stop: int) -> int:
@@ -284,7 +284,7 @@ class _Rewriting:
             high = min(stop, start + size)
             text = self._data[start:high].tobytes().decode("utf-8", "surrogateescape")
             space = _SPACE_BEHIND.match(text)
-            found = len(space.group().encode()) if space else 0
-            if high == stop or found < high - start - 4:
-                return start + found
+            width = len(space.group().encode()) if space else 0
+            if high == stop or width < high - start - 4:
+                return start + width
             size *= 4

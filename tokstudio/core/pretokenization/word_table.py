@@ -229,15 +229,15 @@ class TableBuilder:
         by_source: dict[int, deque[Rows]] = {}
         for each in self._rows:
             by_source.setdefault(each.source, deque()).append(each)
-        made, self._rows = list[Rows](), []
+        rows, self._rows = list[Rows](), []
         scratch = np.zeros(len(offsets) - 1, np.int32)
         for source in sorted(by_source):
             parts = by_source.pop(source)
             while len(parts) > 1:
                 parts.append(_joined(parts.popleft().by_place(), parts.popleft().by_place(), scratch))
                 yield Progress("joining")
-            made += parts
-        return TablePart(words, offsets, made)
+            rows += parts
+        return TablePart(words, offsets, rows)
 
 
 def _joined(one: Rows, other: Rows, scratch: NDArray[np.int32]) -> Rows:
@@ -246,8 +246,8 @@ def _joined(one: Rows, other: Rows, scratch: NDArray[np.int32]) -> Rows:
 
     size = len(one.words) + len(other.words)
     words, counts, firsts = np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
-    given = [(read_only(each.words), each.counts, read_only(each.firsts)) for each in (one, other)]
-    used = join_rows(*given[0], *given[1], scratch, words, counts, firsts)
+    tables = [(read_only(each.words), each.counts, read_only(each.firsts)) for each in (one, other)]
+    used = join_rows(*tables[0], *tables[1], scratch, words, counts, firsts)
     return Rows(one.source, words[:used], counts[:used], firsts[:used])
 
 
@@ -255,7 +255,7 @@ def sorted_work(parts: Sequence[TablePart]) -> Work[Joined]:
     """Sorts rows by place; the tables of several parts have no word in common."""
     from tokstudio.core.kernels.words import gather, renumber
 
-    known = sum(len(part.offsets) - 1 for part in parts)
+    number_of_words = sum(len(part.offsets) - 1 for part in parts)
     rows = list(_renumbered(parts))
     words = np.concatenate([np.empty(0, np.int32), *(each.words for each in rows)])
     counts = np.concatenate([np.empty(0, np.int64), *(each.counts for each in rows)])
@@ -265,14 +265,14 @@ def sorted_work(parts: Sequence[TablePart]) -> Work[Joined]:
         order = np.argsort(firsts, kind="stable")
         words, sources = words.take(order), sources.take(order)
         counts, firsts = counts.take(order), firsts.take(order)
-    order = np.empty(known, np.int64)
-    renumber(words, np.full(known, -1, np.int32), order)
+    order = np.empty(number_of_words, np.int64)
+    renumber(words, np.full(number_of_words, -1, np.int32), order)
     arena, offsets = _words_of(parts)
-    data, ends = np.empty(int(offsets[-1]) + PADDING, np.uint8), np.empty(known, np.int64)
+    data, ends = np.empty(int(offsets[-1]) + PADDING, np.uint8), np.empty(number_of_words, np.int64)
     arena, offsets, order = read_only(arena), read_only(offsets), read_only(order)
-    for first in range(0, known, _GATHERED):
-        gather(arena, offsets, order, data, ends, first, min(known, first + _GATHERED))
-        yield Progress("joining", first, known)
+    for first in range(0, number_of_words, _GATHERED):
+        gather(arena, offsets, order, data, ends, first, min(number_of_words, first + _GATHERED))
+        yield Progress("joining", first, number_of_words)
     return Joined(data, ends, words, sources, counts, firsts)
 
 
@@ -326,13 +326,13 @@ class Spill:
             with self._making:  # two folders would lose the counts in one of them
                 if self._folder is None:
                     self._folder = TemporaryFolder()
-            number, known = next(self._numbers), len(table)
-            part = np.empty(known, np.int32)
+            number, number_of_words = next(self._numbers), len(table)
+            part = np.empty(number_of_words, np.int32)
             words, offsets = read_only(table.words), read_only(table.offsets)
             partition(words, offsets, _PARTITIONS, part)
             for which in range(_PARTITIONS):
                 chosen = np.flatnonzero(part == which)
-                numbers = np.full(known, -1, np.int32)
+                numbers = np.full(number_of_words, -1, np.int32)
                 numbers[chosen] = np.arange(len(chosen), dtype=np.int32)
                 ends = np.empty(len(chosen), np.int64)
                 data = np.zeros(int(np.diff(table.offsets)[chosen].sum()) + PADDING, np.uint8)

@@ -111,8 +111,8 @@ def trained_on_state(texts: Sequence[str]) -> dict[str, Json]:
 
 def trained_on(state: Mapping[str, Json]) -> tuple[str, ...]:
     """The hashes that a state of a run or tokenizer has."""
-    found = state.get(TRAINED_ON)
-    return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
+    hashes = state.get(TRAINED_ON)
+    return tuple(each for each in hashes if isinstance(each, str)) if isinstance(hashes, list) else ()
 
 
 def mixture_state(mixture: Sequence[tuple[str, int, int]]) -> dict[str, Json]:
@@ -122,15 +122,15 @@ def mixture_state(mixture: Sequence[tuple[str, int, int]]) -> dict[str, Json]:
 
 def mixture_in(state: Mapping[str, Json]) -> tuple[tuple[str, int, int], ...]:
     """The mixture that a state of a run has: name, weight in thousandths, and bytes of text."""
-    found = state.get(MIXTURE)
-    made: list[tuple[str, int, int]] = []
-    for entry in found if isinstance(found, list) else ():
+    shares = state.get(MIXTURE)
+    mixture: list[tuple[str, int, int]] = []
+    for entry in shares if isinstance(shares, list) else ():
         match entry:
             case [str(name), int(weight), int(size)] if min(weight, size) >= 0:
-                made.append((name, weight, size))
+                mixture.append((name, weight, size))
             case _:
                 return ()
-    return tuple(made)
+    return tuple(mixture)
 
 
 @dataclass(frozen=True, eq=False)

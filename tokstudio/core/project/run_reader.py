@@ -61,8 +61,8 @@ def read_run_work(
     else:
         _check_start(row, start, config)
         alphabet, base_counts = start.alphabet, (yield from _read_counts_work(connection, row, start))
-    made = MergeList(alphabet) if start is None else MergeList.of(start)
-    table = yield from _read_merges_work(connection, row, made, len(base_counts))
+    merge_list = MergeList(alphabet) if start is None else MergeList.of(start)
+    table = yield from _read_merges_work(connection, row, merge_list, len(base_counts))
     merges, counts, tokens_after = table[:, 1:3].astype(np.int32), *table[:, 3:5].T.copy()
     columns = _columns(row, config, table[:, 5:])
     _check_second_counts(row, config, second_counts, len(base_counts), len(merges))
@@ -100,14 +100,14 @@ def read_run_work(
 
 
 def _config(row: Row, parallel: bytes) -> TrainingConfig:
-    given: dict[str, Any] = with_texts(row, row.json_object("config"), parallel)
-    known = {field.name for field in fields(TrainingConfig)}
+    values: dict[str, Any] = with_texts(row, row.json_object("config"), parallel)
+    names = {field.name for field in fields(TrainingConfig)}
     # Settings that an earlier TokStudio did not have are missing, and get their defaults.
-    if not given.keys() <= known | OWN_SETTINGS.keys():
+    if not values.keys() <= names | OWN_SETTINGS.keys():
         raise row.fault("config", "its settings are not training settings")
     try:
-        algorithm = algorithm_of(given.pop("algorithm", PlainBPE.name), given)
-        return TrainingConfig(**{name: given[name] for name in given.keys() & known}, algorithm=algorithm)
+        algorithm = algorithm_of(values.pop("algorithm", PlainBPE.name), values)
+        return TrainingConfig(**{name: values[name] for name in values.keys() & names}, algorithm=algorithm)
     except ConfigError as error:
         words = "".join(c if c.isprintable() else "�" for c in str(error)[:_LONGEST_WORDS])
         raise row.fault("config", words.rstrip(".")) from error
@@ -172,20 +172,20 @@ def _weights(row: Row) -> tuple[int, ...] | None:
 
 
 def _ended(row: Row, config: TrainingConfig) -> str:
-    known = [STOPPED, NOTHING_LEFT]
+    reasons = [STOPPED, NOTHING_LEFT]
     if config.vocabulary_size is not None:
-        known.append(REACHED_SIZE)
+        reasons.append(REACHED_SIZE)
     if config.min_frequency is not None:
-        known.append(f"no pair occurs {config.min_frequency:,} times")
-    if (ended := row.text("ended")) not in known:
+        reasons.append(f"no pair occurs {config.min_frequency:,} times")
+    if (ended := row.text("ended")) not in reasons:
         raise row.fault("ended", "no training with these settings ends this way")
     return ended
 
 
 def _versions(row: Row) -> Mapping[str, str]:
-    given = row.json_object("versions")
-    versions = {name: version for name, version in given.items() if isinstance(version, str)}
-    if len(versions) != len(given) or len(given) > _MOST_VERSIONS:
+    values = row.json_object("versions")
+    versions = {name: version for name, version in values.items() if isinstance(version, str)}
+    if len(versions) != len(values) or len(values) > _MOST_VERSIONS:
         raise row.fault("versions", "they are not strings")
     return versions
 
@@ -278,10 +278,10 @@ def _alphabet(row: Row, config: TrainingConfig, units: array[int], ids: array[in
 
 
 def _read_merges_work(
-    connection: sqlite3.Connection, row: Row, made: MergeList, base_size: int
+    connection: sqlite3.Connection, row: Row, merge_list: MergeList, base_size: int
 ) -> Work[NDArray[np.int64]]:
     """int64 [n, 5 + more]: number, pair, count, tokens after it, and the numbers of `_NUMBERED`."""
-    before, columns = len(made), array("q")
+    before, columns = len(merge_list), array("q")
     missing = missing_columns("merge", version_of(connection))
     names = [name for column in _NUMBERED for name in column.numbers]
     optional = ", ".join(str(_NOBODY) if name in missing else f"coalesce({name}, {_NOBODY})" for name in names)
@@ -291,10 +291,12 @@ def _read_merges_work(
         except TypeError as error:
             raise row.fault("merges", "a number is missing") from error
         for number, left, right, *_ in rows:
-            if number != len(made) + 1:
-                raise row.fault("merges", f"merge {len(made) + 1:,} is missing")
+            if number != len(merge_list) + 1:
+                raise row.fault("merges", f"merge {len(merge_list) + 1:,} is missing")
             problem = (
-                made.add(left, right, base_size + number - before - 1) if min(left, right) >= 0 else "an id is negative"
+                merge_list.add(left, right, base_size + number - before - 1)
+                if min(left, right) >= 0
+                else "an id is negative"
             )
             if problem is not None:
                 raise row.fault("merges", problem)
@@ -318,8 +320,8 @@ def _problem_of_removals(run: Run, rows: NDArray[np.int64]) -> str | None:
         text = spelled[base + number] = "".join(parts)
         if row[RESULT] != present.setdefault(text, base + number):
             return f"merge {number + 1:,} makes another token than it should"
-        for part, made, places in zip((left, right), parts, row[LEFT_GONE:], strict=True):
-            if places >= 0 and present.pop(made, None) != part:
+        for part, part_bytes, places in zip((left, right), parts, row[LEFT_GONE:], strict=True):
+            if places >= 0 and present.pop(part_bytes, None) != part:
                 return f"merge {number + 1:,} removes a token that is not there"
     falls = run.falls
     assert falls is not None
@@ -375,8 +377,8 @@ def _problem(run: Run) -> str | None:
     if np.any(rises):
         return "a pair occurs more often than the one that was merged before it"
     if (overtaken := run.columns.get("overtaken")) is not None:
-        made = run.base_size + np.flatnonzero(overtaken >= 0)
-        if np.any(overtaken >= run.counts) or np.isin(run.merges[overtaken < 0], made).any():
+        tokens = run.base_size + np.flatnonzero(overtaken >= 0)
+        if np.any(overtaken >= run.counts) or np.isin(run.merges[overtaken < 0], tokens).any():
             return "a supermerge comes before one that is as frequent, or is a part of a word"
     if config.min_frequency is not None and np.any(run.counts < run.weight_scale * config.min_frequency):
         return "a pair occurs less often than the minimum frequency"

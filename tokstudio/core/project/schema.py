@@ -109,7 +109,7 @@ def tables_of(version: int) -> tuple[str, ...]:
 
 def missing_columns(table: str, version: int) -> list[str]:
     """The columns that a table lacks in a version of projects."""
-    (ours,) = (made for made in TABLES if made.startswith(f"CREATE TABLE {table} "))
+    (ours,) = (statement for statement in TABLES if statement.startswith(f"CREATE TABLE {table} "))
     return [line.split()[0] for line in ours.split("\n") if _since(line) > version]
 
 

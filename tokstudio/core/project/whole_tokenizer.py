@@ -48,7 +48,9 @@ def tokenizer_values(tokenizer: Tokenizer, before: int = _MOST_BEFORE) -> dict[s
         if alphabet.base == "bytes"
         else {"characters": alphabet.units.tolist(), "ids": alphabet.ids.tolist(), "unknown": alphabet.unknown}
     )
-    extra = {str(token): base64.b64encode(made).decode() for token, made in tokenizer.extra_tokens.items()}
+    extra = {
+        str(token): base64.b64encode(token_bytes).decode() for token, token_bytes in tokenizer.extra_tokens.items()
+    }
     others: Any = {
         # Left, right and result of each as 4 bytes, little endian: a list would take too long.
         "merges": base64.b64encode(rows.astype("<i4").tobytes()).decode(),
@@ -71,29 +73,31 @@ def tokenizer_values(tokenizer: Tokenizer, before: int = _MOST_BEFORE) -> dict[s
     return base | others
 
 
-def tokenizer_of(given: dict[str, Json]) -> Tokenizer:
+def tokenizer_of(values: dict[str, Json]) -> Tokenizer:
     """The tokenizer of the values; ConfigError where they are not those of one."""
     try:
-        merges = _merges(given["merges"]).reshape(-1, 3)
-        extra = _mapped(given, "extra_tokens", str)
-        extra_tokens = {int(token): base64.b64decode(made, validate=True) for token, made in extra.items()}
-        preparation = cast("dict[str, Json]", _of_type(given["preparation"], dict))
-        alphabet, specials = _alphabet(given), _mapped(given, "special_tokens", int)
+        merges = _merges(values["merges"]).reshape(-1, 3)
+        extra = _mapped(values, "extra_tokens", str)
+        extra_tokens = {
+            int(token): base64.b64decode(token_bytes, validate=True) for token, token_bytes in extra.items()
+        }
+        preparation = cast("dict[str, Json]", _of_type(values["preparation"], dict))
+        alphabet, specials = _alphabet(values), _mapped(values, "special_tokens", int)
         rows: Any = merges
         check_vocabulary(rows[:, :2], rows[:, 2], alphabet, specials, extra_tokens, ordered=False)
         content = TokenizerContent(
-            *(rows[:, :2], rows[:, 2], alphabet, specials, _of_type(given["pattern"], str), extra_tokens),
-            settings=_settings(given),
-            whole_words=frozenset(_listed(given, "whole_words", int)),
-            ignores_merges="ignores_merges" in given and _of_type(given["ignores_merges"], bool),
+            *(rows[:, :2], rows[:, 2], alphabet, specials, _of_type(values["pattern"], str), extra_tokens),
+            settings=_settings(values),
+            whole_words=frozenset(_listed(values, "whole_words", int)),
+            ignores_merges="ignores_merges" in values and _of_type(values["ignores_merges"], bool),
             preparation=Preparation(
                 nfc=_of_type(preparation["nfc"], bool),
                 prefix_space=_of_type(preparation["prefix_space"], bool),
                 # Projects from before have fewer.
                 **{name: frozenset(_listed(preparation, name, str)) for name in SETS if name in preparation},
             ),
-            remarks=tuple(_listed(given, "remarks", str)),
-            origin=_origin(cast("dict[str, Json]", _of_type(given["origin"], dict))) if "origin" in given else None,
+            remarks=tuple(_listed(values, "remarks", str)),
+            origin=_origin(cast("dict[str, Json]", _of_type(values["origin"], dict))) if "origin" in values else None,
         )
         tokenizer = Tokenizer.of(content)
         if tokenizer.origin is not None and not np.all(tokenizer.origin.new_ids < len(tokenizer.tokens)):
@@ -109,11 +113,11 @@ def _settings_values(settings: FileSettings) -> dict[str, Json]:
     return values | lists
 
 
-def _settings(given: dict[str, Json]) -> FileSettings:
+def _settings(row: dict[str, Json]) -> FileSettings:
     """The settings; projects from before had the roles alone."""
-    if "settings" not in given:
-        return FileSettings(roles=_mapped(given, "roles", str) if "roles" in given else {})
-    values = cast("dict[str, Json]", _of_type(given["settings"], dict))
+    if "settings" not in row:
+        return FileSettings(roles=_mapped(row, "roles", str) if "roles" in row else {})
+    values = cast("dict[str, Json]", _of_type(row["settings"], dict))
     return FileSettings(
         roles=_mapped(values, "roles", str),
         additional=tuple(_listed(values, "additional", str)),
@@ -129,26 +133,26 @@ def _settings(given: dict[str, Json]) -> FileSettings:
     )
 
 
-def _origin(given: dict[str, Json]) -> Origin[Tokenizer]:
-    old, change = tokenizer_of(cast("dict[str, Json]", _of_type(given["old"], dict))), _of_type(given["change"], str)
-    new_ids = np.frombuffer(base64.b64decode(_of_type(given["new_ids"], str), validate=True), "<i4")
+def _origin(values: dict[str, Json]) -> Origin[Tokenizer]:
+    old, change = tokenizer_of(cast("dict[str, Json]", _of_type(values["old"], dict))), _of_type(values["change"], str)
+    new_ids = np.frombuffer(base64.b64decode(_of_type(values["new_ids"], str), validate=True), "<i4")
     if change not in get_args(Change) or len(new_ids) < len(old.tokens):
         raise ValueError
     return Origin(old, cast("Change", change), new_ids.astype(np.int32))
 
 
-def _merges(given: Json) -> NDArray[np.int64]:
-    if isinstance(given, list):
-        return np.array([_of_type(number, int) for number in given], np.int64)
-    return np.frombuffer(base64.b64decode(_of_type(given, str), validate=True), "<i4").astype(np.int64)
+def _merges(value: Json) -> NDArray[np.int64]:
+    if isinstance(value, list):
+        return np.array([_of_type(number, int) for number in value], np.int64)
+    return np.frombuffer(base64.b64decode(_of_type(value, str), validate=True), "<i4").astype(np.int64)
 
 
-def _alphabet(given: dict[str, Json]) -> Alphabet:
-    if "bytes" in given:
-        return Alphabet.of_bytes(_listed(given, "bytes", int))
-    characters = "".join(map(chr, _listed(given, "characters", int)))
-    unknown = given["unknown"] if given["unknown"] is None else _of_type(given["unknown"], int)
-    return replace(Alphabet.of_characters(characters, _listed(given, "ids", int)), unknown=unknown)
+def _alphabet(values: dict[str, Json]) -> Alphabet:
+    if "bytes" in values:
+        return Alphabet.of_bytes(_listed(values, "bytes", int))
+    characters = "".join(map(chr, _listed(values, "characters", int)))
+    unknown = values["unknown"] if values["unknown"] is None else _of_type(values["unknown"], int)
+    return replace(Alphabet.of_characters(characters, _listed(values, "ids", int)), unknown=unknown)
 
 
 def _of_type(value: object, kind: type[_T]) -> _T:
@@ -157,12 +161,12 @@ def _of_type(value: object, kind: type[_T]) -> _T:
     return cast("_T", value)
 
 
-def _listed(given: dict[str, Json], name: str, kind: type[_T]) -> list[_T]:
-    return [_of_type(value, kind) for value in cast("list[Json]", _of_type(given[name], list))]
+def _listed(row: dict[str, Json], name: str, kind: type[_T]) -> list[_T]:
+    return [_of_type(value, kind) for value in cast("list[Json]", _of_type(row[name], list))]
 
 
-def _mapped(given: dict[str, Json], name: str, kind: type[_T]) -> dict[str, _T]:
-    values = cast("dict[str, Json]", _of_type(given[name], dict))
+def _mapped(row: dict[str, Json], name: str, kind: type[_T]) -> dict[str, _T]:
+    values = cast("dict[str, Json]", _of_type(row[name], dict))
     return {key: _of_type(value, kind) for key, value in values.items()}
 
 
@@ -199,8 +203,8 @@ def reading_to_json(source: ProjectSource) -> str | None:
         "group": source.group or None,
         "rows": source.is_rows or None,
     }
-    told = {name: value for name, value in values.items() if value is not None}
-    return to_json(told) if told else None
+    chosen_values = {name: value for name, value in values.items() if value is not None}
+    return to_json(chosen_values) if chosen_values else None
 
 
 def with_reading(source: ProjectSource, values: Mapping[str, Json]) -> ProjectSource:
@@ -213,14 +217,14 @@ def with_reading(source: ProjectSource, values: Mapping[str, Json]) -> ProjectSo
         raise ValueError("a name is not a text")
     member, value, group = (texts.get(name) for name in _TEXTS)
     try:
-        made = Reading.from_json(reading) if isinstance(reading, dict) else None
+        reading_of_row = Reading.from_json(reading) if isinstance(reading, dict) else None
     except ConfigError as error:
         raise ValueError(str(error).removesuffix(".")) from error
-    if (reading is not None and made is None) or (rows and made is None):
+    if (reading is not None and reading_of_row is None) or (rows and reading_of_row is None):
         raise ValueError("it is not known")
     return replace(
         source,
-        reading=made,
+        reading=reading_of_row,
         member=str(member or ""),
         value=None if value is None else str(value),
         group=str(group or ""),
@@ -243,16 +247,16 @@ def parallel_bytes(config: TrainingConfig) -> NDArray[np.uint8]:
     return np.frombuffer(b"".join(texts), np.uint8)
 
 
-def with_texts(row: Row, given: dict[str, Any], texts: bytes) -> dict[str, Any]:
+def with_texts(row: Row, values: dict[str, Any], texts: bytes) -> dict[str, Any]:
     """The values of a configuration, with texts in place of their sizes; FormatError where they do not fit."""
-    sizes: Json = given.get("parallel", [])
-    made: list[tuple[str, str]] = []
+    sizes: Json = values.get("parallel", [])
+    pairs: list[tuple[str, str]] = []
     at = 0
     for entry in sizes if isinstance(sizes, list) else [None]:
         match entry:
             case [str(name), int(size)] if not isinstance(size, bool) and 0 <= size <= LARGEST:
                 try:
-                    made.append((name, texts[at : at + size].decode()))
+                    pairs.append((name, texts[at : at + size].decode()))
                 except UnicodeDecodeError:
                     raise row.fault("parallel", "a text is not UTF-8") from None
                 at += size
@@ -260,4 +264,4 @@ def with_texts(row: Row, given: dict[str, Any], texts: bytes) -> dict[str, Any]:
                 raise row.fault("config", "the names and sizes of the parallel texts are missing")
     if at != len(texts):
         raise row.fault("parallel", "the texts do not have the sizes of the configuration")
-    return given | {"parallel": made}
+    return values | {"parallel": pairs}

@@ -151,9 +151,9 @@ def _insert_tokenizer_work(connection: sqlite3.Connection, number: int, entry: P
     values = (number, _text(entry.name), to_json(dict(entry.state)), entry.pattern)
     connection.execute("INSERT INTO run (number, name, state, pattern) VALUES (?, ?, ?, ?)", values)
     for file in entry.files:
-        made = connection.execute("INSERT INTO file VALUES (NULL, ?, ?, x'')", (number, _text(file.name)))
-        assert made.lastrowid is not None
-        yield from _fill_work(connection, "file", "content", made.lastrowid, np.frombuffer(file.content, np.uint8))
+        inserted = connection.execute("INSERT INTO file VALUES (NULL, ?, ?, x'')", (number, _text(file.name)))
+        assert inserted.lastrowid is not None
+        yield from _fill_work(connection, "file", "content", inserted.lastrowid, np.frombuffer(file.content, np.uint8))
 
 
 def _insert_run_work(

@@ -55,18 +55,18 @@ def _missing_work(a: Tokenizer, b: Tokenizer) -> Work[_Rows]:
     pieces, last = yield from merged_work(a, spelled)
     same_bytes = zip(b.byte_ids.tolist(), a.byte_ids.tolist(), strict=True)
     ids = {of_b: of_a for of_b, of_a in same_bytes if of_b >= 0 and of_a >= 0}
-    made: dict[bytes, int] = {}
+    token_of: dict[bytes, int] = {}
     rows: _Rows = []
     specials = {token.encode() for token in a.special_tokens}
     whole = zip(b.merges.tolist(), results, spelled, pieces.tolist(), last.tolist(), strict=True)
-    for (left, right), result, token, size, found in whole:
+    for (left, right), result, token, size, is_there in whole:
         if size == 1:
-            ids[result] = found
-        elif token in made:
-            ids[result] = made[token]
+            ids[result] = is_there
+        elif token in token_of:
+            ids[result] = token_of[token]
         # A part may be a token that no merge makes; and the text of a special token is no other token.
         elif left in ids and right in ids and token not in specials:
-            ids[result] = made[token] = len(a.tokens) + len(rows)
+            ids[result] = token_of[token] = len(a.tokens) + len(rows)
             rows.append((ids[left], ids[right]))
     return rows
 

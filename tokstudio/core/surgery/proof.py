@@ -117,15 +117,15 @@ def embedding_map_work(tokenizer: Tokenizer, origin: Origin[Tokenizer] | None = 
     old, new_ids = origin.old, origin.new_ids
     kept = np.flatnonzero(new_ids >= 0)
     ids = tokenizer.tokens.ids()
-    made = np.setdiff1d(ids, new_ids[kept])
-    numbers: list[int] = made.tolist()
+    made_ids = np.setdiff1d(ids, new_ids[kept])
+    numbers: list[int] = made_ids.tolist()
     # A token is merged as a pre-token of its own, whatever the pattern; a special token was text like any other.
     encoded, sizes = yield from each_work(
         old.encoder("none", whole_words=False), [tokenizer.tokens[token] or b"" for token in numbers]
     )
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     size, new = int(ids.max(initial=-1)) + 1, new_ids[kept].astype(np.int64)
-    return EmbeddingMap(size, len(old.tokens), kept, new, made, encoded.astype(np.int64), starts)
+    return EmbeddingMap(size, len(old.tokens), kept, new, made_ids, encoded.astype(np.int64), starts)
 
 
 def embedding_map(tokenizer: Tokenizer) -> EmbeddingMap:
@@ -186,8 +186,8 @@ class _Question:
                 if not self._may_go(token):
                     wrong.append(f"Token {token} {_shown(old[token])} is gone.")
             elif not new.in_use(now) or (new[now] != old[token] and not self._may_be_renamed(token, now)):
-                found = _shown(new[now]) if new.in_use(now) else "no token"
-                wrong.append(f"Token {token} {_shown(old[token])} is now {now}, {found}.")
+                new_text = _shown(new[now]) if new.in_use(now) else "no token"
+                wrong.append(f"Token {token} {_shown(old[token])} is now {now}, {new_text}.")
             else:
                 moved += now != token
                 renamed += new[now] != old[token]
@@ -238,20 +238,20 @@ class _Question:
         name = "Every token is produced by encoding its own bytes"
         broken, listed = list[str](), list[str]()
         kept = self._new_ids[self._new_ids >= 0]
-        made = np.unique(self._new.merge_results)
-        fresh = made[~np.isin(made, kept)]
+        results = np.unique(self._new.merge_results)
+        fresh = results[~np.isin(results, kept)]
         old_ids = np.full(max(len(self._new.tokens), int(kept.max(initial=-1)) + 1), -1, np.int64)
         old_ids[kept] = np.flatnonzero(self._new_ids >= 0)
         reach = yield from reachability_work(self._new)
-        unreached = made[reach[made] != REACHED]
+        unreached = results[reach[results] != REACHED]
         reached_before = (
             (yield from reachability_work(self._old)) == REACHED if len(unreached) else np.empty(0, np.bool_)
         )
         for token, pieces in (yield from _merged_alone_work(self._new, unreached)):
             shown_token = f"{_shown(self._new.tokens[token])} {token}"
             is_cut = reach[token] == CUT
-            told = "is always split by the pattern" if is_cut else f"becomes {_pieces(self._new, pieces)}"
-            line = f"{shown_token} {told}."
+            outcome = "is always split by the pattern" if is_cut else f"becomes {_pieces(self._new, pieces)}"
+            line = f"{shown_token} {outcome}."
             before = int(old_ids[token])
             # A fork may have another pattern than the tokenizer that it was made from.
             if before < 0 or is_cut:
@@ -263,7 +263,7 @@ class _Question:
         if broken:
             return _failed(4, name, broken)
         new = f"{len(fresh):,} new, " if self._origin.change == "extended" else ""
-        sentence = f"{several(len(made), 'token')} made by merges, {new}{len(listed):,} never produced."
+        sentence = f"{several(len(results), 'token')} made by merges, {new}{len(listed):,} never produced."
         if listed:
             name += ", or is listed"
         return Point(4, name, True, sentence, tuple(listed[:_MOST_LISTED]), neutral=bool(listed or len(fresh)))
@@ -289,8 +289,8 @@ class _Question:
             return _failed(5, name, wrong)
         come = several(as_before, "comes back", "come back")
         changed = f"; {come} changed as by the old tokenizer" if as_before else ""
-        found = f"{several(number, 'text')}, {several(size, 'byte')}{changed}."
-        return Point(5, name, True, found, neutral=bool(as_before))
+        finding = f"{several(number, 'text')}, {several(size, 'byte')}{changed}."
+        return Point(5, name, True, finding, neutral=bool(as_before))
 
     def lines_work(self, reference: str) -> Work[Point]:
         """How many lines of a text become other tokens; libraries find new special tokens in any text."""
@@ -355,8 +355,8 @@ class _Question:
         if wrong:
             return _failed(8, name, wrong)
         kept = several(len(table.old_ids), "row stays", "rows stay")
-        made = several(len(table.made), "is made", "are made")
-        sentence = f"{kept} of the {table.before:,} of the first tokenizer, {made} of parts."
+        made_text = several(len(table.made), "is made", "are made")
+        sentence = f"{kept} of the {table.before:,} of the first tokenizer, {made_text} of parts."
         return Point(8, name, True, sentence, neutral=bool(len(table.made) or len(table.old_ids) < table.before))
 
     def _may_go(self, token: int) -> bool:
@@ -420,9 +420,9 @@ def _known(tokenizer: Tokenizer, text: Text) -> Text:
     alphabet = tokenizer.alphabet
     if alphabet.base == "bytes" or alphabet.unknown is not None:
         return text
-    known = set(map(chr, alphabet.units.tolist()))
+    characters = set(map(chr, alphabet.units.tolist()))
     decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return "".join(filter(known.__contains__, decoded))
+    return "".join(filter(characters.__contains__, decoded))
 
 
 def _failed(number: int, name: str, wrong: Sequence[str]) -> Point:

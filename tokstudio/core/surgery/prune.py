@@ -42,8 +42,8 @@ def with_ids(
 ) -> Pruned:
     """The tokenizer with the ids `new_ids[id]`, and where it is from; see `Tokenizer.renumbered`."""
     origin = Origin(tokenizer, change, new_ids)
-    made = tokenizer.renumbered(new_ids).changed(origin=origin)
-    return Pruned(made, origin.new_ids, np.empty(0, np.int32) if needed is None else needed)
+    changed = tokenizer.renumbered(new_ids).changed(origin=origin)
+    return Pruned(changed, origin.new_ids, np.empty(0, np.int32) if needed is None else needed)
 
 
 _REPORTED = 1 << 12
@@ -159,8 +159,8 @@ def tokens_of_scripts_work(tokenizer: Tokenizer, scripts: Iterable[str]) -> Work
     ids: list[int] = np.flatnonzero(_removable(tokenizer)).tolist()
     texts = {token: (tokenizer.tokens[token] or b"").decode("utf-8", "ignore") for token in ids}
     points = np.array(sorted(map(ord, {*"".join(texts.values())})), np.uint32)
-    found = yield from scripts_work(points)
-    letters = {chr(point) for script, here in found if script in wanted for point in here.tolist()}
+    scripts_of_points = yield from scripts_work(points)
+    letters = {chr(point) for script, here in scripts_of_points if script in wanted for point in here.tolist()}
     return np.array([token for token, text in texts.items() if not letters.isdisjoint(text)], np.int32)
 
 
@@ -194,12 +194,12 @@ def _uses(tokenizer: Tokenizer, counts: ArrayLike | None) -> NDArray[np.int64]:
     if counts is None:
         run = tokenizer.run
         merges = -1 if run is None else len(tokenizer.merges) - run.merges_before
-        given = uses[:0] if run is None or merges < 0 else run.uses(merges)
+        counted = uses[:0] if run is None or merges < 0 else run.uses(merges)
     else:
-        given = np.asarray(counts)
-        if given.ndim != 1 or len(given) > len(uses) or (given.size and given.dtype.kind not in "iu"):
+        counted = np.asarray(counts)
+        if counted.ndim != 1 or len(counted) > len(uses) or (counted.size and counted.dtype.kind not in "iu"):
             raise ConfigError(f"The uses must be whole numbers by id, at most {len(uses):,}.")
-    uses[: len(given)] = given
+    uses[: len(counted)] = counted
     return uses
 
 

@@ -22,11 +22,11 @@ def renumber(tokenizer: Tokenizer, order: ArrayLike) -> Pruned:
         ConfigError: An id is missing, named twice or not in use; or a library encodes for the tokenizer.
     """
     check_changeable(tokenizer, whole_words=True)
-    given = np.asarray(order)
-    if given.ndim != 1 or given.dtype.kind not in "iu":
+    new_order = np.asarray(order)
+    if new_order.ndim != 1 or new_order.dtype.kind not in "iu":
         raise ConfigError("The order must be a list of ids.")
-    places = np.flatnonzero(given >= 0)
-    named = given[places].astype(np.int64)
+    places = np.flatnonzero(new_order >= 0)
+    named = new_order[places].astype(np.int64)
     if len(strange := named[~tokenizer.tokens.are_in_use(named)]):
         raise ConfigError(f"Id {strange[0]} is not in the vocabulary.")
     times = np.bincount(named, minlength=len(tokenizer.tokens))
@@ -51,8 +51,8 @@ def order_by_use(tokenizer: Tokenizer, counts: ArrayLike) -> NDArray[np.int64]:
     """The order by `counts`, uses by id, the most used first and of equal ones the lowest id; special tokens last."""
     ids = tokenizer.tokens.ids()
     uses = np.zeros(len(tokenizer.tokens), np.int64)
-    given = np.asarray(counts, np.int64)[: len(uses)]
-    uses[: len(given)] = given
+    counts_of_tokens = np.asarray(counts, np.int64)[: len(uses)]
+    uses[: len(counts_of_tokens)] = counts_of_tokens
     return _distinct(ids[np.argsort(-uses[ids], kind="stable")], last=sorted(tokenizer.special_tokens.values()))
 
 

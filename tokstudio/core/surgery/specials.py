@@ -61,10 +61,10 @@ def add_specials(tokenizer: Tokenizer, tokens: Iterable[str] | Mapping[str, int]
     )
     ids: dict[str, int] = {}
     taken = set(tokenizer.tokens.ids().tolist())
-    for token, given in given_ids:
+    for token, given_id in given_ids:
         if token in ids or token in tokenizer.special_tokens:
             raise ConfigError(f"The special token {shown(token)} is already there.")
-        number = whole_number(f"The id of {shown(token)}", given)
+        number = whole_number(f"The id of {shown(token)}", given_id)
         if not 0 <= number <= LARGEST_ID:
             raise ConfigError(f"The id of {shown(token)} must be from 0 to {LARGEST_ID:,}, not {number:,}.")
         if number in taken:
@@ -91,12 +91,12 @@ def set_roles(tokenizer: Tokenizer, roles: Mapping[str, str]) -> Tokenizer:
         ConfigError: A role is unknown, there is no such special token, or a library encodes for the tokenizer.
     """
     named: dict[str, str] = {}
-    for given, token in roles.items():
+    for role_name, token in roles.items():
         there = ROLES.keys() | tokenizer.roles.keys()
-        role = given if given in there else f"{given}_token"
+        role = role_name if role_name in there else f"{role_name}_token"
         if role not in there:
-            known = ", ".join(name.removesuffix("_token") for name in ROLES)
-            raise ConfigError(f"There is no role {shown(given)}. Choose from: {known}.")
+            names = ", ".join(name.removesuffix("_token") for name in ROLES)
+            raise ConfigError(f"There is no role {shown(role_name)}. Choose from: {names}.")
         check_there(tokenizer, token)
         named[role] = token
     settings = tokenizer.settings
@@ -118,8 +118,8 @@ def check_text(tokenizer: Tokenizer, token: str) -> None:
     # Files that name tokens by their text hold each text once.
     ordinary = [number for number in tokenizer.tokens.spelling(token.encode()) if number not in specials]
     if ordinary:
-        told = f"{shown(token)} is an ordinary token already, with the id {ordinary[0]:,}"
-        raise ConfigError(f"{told}: choose another text.")
+        message = f"{shown(token)} is an ordinary token already, with the id {ordinary[0]:,}"
+        raise ConfigError(f"{message}: choose another text.")
     if token.replace(" ", "").isalnum():
         raise ConfigError(
             f"{shown(token)} is plain text, and libraries find a special token in any text: give it signs that texts "

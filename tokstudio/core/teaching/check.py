@@ -238,33 +238,33 @@ class Checker:
             return ((length,),)
         if sorted(theirs) == sorted(ours) and sum(a != b for a, b in zip(theirs, ours, strict=True)) == 2:
             return ((_SWAPPED,),)
-        known = hypotheses(self._settings.recipe, len(self._settings.special_tokens))
+        candidates = hypotheses(self._settings.recipe, len(self._settings.special_tokens))
         end = self._wrong_end(len(theirs)) if length is None else None
         alone = {(): [self._settings.recipe]} if len(theirs) != len(ours) else {}
-        alone |= {(each,): self._recipes([each]) for each in known}
-        found, cut = yield from self._fitting_work(theirs, alone, length)
-        if length is not None and (length,) in found:
+        alone |= {(each,): self._recipes([each]) for each in candidates}
+        fitting, cut = yield from self._fitting_work(theirs, alone, length)
+        if length is not None and (length,) in fitting:
             return ((length,),)
-        if end is not None and () in cut and not found:
+        if end is not None and () in cut and not fitting:
             return ((end,),)
-        if found:
-            return tuple(found)
+        if fitting:
+            return tuple(fitting)
         if end is not None and cut:
             # Other base tokens change how many merges there are.
-            characters = [each for each in known if each.key == "characters" and (each,) not in cut]
+            characters = [each for each in candidates if each.key == "characters" and (each,) not in cut]
             pairs = {(*each, other): self._recipes([*each, other]) for each in cut for other in characters}
-            found, _ = yield from self._fitting_work(theirs, pairs, length)
-            return tuple(found) or tuple((*each, end) for each in cut)
-        known = [each for each in map(self._that_matters, known) if each.variants]
-        pairs = {pair: self._recipes(pair) for pair in combinations(known, 2)}
-        found, _ = yield from self._fitting_work(theirs, pairs, length)
-        if not found:
+            fitting, _ = yield from self._fitting_work(theirs, pairs, length)
+            return tuple(fitting) or tuple((*each, end) for each in cut)
+        candidates = [each for each in map(self._that_matters, candidates) if each.variants]
+        pairs = {pair: self._recipes(pair) for pair in combinations(candidates, 2)}
+        fitting, _ = yield from self._fitting_work(theirs, pairs, length)
+        if not fitting:
             # Reading a file as text, as Python's `open` does by itself, makes two mistakes at once.
-            opened = [each for each in known if each.key in ("crlf", "replacement")]
+            opened = [each for each in candidates if each.key in ("crlf", "replacement")]
             if len(opened) == 2:
-                three = {(*opened, each): self._recipes([*opened, each]) for each in known if each not in opened}
-                found, _ = yield from self._fitting_work(theirs, three, length)
-        return tuple(found)
+                three = {(*opened, each): self._recipes([*opened, each]) for each in candidates if each not in opened}
+                fitting, _ = yield from self._fitting_work(theirs, three, length)
+        return tuple(fitting)
 
     def _that_matters(self, mistake: Hypothesis) -> Hypothesis:
         """A mistake without the variants that, on this text, change no word or the same words as another one."""
@@ -284,10 +284,10 @@ class Checker:
         size, specials = self._settings.vocabulary_size, len(self._settings.special_tokens)
         if size is None:
             return None
-        known = {specials: _SHORT_BY_SPECIALS, -specials: _LONG_BY_SPECIALS, BYTES: _SHORT_BY_256}
-        known |= {-BYTES: _LONG_BY_256, -BYTES - specials: _LONG_BY_256}
+        causes_of_length = {specials: _SHORT_BY_SPECIALS, -specials: _LONG_BY_SPECIALS, BYTES: _SHORT_BY_256}
+        causes_of_length |= {-BYTES: _LONG_BY_256, -BYTES - specials: _LONG_BY_256}
         missing = size - BYTES - specials - merges
-        return known.get(missing) if missing else None
+        return causes_of_length.get(missing) if missing else None
 
     def _wrong_end(self, merges: int) -> Hypothesis | None:
         """What is said about a list whose length nothing explains."""
@@ -299,15 +299,15 @@ class Checker:
     def _recipes(self, mistakes: Sequence[Hypothesis]) -> list[Recipe]:
         """What they make of the right recipe together; none where they contradict each other."""
         own = self._settings.recipe
-        made: list[Mapping[str, object]] = [{}]
+        recipes: list[Mapping[str, object]] = [{}]
         for mistake in mistakes:
-            made = [
+            recipes = [
                 {**changes, **more}
-                for changes in made
+                for changes in recipes
                 for more, _ in mistake.recipes(own)
                 if all(changes.get(name, value) == value for name, value in more.items())
             ]
-        return [replace(own, **changes) for changes in made]  # pyright: ignore[reportArgumentType]
+        return [replace(own, **changes) for changes in recipes]  # pyright: ignore[reportArgumentType]
 
     def _fitting_work(
         self,
@@ -339,10 +339,10 @@ class Checker:
             left = yield from _as(progress, _fits_work(theirs, trainer, ties))
             is_whole = length is not None or self._ends_there(trainer, len(theirs))
             (fitting if is_whole else cut).update(replace(recipe, ties=tie) for tie in left)
-        found, too_long = (
+        hypotheses_fitting, too_long = (
             [each for each, some in mistakes.items() if not those.isdisjoint(some)] for those in (fitting, cut)
         )
-        return [(*each, length) if length is not None else each for each in found], too_long
+        return [(*each, length) if length is not None else each for each in hypotheses_fitting], too_long
 
     def _words_work(self, recipe: Recipe) -> Work[Words]:
         """The words of a recipe; of several recipes with the same words, the same object."""

@@ -69,9 +69,9 @@ class Outcome(NamedTuple):
         return self.check is not None and self.check.identical
 
 
-def paths_of(given: Iterable[Path]) -> Iterator[Path]:
+def paths_of(paths: Iterable[Path]) -> Iterator[Path]:
     """Every submission in files and folders; a path that has none stays, as reading it says why."""
-    for path in given:
+    for path in paths:
         try:
             yield from submissions(path)
         except FormatError:
@@ -92,25 +92,25 @@ def outcome_work(path: Path, checker: Checker) -> Work[Outcome]:
 
 def sentences(outcome: Outcome) -> Iterator[str]:
     """What differs first, both counts, and what to look at."""
-    found = outcome.check
-    if found is None:
+    outcome_check = outcome.check
+    if outcome_check is None:
         yield outcome.error
         return
-    difference = found.difference
+    difference = outcome_check.difference
     if difference is None:
-        yield f"{outcome.name}: identical, {several(found.merges, 'merge')}."
+        yield f"{outcome.name}: identical, {several(outcome_check.merges, 'merge')}."
         return
-    merges = f"{several(found.merges, 'merge')}, {found.expected:,} expected"
+    merges = f"{several(outcome_check.merges, 'merge')}, {outcome_check.expected:,} expected"
     yield f"{outcome.name}: {merges}; merge {difference.place:,} differs."
     theirs, ours = difference.counts
     yield f"  Theirs: {_pair(difference.theirs, theirs)}"
     tied = f" {difference.tied:,} pairs have this count." if difference.tied > 1 else ""
     yield f"  Right:  {_pair(difference.ours, ours)}{tied if difference.ours is not None else ''}"
     yield from (f"  {remark}" for remark in outcome.remarks)
-    for number, cause in enumerate(found.causes):
+    for number, cause in enumerate(outcome_check.causes):
         yield f"  {'Or' if number else 'Cause'}: {' '.join(mistake.meaning for mistake in cause)} ({_keys(cause)})"
         yield from (f"    {advice}" for advice in dict.fromkeys(mistake.advice for mistake in cause))
-    if not found.causes:
+    if not outcome_check.causes:
         yield "  No known mistake, and no two of them together, gives the whole list."
 
 
@@ -132,23 +132,25 @@ def _keys(cause: Sequence[Hypothesis]) -> str:
 
 def causes_text(outcome: Outcome) -> str:
     """The keys of its causes on one line; the error of one that cannot be read."""
-    found = outcome.check
-    if found is None:
+    outcome_check = outcome.check
+    if outcome_check is None:
         return outcome.error.removeprefix(f"{printable(outcome.name)}: ")
-    if found.identical:
+    if outcome_check.identical:
         return ""
-    return " or ".join(map(_keys, found.causes)) or "no known cause"
+    return " or ".join(map(_keys, outcome_check.causes)) or "no known cause"
 
 
 def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """A row for each submission: its name, what was found, and the causes."""
     wide = max(len(printable(outcome.name)) for outcome in outcomes)
     for outcome in outcomes:
-        found, told = outcome.check, causes_text(outcome)
-        if found is not None:
-            differs = f"differs at merge {found.difference.place:,}: {told}" if found.difference else ""
-            told = differs or f"identical, {several(found.merges, 'merge')}"
-        yield f"{printable(outcome.name):{wide}}  {told}"
+        outcome_check, causes = outcome.check, causes_text(outcome)
+        if outcome_check is not None:
+            differs = (
+                f"differs at merge {outcome_check.difference.place:,}: {causes}" if outcome_check.difference else ""
+            )
+            causes = differs or f"identical, {several(outcome_check.merges, 'merge')}"
+        yield f"{printable(outcome.name):{wide}}  {causes}"
     right = sum(outcome.identical for outcome in outcomes)
     yield f"{right:,} of {len(outcomes):,} submissions are identical to the right merges."
 
@@ -159,14 +161,14 @@ def to_csv(outcomes: Iterable[Outcome]) -> str:
     write = csv.writer(file, lineterminator="\r\n").writerow
     write(("name", "identical", "merges", "expected", "first_difference", "causes", "error"))
     for outcome in outcomes:
-        name, found = printable(outcome.name), outcome.check
+        name, outcome_check = printable(outcome.name), outcome.check
         name = f"'{name}" if name.startswith(_RISKY) else name
-        if found is None:
+        if outcome_check is None:
             write((name, "no", "", "", "", "", printable(outcome.error)))
         else:
-            place = found.difference.place if found.difference else ""
-            identical = "yes" if found.identical else "no"
-            write((name, identical, found.merges, found.expected, place, causes_text(outcome), ""))
+            place = outcome_check.difference.place if outcome_check.difference else ""
+            identical = "yes" if outcome_check.identical else "no"
+            write((name, identical, outcome_check.merges, outcome_check.expected, place, causes_text(outcome), ""))
     return file.getvalue()
 
 
@@ -271,7 +273,7 @@ def _json(value: object) -> bytes:
 
 def _readme(settings: CheckSettings, size: int) -> str:
     specials = settings.special_tokens
-    told = (
+    lines = (
         f"Special tokens, which count as tokens: {' '.join(specials)}\n  Cut them out of the text: no merge has a part "
         "of one, and none crosses one."
         if specials
@@ -281,7 +283,7 @@ def _readme(settings: CheckSettings, size: int) -> str:
         text=TEXT_NAME,
         size=size,
         merges=size - 256 - len(specials),
-        specials=told,
+        specials=lines,
         pattern=settings.pattern,
         regex=settings.regular_expression or "none: the text is not split",
         ties=_TIES[settings.tie_break],

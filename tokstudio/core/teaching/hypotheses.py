@@ -58,18 +58,18 @@ class Hypothesis:
 
     def recipes(self, recipe: Recipe) -> list[tuple[Mapping[str, object], Recipe]]:
         """What becomes of a recipe by each variant that changes it, with the fields that were changed."""
-        made: list[tuple[Mapping[str, object], Recipe]] = []
+        recipes: list[tuple[Mapping[str, object], Recipe]] = []
         for variant in self.variants:
             changes = {name: value for name, value in variant.items() if value != getattr(recipe, name)}
             if changes:
-                made.append((changes, replace(recipe, **changes)))  # pyright: ignore[reportArgumentType]
-        return made
+                recipes.append((changes, replace(recipe, **changes)))  # pyright: ignore[reportArgumentType]
+        return recipes
 
 
 def hypotheses(recipe: Recipe, specials: int) -> list[Hypothesis]:
     """The mistakes that are possible with these settings and so many special tokens."""
-    found = [*_ties(recipe), *_of_merging(), *_of_text(), *_of_patterns(recipe)]
-    return [*found, *_of_specials()] if specials else found
+    candidates = [*_ties(recipe), *_of_merging(), *_of_text(), *_of_patterns(recipe)]
+    return [*candidates, *_of_specials()] if specials else candidates
 
 
 def _ties(recipe: Recipe) -> list[Hypothesis]:
@@ -210,7 +210,7 @@ def _of_patterns(recipe: Recipe) -> list[Hypothesis]:
     # Nothing stops `re`, so it gets no expression of a person.
     for_re = [each for each in (joined if own in REGEX.values() else _WORD_CLASS) if each != own]
     word_class = (*joined, _BY_RE, *(f"re {each}" for each in for_re if _is_known_to_re(each)))
-    made = [
+    patterns = [
         Hypothesis(
             "ascii-letters",
             "Only A-Z, a-z and 0-9 count as letters and digits.",
@@ -245,10 +245,10 @@ def _of_patterns(recipe: Recipe) -> list[Hypothesis]:
     for name in NAMES:
         if name not in (recipe.pattern, "cl100k"):
             meaning = f"The pattern is {name}, not {recipe.pattern}." if name != "none" else "The text was not divided."
-            made.append(Hypothesis(f"pattern-{name}", meaning, advice, ({"pattern": name},)))
+            patterns.append(Hypothesis(f"pattern-{name}", meaning, advice, ({"pattern": name},)))
     if recipe.pattern != "cl100k":
-        made.append(Hypothesis("pattern-gpt4", "The pattern is that of GPT-4.", advice, ({"pattern": "cl100k"},)))
-    return [each for each in made if each.variants]
+        patterns.append(Hypothesis("pattern-gpt4", "The pattern is that of GPT-4.", advice, ({"pattern": "cl100k"},)))
+    return [each for each in patterns if each.variants]
 
 
 def _is_known_to_re(pattern: str) -> bool:

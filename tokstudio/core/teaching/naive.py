@@ -109,8 +109,8 @@ def count_words_work(texts: Sequence[bytes], specials: Sequence[str], recipe: Re
     for number, raw in enumerate(texts):
         for piece in _between(_read(raw, recipe), specials, recipe.specials):
             for part in _parts(piece, recipe):
-                found = _split(_strip(part, "parts", recipe), recipe.pattern)
-                while some := list(islice(found, _SOME)):
+                pieces = _split(_strip(part, "parts", recipe), recipe.pattern)
+                while some := list(islice(pieces, _SOME)):
                     if recipe.lower_case == "words":
                         some = [word.lower() for word in some]
                     words.update(_strip(word, "words", recipe) for word in some)
@@ -182,12 +182,12 @@ def _split(text: str, pattern: str) -> Iterator[str]:
                 yield raw[start:end].decode("utf-8", "surrogateescape")
                 start = end
     elif pattern.startswith(_RE):
-        for found in re.finditer(pattern.removeprefix(_RE), text):
-            yield found.group()
+        for match in re.finditer(pattern.removeprefix(_RE), text):
+            yield match.group()
     else:
         try:
-            for found in compile_expression(pattern).finditer(text, timeout=_SECONDS + len(text) / _IN_A_SECOND):
-                yield found.group()
+            for match in compile_expression(pattern).finditer(text, timeout=_SECONDS + len(text) / _IN_A_SECOND):
+                yield match.group()
         except TimeoutError:
             raise ConfigError("The pattern takes too long. Use a simpler one.") from None
 
@@ -222,11 +222,11 @@ class PairCounts:
 
     def copy(self) -> PairCounts:
         """Counts that change by themselves."""
-        made = PairCounts()
-        made._counts, made._serials, made._next = dict(self._counts), dict(self._serials), self._next
-        made._by_count = {count: dict(pairs) for count, pairs in self._by_count.items()}
-        made._heap, made._ever = list(self._heap), dict(self._ever)
-        return made
+        copied = PairCounts()
+        copied._counts, copied._serials, copied._next = dict(self._counts), dict(self._serials), self._next
+        copied._by_count = {count: dict(pairs) for count, pairs in self._by_count.items()}
+        copied._heap, copied._ever = list(self._heap), dict(self._ever)
+        return copied
 
     def add(self, pair: Pair, change: int) -> None:
         """Changes a count; a pair is forgotten at 0."""
@@ -267,7 +267,7 @@ class Words:
     @classmethod
     def of_work(cls, words: Counter[str], *, characters: bool) -> Work[Words]:
         """Words of bytes or of characters."""
-        made: list[list[int]] = []
+        ids_of_words: list[list[int]] = []
         ids: dict[str, int] = {}
         counts: dict[Pair, int] = {}
         for number, (word, weight) in enumerate(words.items()):
@@ -275,7 +275,7 @@ class Words:
                 parts = [ids.setdefault(character, len(ids)) for character in word]
             else:
                 parts = list(word.encode("utf-8", "surrogateescape"))
-            made.append(parts)
+            ids_of_words.append(parts)
             for pair in pairwise(parts):
                 counts[pair] = counts.get(pair, 0) + weight
             if number % _SOME == 0:
@@ -284,7 +284,9 @@ class Words:
         pairs = PairCounts()
         for pair, count in counts.items():
             pairs.add(pair, count)
-        return cls(made, list(words.values()), tokens if characters else [bytes([b]) for b in range(256)], pairs)
+        return cls(
+            ids_of_words, list(words.values()), tokens if characters else [bytes([b]) for b in range(256)], pairs
+        )
 
     @cached_property
     def where(self) -> defaultdict[Pair, set[int]]:
@@ -297,9 +299,9 @@ class Words:
 
     def copy(self) -> Words:
         """Words that change by themselves."""
-        made = Words(list(self.words), self.weights, list(self.tokens), self.counts.copy())
-        made.where = defaultdict(set, {pair: set(numbers) for pair, numbers in self.where.items()})
-        return made
+        copied = Words(list(self.words), self.weights, list(self.tokens), self.counts.copy())
+        copied.where = defaultdict(set, {pair: set(numbers) for pair, numbers in self.where.items()})
+        return copied
 
 
 class NaiveTrainer:
@@ -366,17 +368,17 @@ class NaiveTrainer:
         touched = set[Pair]()
         for number in sorted(words.where[pair], key=words.order.__getitem__):
             weight, word = words.weights[number], words.words[number]
-            made, changes = _joined(word, pair, new, first_only=recipe.first_place_only)
+            joined, changes = _joined(word, pair, new, first_only=recipe.first_place_only)
             if recipe.updates != "places":
-                changes = _between_words(word, made, only_changes=recipe.updates == "changes")
-            words.words[number] = made
+                changes = _between_words(word, joined, only_changes=recipe.updates == "changes")
+            words.words[number] = joined
             if recipe.moves:
                 words.order[number] = self._moved = self._moved + 1
             for changed, times, side in changes:
                 wrong = recipe.old_neighbours if times < 0 else recipe.new_neighbours
                 if changed == pair or wrong not in (_BOTH, side):
                     words.counts.add(changed, weight * times)
-            after = set(pairwise(made))
+            after = set(pairwise(joined))
             for changed in {changed for changed, _, _ in changes}:
                 touched.add(changed)
                 (words.where[changed].add if changed in after else words.where[changed].discard)(number)
@@ -403,28 +405,28 @@ class NaiveTrainer:
 
 def _joined(word: Sequence[int], pair: Pair, new: int, *, first_only: bool) -> tuple[list[int], list[_Change]]:
     """A word after a merge, and the changes of its pairs, place by place, with their sides of the new token."""
-    made: list[int] = []
+    ids: list[int] = []
     changes: list[_Change] = []
     at, joins = 0, True
     while at < len(word):
         if not joins or word[at] != pair[0] or at + 1 == len(word) or word[at + 1] != pair[1]:
-            made.append(word[at])
+            ids.append(word[at])
             at += 1
             continue
         changes.append((pair, -1, _BOTH))
-        if made:
-            changes.extend((((made[-1], pair[0]), -1, "left"), ((made[-1], new), 1, "left")))
+        if ids:
+            changes.extend((((ids[-1], pair[0]), -1, "left"), ((ids[-1], new), 1, "left")))
         if at + 2 < len(word):
             changes.extend((((pair[1], word[at + 2]), -1, "right"), ((new, word[at + 2]), 1, "right")))
-        made.append(new)
+        ids.append(new)
         at += 2
         joins = not first_only
-    return made, changes
+    return ids, changes
 
 
-def _between_words(word: Sequence[int], made: Sequence[int], *, only_changes: bool) -> list[_Change]:
+def _between_words(word: Sequence[int], joined: Sequence[int], *, only_changes: bool) -> list[_Change]:
     """The changes from the pairs of one word to those of another: all pairs, or only those that are more or fewer."""
-    before, after = Counter(pairwise(word)), Counter(pairwise(made))
+    before, after = Counter(pairwise(word)), Counter(pairwise(joined))
     less, more = (before - after, after - before) if only_changes else (before, after)
     changes: list[_Change] = []
     changes.extend((pair, -times, _BOTH) for pair, times in less.items())

@@ -90,14 +90,14 @@ def rows_of_ids(rows: Sequence[Row]) -> list[tuple[int, int]] | None:
     for row in rows:
         if isinstance(row, str):
             match = _IDS.fullmatch(row)
-            found = (match[1] or match[3], match[2] or match[4]) if match is not None else None
-            if found is None and is_comment(row):
+            ids = (match[1] or match[3], match[2] or match[4]) if match is not None else None
+            if ids is None and is_comment(row):
                 continue
         else:
-            found = row
-        if found is None or not all(isinstance(part, str) and _is_id(part) for part in found):
+            ids = row
+        if ids is None or not all(isinstance(part, str) and _is_id(part) for part in ids):
             return None
-        left, right = found
+        left, right = ids
         pairs.append((int(str(left)), int(str(right))))
     return pairs
 
@@ -168,11 +168,11 @@ def _without_numbers(lines: list[str]) -> list[str]:
     """Lines without a column of ranks, ids or counts before or after two tokens."""
     for pattern, number, rest in ((_NUMBER_BEFORE, 1, 2), (_NUMBER_AFTER, 2, 1)):
         matches = (pattern.fullmatch(line) for line in lines if not is_comment(line))
-        found = [match for match in takewhile(bool, matches) if match is not None]
-        if len(found) < 2 or len(found) < sum(not is_comment(each) for each in lines):
+        pairs = [match for match in takewhile(bool, matches) if match is not None]
+        if len(pairs) < 2 or len(pairs) < sum(not is_comment(each) for each in lines):
             continue
-        steps = {int(b[number]) - int(a[number]) for a, b in pairwise(found)}
-        texts = [match[rest] for match in found]
+        steps = {int(b[number]) - int(a[number]) for a, b in pairwise(pairs)}
+        texts = [match[rest] for match in pairs]
         if (steps == {1} or (max(steps) <= 0 and min(steps) < 0)) and all(map(_has_two_parts, texts)):
             return texts
     return lines
@@ -311,55 +311,61 @@ def _plain(text: str) -> bytes:
 def _decoded(rows: Sequence[Row], decode: _Decode, tokens: Mapping[int, bytes], first: int) -> tuple[Merge, ...] | None:
     """All merges with their tokens as bytes; None where a token cannot be read so. The first merge makes id `first`."""
     tokens = dict(tokens)
-    known = set(_BYTES)
-    made: list[Merge] = []
+    tokens_so_far = set(_BYTES)
+    merges: list[Merge] = []
     size = tried = 0
     for row in rows:
         tried += _ways(row) * len(row) if isinstance(row, str) else 0
         if tried > _MOST_TRIED:
             return None
-        pair = _divided(row, decode, known) if isinstance(row, str) else _both(row, decode, tokens)
-        if isinstance(row, str) and is_comment(row) and (pair is None or not all(map(known.__contains__, pair))):
+        pair = _divided(row, decode, tokens_so_far) if isinstance(row, str) else _both(row, decode, tokens)
+        if (
+            isinstance(row, str)
+            and is_comment(row)
+            and (pair is None or not all(map(tokens_so_far.__contains__, pair)))
+        ):
             continue
         if pair is None:
             return None
-        tokens[first + len(made)] = joined = b"".join(pair)
-        made.append(pair)
-        known.add(joined)
+        tokens[first + len(merges)] = joined = b"".join(pair)
+        merges.append(pair)
+        tokens_so_far.add(joined)
         size += len(joined)
         if size > _MOST_BYTES:  # ids can double a token in each line
-            raise FormatError(f"its first {several(len(made), 'token')} have more than {_MOST_BYTES:,} bytes together.")
-    return tuple(made)
+            raise FormatError(
+                f"its first {several(len(merges), 'token')} have more than {_MOST_BYTES:,} bytes together."
+            )
+    return tuple(merges)
 
 
 def _both(row: tuple[Part, Part], decode: _Decode, tokens: Mapping[int, bytes]) -> Merge | None:
-    found: list[bytes] = []
+    halves: list[bytes] = []
     for part in row:
         try:
             if isinstance(part, str):
-                found.append(decode(part))
+                halves.append(decode(part))
             elif isinstance(part, int):
-                found.append(tokens[part])
+                halves.append(tokens[part])
             else:
-                found.append(bytes(part))
+                halves.append(bytes(part))
         except KeyError:
             if isinstance(part, int):
                 raise FormatError(f"a merge joins id {part}, which no merge before it makes.") from None
             return None
         except (ValueError, SyntaxError, UnicodeError, MemoryError):
             return None
-    return found[0], found[1]
+    return halves[0], halves[1]
 
 
-def _divided(line: str, decode: _Decode, known: set[bytes]) -> Merge | None:
+def _divided(line: str, decode: _Decode, tokens: set[bytes]) -> Merge | None:
     """A line as two tokens; where a token may have a space, the division whose tokens are known."""
     for arrow in _ARROWS:
         at = line.rfind(arrow)
-        if at > 0 and (pair := _halves(line[:at], decode, known)) is not None and known.issuperset(pair):
+        if at > 0 and (pair := _halves(line[:at], decode, tokens)) is not None and tokens.issuperset(pair):
             becomes = _token(line[at + len(arrow) :], decode)
             if becomes == b"".join(pair):
                 return pair
-    return _halves(line, decode, known)
+    return _halves(line, decode, tokens)
 
 
 def _ways(line: str) -> int:
@@ -367,7 +373,7 @@ def _ways(line: str) -> int:
     return sum(map(line.count, SIGNS)) if len(line) < _LONGEST_LINE else _MOST_TRIED
 
 
-def _halves(line: str, decode: _Decode, known: set[bytes]) -> Merge | None:
+def _halves(line: str, decode: _Decode, tokens: set[bytes]) -> Merge | None:
     """The first division whose tokens are known; else the first one."""
     first: Merge | None = None
     for sign in SIGNS:
@@ -376,7 +382,7 @@ def _halves(line: str, decode: _Decode, known: set[bytes]) -> Merge | None:
             left, right = _token(line[:at], decode), _token(line[at + len(sign) :], decode)
             at = line.find(sign, at + 1)
             if left and right:
-                if left in known and right in known:
+                if left in tokens and right in tokens:
                     return left, right
                 first = first or (left, right)
     return first

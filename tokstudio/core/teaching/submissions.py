@@ -213,14 +213,14 @@ def _pairs_in(value: object) -> list[Row]:
 
 def _listed(value: object) -> list[Row]:
     if isinstance(value, dict):
-        known = cast("dict[Any, Any]", value)
-        model = known.get("model")
+        values = cast("dict[Any, Any]", value)
+        model = values.get("model")
         if isinstance(model, dict) and "merges" in model:
             return _listed(cast("dict[str, object]", model)["merges"])
         for name in _PREFIXES:
-            if name in known:
-                return _listed(known[name])
-        return _pairs_of_keys(known)
+            if name in values:
+                return _listed(values[name])
+        return _pairs_of_keys(values)
     if isinstance(value, (list, tuple)):
         listed = cast("Sequence[object]", value)
         if len(listed) == 2 and isinstance(listed[0], dict) and isinstance(listed[1], (list, tuple)):
@@ -230,15 +230,15 @@ def _listed(value: object) -> list[Row]:
     raise FormatError("it has no list of merges.")
 
 
-def _pairs_of_keys(known: dict[Any, Any]) -> list[Row]:
+def _pairs_of_keys(values: dict[Any, Any]) -> list[Row]:
     """A dictionary of pairs, such as minbpe's, with ids or ranks as values."""
-    if known and all(map(_is_row, known.values())):
+    if values and all(map(_is_row, values.values())):
         with suppress(ValueError, TypeError):  # ranks or ids with their pairs
-            return [_pair(known[key], at) for at, key in enumerate(sorted(known, key=_number), 1)]
-    if known and all(isinstance(key, (str, bytes, int)) for key in known) and not _are_pairs(known):
+            return [_pair(values[key], at) for at, key in enumerate(sorted(values, key=_number), 1)]
+    if values and all(isinstance(key, (str, bytes, int)) for key in values) and not _are_pairs(values):
         raise FormatError("it is a vocabulary: the merges are needed too, such as merges.txt.")
-    are_numbers = all(isinstance(value, int) for value in known.values())
-    keys = sorted(known, key=known.__getitem__) if are_numbers else list(known)
+    are_numbers = all(isinstance(value, int) for value in values.values())
+    keys = sorted(values, key=values.__getitem__) if are_numbers else list(values)
     return [_pair(_key(key), at) for at, key in enumerate(keys, 1)]
 
 
@@ -250,8 +250,8 @@ def _number(key: str | int) -> int:
     return int(key)
 
 
-def _are_pairs(known: dict[Any, Any]) -> bool:
-    return all(isinstance(_key(key), (list, tuple)) or (isinstance(key, str) and " " in key.strip()) for key in known)
+def _are_pairs(values: dict[Any, Any]) -> bool:
+    return all(isinstance(_key(key), (list, tuple)) or (isinstance(key, str) and " " in key.strip()) for key in values)
 
 
 def _key(key: object) -> object:
@@ -268,8 +268,8 @@ def _pair(value: object, at: int) -> Row:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        known = cast("dict[str, object]", value)
-        value = known.get("pair", [known.get("left"), known.get("right")])
+        values = cast("dict[str, object]", value)
+        value = values.get("pair", [values.get("left"), values.get("right")])
     if isinstance(value, (list, tuple)):
         parts = cast("Sequence[object]", value)
         if len(parts) == 2 and isinstance(parts[0], (list, tuple)) and isinstance(parts[1], int):
@@ -326,10 +326,10 @@ def submissions(path: Path) -> list[Path]:
     """
     if not _is_dir(path) or _merges_file(path) is not None:
         return [path]
-    found = [each for each in _inside(path) if not _is_dir(each) or _may_have_merges(each)]
-    if not found:
+    paths = [each for each in _inside(path) if not _is_dir(each) or _may_have_merges(each)]
+    if not paths:
         raise FormatError(f"{path.name} has no file of merges, such as merges.txt.")
-    return found
+    return paths
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -409,14 +409,14 @@ def read_merges(data: bytes) -> tuple[tuple[Merge, ...], ...]:
     Raises:
         FormatError: They are in no known shape.
     """
-    found: dict[tuple[Merge, ...], int] = {}
+    places: dict[tuple[Merge, ...], int] = {}
     for merges in merges_in(rows_in(data)):
-        if merges and merges not in found:
-            found[merges] = _unknown(merges)
-    if not found:
+        if merges and merges not in places:
+            places[merges] = _unknown(merges)
+    if not places:
         raise FormatError("its merges are in no known shape: give two tokens a line, or a JSON list of pairs.")
-    least = min(found.values())
-    return tuple(merges for merges, unknown in found.items() if unknown == least)
+    least = min(places.values())
+    return tuple(merges for merges, unknown in places.items() if unknown == least)
 
 
 # ---- what is strange about merges
@@ -434,11 +434,11 @@ def _is_base(token: bytes) -> bool:
 
 def _unknown(merges: Sequence[Merge]) -> int:
     """How many parts no merge before makes."""
-    known = set[bytes]()
+    tokens = set[bytes]()
     unknown = 0
     for pair in merges:
-        unknown += sum(not _is_base(part) and part not in known for part in pair)
-        known.add(b"".join(pair))
+        unknown += sum(not _is_base(part) and part not in tokens for part in pair)
+        tokens.add(b"".join(pair))
     return unknown
 
 
@@ -452,15 +452,15 @@ def _remarks(merges: Sequence[Merge]) -> Iterator[str]:
         return
     places: dict[bytes, int] = {}
     pairs: dict[Merge, int] = {}
-    told = 0
+    remarks = 0
     for number, pair in enumerate(merges, 1):
         for part in pair:
-            if not _is_base(part) and part not in places and told < _SOME_ARE_ENOUGH:
-                told += 1
+            if not _is_base(part) and part not in places and remarks < _SOME_ARE_ENOUGH:
+                remarks += 1
                 text = shown(part.decode("utf-8", "replace"))
                 yield f"Merge {number:,} joins {text}, which no merge before it makes."
-        if pair in pairs and told < _SOME_ARE_ENOUGH:
-            told += 1
+        if pair in pairs and remarks < _SOME_ARE_ENOUGH:
+            remarks += 1
             yield f"Merge {number:,} is the same as merge {pairs[pair]:,}."
         pairs.setdefault(pair, number)
         places.setdefault(b"".join(pair), number)

@@ -38,13 +38,13 @@ def count_pairs(tokens: Sequence[str]) -> Counter[Pair]:
 
 def join(tokens: Sequence[str], pair: Pair) -> list[str]:
     """The tokens after a merge, from left to right: `join("aaab", ("a", "a"))` is `["aa", "a", "b"]`."""
-    made: list[str] = []
+    joined: list[str] = []
     at = 0
     while at < len(tokens):
         both = tuple(tokens[at : at + 2]) == pair
-        made.append("".join(pair) if both else tokens[at])
+        joined.append("".join(pair) if both else tokens[at])
         at += 2 if both else 1
-    return made
+    return joined
 
 
 class YourTurn:

@@ -131,13 +131,13 @@ def encoding_name(encoding: str) -> str:
     if encoding in (*ENCODINGS, "utf-16", "utf-32"):
         return encoding
     try:
-        known = codecs.lookup(encoding).name
+        codec_name = codecs.lookup(encoding).name
     except (LookupError, ValueError):
-        known = ""
-    if normalize_encoding(known) not in _CHARACTER_SETS:
+        codec_name = ""
+    if normalize_encoding(codec_name) not in _CHARACTER_SETS:
         raise ConfigError(f"Unknown encoding {encoding!r}: use one like utf-8, windows-1252 or bytes.")
     usual = {codecs.lookup(name).name: name for name in ENCODINGS if name != "bytes"}
-    return usual.get(known, known.removesuffix("-sig"))
+    return usual.get(codec_name, codec_name.removesuffix("-sig"))
 
 
 class Sink(Protocol):
@@ -431,7 +431,7 @@ def _transcoded(
 ) -> Work[tuple[NDArray[np.uint8], int]]:
     """Decodes `encoding` to UTF-8, and counts the sequences replaced by U+FFFD."""
     decoder, without = (codecs.getincrementaldecoder(encoding)(handling) for handling in (errors, "ignore"))
-    made, replaced = _Pieces() if sink is None else sink(), 0
+    pieces, replaced = _Pieces() if sink is None else sink(), 0
     for start in range(0, len(data), _DECODE):
         piece, final = data[start : start + _DECODE].tobytes(), start + _DECODE >= len(data)
         state = decoder.getstate()
@@ -440,9 +440,9 @@ def _transcoded(
             # The text itself may contain U+FFFD; the characters that "ignore" drops are the replaced ones.
             without.setstate(state)
             replaced += len(text) - len(without.decode(piece, final))
-        made.add(to_utf8(text))
+        pieces.add(to_utf8(text))
         yield Progress("decoding", start, len(data))
-    return (yield from made.finish_work()), replaced
+    return (yield from pieces.finish_work()), replaced
 
 
 class _Pieces:

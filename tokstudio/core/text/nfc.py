@@ -44,11 +44,11 @@ def nfc_changes(raw: bytes) -> Iterator[Change | None]:
             place, last = start, 0
             for first, end in _parts(text):
                 part = text[first:end]
-                made = unicodedata.normalize("NFC", part)
-                if made != part:
+                normalized = unicodedata.normalize("NFC", part)
+                if normalized != part:
                     place += _size(text[last:first])
                     behind = place + _size(part)
-                    yield place, behind, _bytes(made)
+                    yield place, behind, _bytes(normalized)
                     place, last = behind, end
         yield None
         start = stop

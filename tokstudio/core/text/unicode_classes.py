@@ -25,7 +25,7 @@ def classes() -> NDArray[np.uint8]:
     `LETTER`, `NUMBER` and `SPACE` are `\p{L}`, `\p{N}` and `\s`; CR and LF have `NEWLINE` as well. `UPPER` is
     `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, `LOWER` is `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`. `UNASSIGNED` is `\p{Cn}`.
     """
-    made = np.full(0x110000, OTHER, np.uint8)
+    class_table = np.full(0x110000, OTHER, np.uint8)
     for text, bits in (
         (_UPPER_LETTERS, LETTER | UPPER),
         (_LOWER_LETTERS, LETTER | LOWER),
@@ -38,10 +38,10 @@ def classes() -> NDArray[np.uint8]:
         for entry in text.split():
             span, _, step = entry.partition("/")
             first, _, last = span.partition("-")
-            made[int(first, 16) : int(last or first, 16) + 1 : int(step or 1)] = bits
-    made[[ord("\r"), ord("\n")]] |= NEWLINE
-    made.setflags(write=False)
-    return made
+            class_table[int(first, 16) : int(last or first, 16) + 1 : int(step or 1)] = bits
+    class_table[[ord("\r"), ord("\n")]] |= NEWLINE
+    class_table.setflags(write=False)
+    return class_table
 
 
 # Ranges of code points, hexadecimal; "/2" takes every second one.

@@ -134,9 +134,9 @@ def _filler(padding: bool | int, pad_id: int | None) -> int | None:
             )
         return pad_id if padding else None
     try:
-        given = index(padding)
+        number = index(padding)
     except TypeError:
-        given = -1
-    if given < 0:
+        number = -1
+    if number < 0:
         raise ConfigError(f"Padding must be True, False or an id, not {padding!r}.")
-    return given
+    return number

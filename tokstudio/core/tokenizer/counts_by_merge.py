@@ -32,8 +32,8 @@ def tokens_by_merge(
 
     left = int(counts.sum())
     take_apart(read_only(merges), read_only(results), counts)
-    made = counts[results]
-    return left + int(made.sum()) - np.concatenate([np.zeros(1, np.int64), np.cumsum(made)])
+    times = counts[results]
+    return left + int(times.sum()) - np.concatenate([np.zeros(1, np.int64), np.cumsum(times)])
 
 
 def stages_of(tokenizer: Tokenizer) -> tuple[Tokenizer, ...]:
@@ -125,15 +125,15 @@ class CountsByMerge:
         starts = np.searchsorted(late.owners, np.arange(len(late.tokens) + 1))
         for number, (token, rank) in enumerate(zip(late.tokens.tolist(), late.ranks.tolist(), strict=True)):
             waiting: list[int] = late.pieces[starts[number] : starts[number + 1]].tolist()
-            times, made, pieces = int(self._counts[token]), list[int](), 0
+            times, merges_of_pieces, pieces = int(self._counts[token]), list[int](), 0
             while waiting:
                 by = int(rank_of[waiting.pop()])
                 if by < 0:
                     pieces += 1
                 else:
-                    made.append(by)
+                    merges_of_pieces.append(by)
                     waiting += self._tokenizer.merges[by].tolist()
-            before = [by for by in made if by < rank]
+            before = [by for by in merges_of_pieces if by < rank]
             np.subtract.at(change, np.array(before, np.int64) + 1, times)
             change[0] += times * pieces
             change[rank + 1] -= times * (pieces - len(before) - 1)
@@ -149,15 +149,15 @@ def counts_by_merge_work(tokenizer: Tokenizer, counts: NDArray[np.int64]) -> Wor
     if (reason := why_not_by_merge(tokenizer)) is not None:
         raise ConfigError(reason)
     rank_of, counts = _ranks(tokenizer), np.asarray(counts, np.int64)
-    made = (token for token in sorted(tokenizer.whole_words) if token < len(counts) and rank_of[token] >= 0)
-    found = [token for token in made if counts[token]]
-    words = [tokenizer.tokens[token] or b"" for token in found]
+    whole_words = (token for token in sorted(tokenizer.whole_words) if token < len(counts) and rank_of[token] >= 0)
+    occurring = [token for token in whole_words if counts[token]]
+    words = [tokenizer.tokens[token] or b"" for token in occurring]
     data = np.frombuffer(b"".join(words) + bytes(PADDING), np.uint8)
     ends = np.cumsum([len(word) for word in words], dtype=np.int64)
     encoded = yield from tokenizer.encoder("none", whole_words=False).encode_words_work(data, 0, ends)
     pieces = [encoded.ids[encoded.offsets[n] : encoded.offsets[n + 1]].astype(np.int64) for n in encoded.numbers]
     # A word that merging makes of itself is made of the same parts before all merges are applied.
-    late = [(token, each) for token, each in zip(found, pieces, strict=True) if each.tolist() != [token]]
+    late = [(token, each) for token, each in zip(occurring, pieces, strict=True) if each.tolist() != [token]]
     tokens, pieces = np.array([token for token, _ in late], np.int64), [each for _, each in late]
     owners = np.repeat(np.arange(len(late)), [len(each) for each in pieces])
     joined = np.concatenate([np.zeros(0, np.int64), *pieces])

@@ -204,9 +204,9 @@ class Encoder:
         """
         # A cache of known words is used by one thread at a time.
         try:
-            known = self._idle.pop()
+            words = self._idle.pop()
         except IndexError:
-            known = KnownWords(self._whole_words)
+            words = KnownWords(self._whole_words)
         ids: list[NDArray[np.uint32]] = []
         start, total = int(pieces.starts[0]), int(pieces.stops[-1])
         if self._joining is not None:
@@ -227,33 +227,33 @@ class Encoder:
             out = np.empty(int(stops[-1]) - at + last - first + _SPARE, np.uint32)
             done = written = 0
             for ends, document in word_ends(self._splitter, text, at, stops):
-                if known.full:
-                    known = KnownWords(self._whole_words)
-                numbers = known.table.look_up(text, at, ends)
-                if known.encoded < len(known.table):
-                    for _ in self._encode_new_work(known):
+                if words.full:
+                    words = KnownWords(self._whole_words)
+                numbers = words.table.look_up(text, at, ends)
+                if words.encoded < len(words.table):
+                    for _ in self._encode_new_work(words):
                         yield Progress("encoding", offset + at - start, total - start)
                 if len(special_ids) > 1 or self._joining is not None:
                     numbers = _with_specials(numbers, ends, stops[done:document], behind[done:document])
-                written = known.write_tokens(numbers, out, written)
+                written = words.write_tokens(numbers, out, written)
                 at, done = int(ends[-1]) if len(ends) else at, document
                 yield Progress("encoding", offset + at - start, total - start)
             out.resize(written, refcheck=False)
             ids.append(out)
-        self._idle.append(known)
+        self._idle.append(words)
         return ids
 
     def _in_threads_work(
         self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32], threads: int | None
     ) -> Work[list[NDArray[np.uint32]]]:
         works = [partial(self.encode_work, data, part, special_ids, 1) for part in _parts(data, pieces)]
-        made: dict[int, list[NDArray[np.uint32]] | TokStudioError] = {}
+        results: dict[int, list[NDArray[np.uint32]] | TokStudioError] = {}
         size = int(pieces.stops[-1] - pieces.starts[0])
-        for progress in in_threads("encoding", works, made.__setitem__, threads):
+        for progress in in_threads("encoding", works, results.__setitem__, threads):
             yield Progress("encoding", size * progress.done // progress.total, size)
         ids: list[NDArray[np.uint32]] = []
         for number in range(len(works)):
-            part = made[number]
+            part = results[number]
             if isinstance(part, TokStudioError):
                 raise part
             ids += part
@@ -268,49 +268,59 @@ class Encoder:
         Raises:
             ConfigError: A word is too long, or has a character that is not in the vocabulary.
         """
-        known, numbers = KnownWords(self._whole_words), np.empty(len(ends), np.int32)
+        known_words, numbers = KnownWords(self._whole_words), np.empty(len(ends), np.int32)
         for first in range(0, len(ends), MOST_WORDS):
             here = ends[first : first + MOST_WORDS]
-            numbers[first : first + len(here)] = known.table.look_up(data, start, here)
+            numbers[first : first + len(here)] = known_words.table.look_up(data, start, here)
             start = int(here[-1])
-            yield from self._encode_new_work(known)
+            yield from self._encode_new_work(known_words)
             yield Progress("encoding", first, len(ends))
-        return EncodedWords(numbers, *known.arrays)
+        return EncodedWords(numbers, *known_words.arrays)
 
-    def _encode_new_work(self, known: KnownWords) -> Work[None]:
+    def _encode_new_work(self, known_words: KnownWords) -> Work[None]:
         """Encodes the words that have been added to the table."""
         from tokstudio.core.kernels import encode as kernel
 
-        offsets, words = known.table.offsets, known.table.words
-        known.make_room()
-        size, first = 0, known.encoded
-        while known.encoded < len(known.table):
-            why, known.encoded = self._encode_words(known)
+        offsets, words = known_words.table.offsets, known_words.table.words
+        known_words.make_room()
+        size, first = 0, known_words.encoded
+        while known_words.encoded < len(known_words.table):
+            why, known_words.encoded = self._encode_words(known_words)
             if why == kernel.NEED_ROOM:
-                known.make_room()
+                known_words.make_room()
             elif why != kernel.DONE:
-                word = words[offsets[known.encoded] : offsets[known.encoded + 1]]
-                known.add(np.concatenate((yield from self._sequence_work(word))))
+                word = words[offsets[known_words.encoded] : offsets[known_words.encoded + 1]]
+                known_words.add(np.concatenate((yield from self._sequence_work(word))))
                 size += len(word)
                 if size >= _ENOUGH:
                     size = 0
                     yield Progress("encoding")
         if self._joining is not None:
-            ids, starts = known.arrays
-            self._joining.mark(ids, starts[first : known.encoded + 1])
+            ids, starts = known_words.arrays
+            self._joining.mark(ids, starts[first : known_words.encoded + 1])
 
-    def _encode_words(self, known: KnownWords) -> tuple[int, int]:
+    def _encode_words(self, known_words: KnownWords) -> tuple[int, int]:
         """Encodes short words from the first that is not encoded; why it ends, as in the loop, and the word there."""
         from tokstudio.core.kernels.encode import encode_words
 
-        return encode_words(*self._arguments(known, self.limit))
+        return encode_words(*self._arguments(known_words, self.limit))
 
-    def _arguments(self, known: KnownWords, limit: int) -> tuple[Any, ...]:
+    def _arguments(self, known_words: KnownWords, limit: int) -> tuple[Any, ...]:
         """The arguments of the loop over words, with the first `limit` merges."""
-        alphabet, table = self._alphabet, known.table
+        alphabet, table = self._alphabet, known_words.table
         unknown = -1 if alphabet.unknown is None else alphabet.unknown
         offsets, ids = table.offsets, alphabet.id_of
-        return table.words, offsets, known.encoded, ids, unknown, self.pairs, self._merges.bits, limit, *known.arrays
+        return (
+            table.words,
+            offsets,
+            known_words.encoded,
+            ids,
+            unknown,
+            self.pairs,
+            self._merges.bits,
+            limit,
+            *known_words.arrays,
+        )
 
     def _sequence_work(self, text: NDArray[np.uint8]) -> Work[list[NDArray[np.uint32]]]:
         """Encodes a text as one sequence, without splitting it."""
@@ -518,19 +528,19 @@ class ShortTexts:
         try:
             return list(chain.from_iterable(map(self._known.__getitem__, words)))
         except KeyError:
-            known = self._learn(words)
-            return list(chain.from_iterable(map(known.__getitem__, words)))
+            known_words = self._learn(words)
+            return list(chain.from_iterable(map(known_words.__getitem__, words)))
 
     def _learn(self, words: list[bytes]) -> dict[bytes, list[int]]:
         """The tokens of at least these words."""
-        known = self._known
-        if len(known) >= MOST_KNOWN_OF_SHORT + len(self._whole_words):
-            known = self._whole_words.copy()
-        new = [word for word in dict.fromkeys(words) if word not in known]
+        known_words = self._known
+        if len(known_words) >= MOST_KNOWN_OF_SHORT + len(self._whole_words):
+            known_words = self._whole_words.copy()
+        new = [word for word in dict.fromkeys(words) if word not in known_words]
         data = np.frombuffer(b"".join(new) + bytes(PADDING), np.uint8)
         ends = np.array(list(accumulate(map(len, new))), np.int64)
-        made = finish(self._encoder.encode_words_work(data, 0, ends))
-        for word, number in zip(new, made.numbers.tolist(), strict=True):
-            known[word] = made.ids[made.offsets[number] : made.offsets[number + 1]].tolist()
-        self._known = known
-        return known
+        ids = finish(self._encoder.encode_words_work(data, 0, ends))
+        for word, number in zip(new, ids.numbers.tolist(), strict=True):
+            known_words[word] = ids.ids[ids.offsets[number] : ids.offsets[number + 1]].tolist()
+        self._known = known_words
+        return known_words

@@ -159,8 +159,8 @@ class LibraryTokenizer(Tokenizer):
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]]:
         """Like `encode_texts_work`, with the end of each token in its text, and int64 [texts] the tokens of each."""
         ids, ends, counts = yield from self._encode(map(_utf8, texts), self._recognised(allowed_special), True)
-        made = np.frombuffer(ids, np.uint32).copy(), np.frombuffer(ends, np.int64).copy()
-        return *made, np.frombuffer(counts, np.int64)
+        arrays = np.frombuffer(ids, np.uint32).copy(), np.frombuffer(ends, np.int64).copy()
+        return *arrays, np.frombuffer(counts, np.int64)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The UTF-8 of the text that the library decodes; invalid text becomes U+FFFD."""

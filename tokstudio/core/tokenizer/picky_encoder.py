@@ -58,14 +58,14 @@ class PickyEncoder(Encoder):
         super().__init__(alphabet, MergeTable(np.empty((0, 2), np.int32), np.empty(0, np.int32)), limit, pattern)
         self._events = events
 
-    def _encode_words(self, known: KnownWords) -> tuple[int, int]:
+    def _encode_words(self, known_words: KnownWords) -> tuple[int, int]:
         from tokstudio.core.kernels.encode import encode_words
         from tokstudio.core.kernels.replay import replay_words
 
-        first = known.encoded
+        first = known_words.encoded
         # Without merges, this gives the base tokens.
-        why, last = encode_words(*self._arguments(known, 0))
-        ids, offsets = known.arrays
+        why, last = encode_words(*self._arguments(known_words, 0))
+        ids, offsets = known_words.arrays
         replay_words(self._events, self.limit, ids, offsets, first, last)
         return why, last
 

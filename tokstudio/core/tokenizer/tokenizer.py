@@ -122,8 +122,8 @@ class Tokenizer:
         if config.unknown_token is not None:
             alphabet = replace(alphabet, unknown=specials[config.unknown_token])
         pattern, first_stage = config.patterns_after(len(merges), base_size)
-        given: dict[str, Any] = {"supermerges": supermerges, "removals": removals, "first_stage": first_stage}
-        return cls.of(TokenizerContent(merges, results, alphabet, specials, pattern, run=run, **given))
+        more: dict[str, Any] = {"supermerges": supermerges, "removals": removals, "first_stage": first_stage}
+        return cls.of(TokenizerContent(merges, results, alphabet, specials, pattern, run=run, **more))
 
     def extended(self, merges: NDArray[np.int32], first: int, run: Run | None = None) -> Tokenizer:
         """The same tokenizer with further merges, which are known to be valid and make the ids from `first` on."""
@@ -481,11 +481,11 @@ class Tokenizer:
     def _encode_work(self, prepared: PreparedText, threads: int | None = None) -> Work[NDArray[np.uint32]]:
         specials = self._content.special_tokens
         special_ids = np.array([*(specials[text.decode()] for text in prepared.specials), -1], np.int32)
-        given = prepared.data, prepared.pieces, special_ids
+        arguments = prepared.data, prepared.pieces, special_ids
         if self.dropout is None:
-            ids = yield from self._encoder.encode_work(*given, threads)
+            ids = yield from self._encoder.encode_work(*arguments, threads)
         else:
-            ids = yield from encode_with_dropout_work(self._encoder, self.dropout, *given)
+            ids = yield from encode_with_dropout_work(self._encoder, self.dropout, *arguments)
         return ids[0] if len(ids) == 1 else np.concatenate([*ids, np.empty(0, np.uint32)])
 
     def encode_with_ends_work(
@@ -510,12 +510,12 @@ class Tokenizer:
         self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]]:
         """The ids of several texts, the end of each token in its text, and int64 [texts] the tokens of each."""
-        made: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = []
+        encoded: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = []
         for text in texts:
-            made.append((yield from self.encode_with_ends_work(text, allowed_special)))
-        ids = np.concatenate([np.empty(0, np.uint32), *(ids for ids, _ in made)])
-        ends = np.concatenate([np.empty(0, np.int64), *(ends for _, ends in made)])
-        return ids, ends, np.array([len(ids) for ids, _ in made], np.int64)
+            encoded.append((yield from self.encode_with_ends_work(text, allowed_special)))
+        ids = np.concatenate([np.empty(0, np.uint32), *(ids for ids, _ in encoded)])
+        ends = np.concatenate([np.empty(0, np.int64), *(ends for _, ends in encoded)])
+        return ids, ends, np.array([len(ids) for ids, _ in encoded], np.int64)
 
     def encoder(self, pattern: str, *, whole_words: bool = True, alphabet: Alphabet | None = None) -> Encoder:
         """The encoder of text without special tokens, for any pattern; its own alphabet can be replaced.

@@ -51,7 +51,7 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
     """
     if run.removals is not None:
         return (yield from _picky_work(run, sources))
-    config, made = run.config, [np.empty(0, np.int64)]
+    config, pieces = run.config, [np.empty(0, np.int64)]
     if config.base == "characters":
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
         sources = [source for source, _ in valid]
@@ -59,8 +59,8 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
     finder, size = SpecialFinder(token.encode() for token in config.all_specials), 0
     for tokenizer in stages_of(Tokenizer.from_run(run)):
         size, tokens = yield from _held_out_tokens_work(tokenizer, sources, finder)
-        made.append(tokens[len(made[-1]) :])
-    tokens = np.concatenate(made)
+        pieces.append(tokens[len(pieces[-1]) :])
+    tokens = np.concatenate(pieces)
     tokens.setflags(write=False)
     return HeldOut(size, tokens)
 
@@ -167,15 +167,15 @@ def _curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:
             f"Curves by source are for at most {MOST_SOURCES} sources, and the corpus has {len(names):,}: "
             "open them as a folder, which counts as one."
         )
-    size, made = np.zeros(len(names), np.int64), [np.empty((0, len(names)), np.int64)]
+    size, pieces = np.zeros(len(names), np.int64), [np.empty((0, len(names)), np.int64)]
     for tokenizer in stages_of(Tokenizer.from_run(run)):
         counted = yield from _counted_work(run, text, tokenizer.pattern)
         if run.removals is None:
             size, tokens = yield from _tokens_work(run, tokenizer, counted, len(names))
         else:
             size, tokens = yield from picky_tokens_work(run, counted, len(names), lenient=True)
-        made.append(tokens[len(made[-1]) :])
-    return SourceCurves(names, size, np.concatenate(made))
+        pieces.append(tokens[len(pieces[-1]) :])
+    return SourceCurves(names, size, np.concatenate(pieces))
 
 
 def _counted_work(run: Run, text: Corpus | CountedText, pattern: str) -> Work[CountedText]:

@@ -156,16 +156,16 @@ def _grown(small: _Trial, large: _Trial, size: float) -> tuple[float, float, flo
     return positions, sequences, large.merges * scale ** _exponent(small.merges, large.merges, step)
 
 
-def _judged(made: Forecast, *, only_counts: bool) -> Forecast:
+def _judged(forecast: Forecast, *, only_counts: bool) -> Forecast:
     """The forecast with its problem where it needs too much memory, and with how much of the corpus would fit."""
-    if made.free is None or not made.too_large:
-        return made
-    fitting = int(made.sample * MOST_OF_FREE * made.free / made.memory)
+    if forecast.free is None or not forecast.too_large:
+        return forecast
+    fitting = int(forecast.sample * MOST_OF_FREE * forecast.free / forecast.memory)
     advice = "leave out the rarest words" if only_counts else "leave out some of the corpus"
     if fitting:
         advice = f"train on a sample of {fitting / 1e6:,.1f} MB"
-    needs = f"about {size_of_memory(made.memory)} of memory, but only {size_of_memory(made.free)} is free"
-    return replace(made, sample=fitting, problem=f"This training would take {needs}: {advice}.")
+    needs = f"about {size_of_memory(forecast.memory)} of memory, but only {size_of_memory(forecast.free)} is free"
+    return replace(forecast, sample=fitting, problem=f"This training would take {needs}: {advice}.")
 
 
 def _second_memory_work(corpus: Corpus, config: TrainingConfig, size: float, merges: float) -> Work[float]:

@@ -253,8 +253,8 @@ class Trainer:
         allowed = _ALL if merges is None else merges
         if self._to_repeat is not None:
             allowed = len(self._to_repeat) - self.merges_made
-        made = self._engine.advance(allowed)
-        if made is None:
+        chosen = self._engine.advance(allowed)
+        if chosen is None:
             if self._to_repeat is not None:
                 raise CorpusError(_NOT_REPEATABLE)
             frequency = self.config.min_frequency
@@ -262,7 +262,7 @@ class Trainer:
             self._end(f"no pair occurs {frequency:,} times" if rare_pairs_left else NOTHING_LEFT)
         elif self._engine.is_full:
             self._end(REACHED_SIZE)
-        return made
+        return chosen
 
     @property
     def _alphabet(self) -> Alphabet:
@@ -291,16 +291,16 @@ class Trainer:
             task = Task(self.corpus, self.config, prepared, limit, floor, self.start, self._threads)
             self._engine = room_of(self.config.algorithm.name).engine(task, units)
 
-    def _batch(self, made: ChosenMerges | None) -> MergeBatch:
+    def _batch(self, chosen: ChosenMerges | None) -> MergeBatch:
         """Merges as a batch for the caller; those of a resumed run are checked and held back."""
-        if made is None:
+        if chosen is None:
             none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
             return MergeBatch(self._before + self.merges_made + 1, none32, none32, none64, none64)
         first = self.merges_made + 1
-        self.merges_made += len(made.left)
+        self.merges_made += len(chosen.left)
         assert self.prepared is not None
-        after = made.tokens_after + self.prepared.unknown
-        batch = MergeBatch(self._before + first, made.left, made.right, made.count, after, made.columns)
+        after = chosen.tokens_after + self.prepared.unknown
+        batch = MergeBatch(self._before + first, chosen.left, chosen.right, chosen.count, after, chosen.columns)
         for array in (batch.left, batch.right, batch.count, batch.tokens_after, *batch.columns.values()):
             array.setflags(write=False)
         if self._to_repeat is None or not len(batch):
@@ -330,12 +330,12 @@ def _is_part_of(run: Run, batch: MergeBatch, here: slice) -> bool:
     """Whether merges are those that a run has there."""
     for column in run.config.algorithm.columns:
         if (again := batch.columns.get(column.name)) is not None:
-            known = run.columns.get(column.name, np.empty(0))
-            if not column.repeats(known[here] if column.numbers else known, again):
+            own = run.columns.get(column.name, np.empty(0))
+            if not column.repeats(own[here] if column.numbers else own, again):
                 return False
     merges, pairs = run.merges[here], np.stack([batch.left, batch.right], axis=1)
     repeated = (merges, pairs), (run.counts[here], batch.count), (run.tokens_after[here], batch.tokens_after)
-    return all(np.array_equal(known, again) for known, again in repeated)
+    return all(np.array_equal(own, again) for own, again in repeated)
 
 
 @cache

@@ -234,8 +234,8 @@ class Studio(QObject):
         reason = problem()
         return {ENGINE: reason} if reason is not None else {}
 
-    def _tell_limits(self, found: dict[str, str]) -> None:
-        if sentence := self._limits.add(found):
+    def _tell_limits(self, limits: dict[str, str]) -> None:
+        if sentence := self._limits.add(limits):
             self.session.jobs.report(Problem(sentence))
 
     def _tell_of_copies(self, reason: str) -> None:

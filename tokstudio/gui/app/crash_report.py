@@ -62,7 +62,7 @@ def reports_folder() -> Path:
 
 def left_reports(folder: Path) -> list[Report]:
     """The reports of ended runs, the latest first; empty ones are removed, unreadable ones stay."""
-    found: list[tuple[float, Report]] = []
+    reports: list[tuple[float, Report]] = []
     for file in _files(folder):
         with suppress(OSError):
             if _lock_error(file) != QLockFile.LockError.NoError:
@@ -70,10 +70,10 @@ def left_reports(folder: Path) -> list[Report]:
             with file.open("rb") as opened:
                 text = opened.read(_MOST_READ).decode("utf-8", "replace")
             if text.partition(_END_OF_HEAD)[2].strip():
-                found.append((file.stat().st_mtime, Report(file, text, any(word in text for word in _FATAL))))
+                reports.append((file.stat().st_mtime, Report(file, text, any(word in text for word in _FATAL))))
             else:
                 file.unlink()
-    return [report for _, report in sorted(found, key=lambda one: one[0], reverse=True)]
+    return [report for _, report in sorted(reports, key=lambda one: one[0], reverse=True)]
 
 
 def is_running(folder: Path) -> bool:

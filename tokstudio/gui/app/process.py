@@ -216,12 +216,12 @@ def _usual_names() -> list[str]:
 def _plugins() -> dict[str, Path]:
     """Qt's platform plugins, by name."""
     folder = Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)) / "platforms"
-    found: dict[str, Path] = {}
+    plugins: dict[str, Path] = {}
     for file in folder.glob("*"):
         about = QPluginLoader(str(file)).metaData().get("MetaData")
         if isinstance(about, dict):
-            found.update(dict.fromkeys(about.get("Keys", ()), file))
-    return found
+            plugins.update(dict.fromkeys(about.get("Keys", ()), file))
+    return plugins
 
 
 def _display_fault(name: str, plugin: Path) -> str | None:

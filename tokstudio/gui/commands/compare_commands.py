@@ -76,17 +76,17 @@ class CompareCommands(QObject):
         before, pattern = training.settings.pattern, plans[0].settings.pattern
         # Only no pattern is replaced.
         replaced = f"All have the pattern {pattern}, as some algorithms need one; Configure has none."
-        told = ([replaced] if pattern != before else []) + (["Left out:", *named] if named else [])
-        self._window.show_train_several(plans, " ".join(told), self._show_algorithms)
+        lines = ([replaced] if pattern != before else []) + (["Left out:", *named] if named else [])
+        self._window.show_train_several(plans, " ".join(lines), self._show_algorithms)
 
     def _show_algorithms(self, runs: Sequence[StudioRun]) -> None:
-        made = [run for run in runs if run in self._runs.all]
-        if made:
-            show_alone(self._session, made, "Compare Algorithms")
+        trained = [run for run in runs if run in self._runs.all]
+        if trained:
+            show_alone(self._session, trained, "Compare Algorithms")
             self._window.show_compare()
-        if self._runs.active in made and not self._runs.active.has_curve:
+        if self._runs.active in trained and not self._runs.active.has_curve:
             # Curves are drawn beside one that has its own.
-            self._runs.activate(next((run for run in reversed(made) if run.has_curve), self._runs.active))
+            self._runs.activate(next((run for run in reversed(trained) if run.has_curve), self._runs.active))
 
     def open_words(self) -> None:
         """Asks for a file with words to compare."""
@@ -206,6 +206,6 @@ def _words_work(path: Path) -> Work[str]:
 
 
 def _write_work(comparison: Comparison, make: Callable[[Comparison], Work[str]], path: Path) -> Work[Path]:
-    made = yield from make(comparison)
-    yield from write_files({path: [made.encode("utf-8", "replace")]})
+    written = yield from make(comparison)
+    yield from write_files({path: [written.encode("utf-8", "replace")]})
     return path

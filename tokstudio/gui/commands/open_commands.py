@@ -94,9 +94,9 @@ class ImportCommands(QObject):
 
     def keep_whole(self, path: Path) -> None:
         """Reads a file whose compressed data ends too early up to that place: again if it is in the corpus."""
-        known = next((source for source in self._corpus.sources if source.path == path), None)
-        if known is not None:
-            self._corpus.change_reading(known, replace(known.reading or Reading(), keep_truncated=True))
+        opened = next((source for source in self._corpus.sources if source.path == path), None)
+        if opened is not None:
+            self._corpus.change_reading(opened, replace(opened.reading or Reading(), keep_truncated=True))
         else:
             self._look(_Request([DataSetPlace(path)], keep_truncated=True))
 
@@ -110,8 +110,8 @@ class ImportCommands(QObject):
         selected = [source for source in self._window.corpus.selected_sources() if is_data_set(source)]
         places: list[DataSetPlace] = []
         for source in selected:
-            known = (place.source for place in places if place.source is not None)
-            if source.path is not None and not any(read_together(source, one) for one in known):
+            source_index = (place.source for place in places if place.source is not None)
+            if source.path is not None and not any(read_together(source, one) for one in source_index):
                 places.append(DataSetPlace(source.path, source))
         if places:
             self._look(_Request(places, is_change=True))
@@ -144,9 +144,9 @@ class ImportCommands(QObject):
     def _question(self, request: _Request) -> ImportQuestion | None:
         """The next question; data sets with columns that were asked for before are read in the same way."""
         for look in () if request.is_change else request.open:
-            known = self._choices.of_this_start(look.key)
-            if known is not None and fits(known, look.contents):
-                request.answer((look,), known)
+            chosen = self._choices.of_this_start(look.key)
+            if chosen is not None and fits(chosen, look.contents):
+                request.answer((look,), chosen)
                 request.told.append(look.contents.name)
         if not request.open:
             return None
@@ -155,9 +155,9 @@ class ImportCommands(QObject):
             source = first.place.source
             reading = source.reading if source is not None and source.reading is not None else Reading()
             return ImportQuestion(_alike(request, first), replace(reading, as_text=False), "&Change")
-        known = self._choices.all.get(first.key)
-        usable = known is not None and not known.as_text and fits(known, first.contents)
-        return ImportQuestion(_alike(request, first), known if usable and known is not None else Reading())
+        chosen = self._choices.all.get(first.key)
+        usable = chosen is not None and not chosen.as_text and fits(chosen, first.contents)
+        return ImportQuestion(_alike(request, first), chosen if usable and chosen is not None else Reading())
 
     def _answered(self, reading: Reading | None) -> None:
         question, self._asked = self._asked, None
@@ -186,8 +186,8 @@ class ImportCommands(QObject):
             self._jobs.tell(_told(request))
 
 
-def _look_work(request: _Request, known: dict[str, Reading]) -> Work[tuple[_Request, tuple[DataSetLook, ...]]]:
-    return request, (yield from look_all_work(request.places, known))
+def _look_work(request: _Request, readings: dict[str, Reading]) -> Work[tuple[_Request, tuple[DataSetLook, ...]]]:
+    return request, (yield from look_all_work(request.places, readings))
 
 
 def _alike(request: _Request, first: DataSetLook) -> tuple[DataSetLook, ...]:
@@ -232,17 +232,17 @@ def sort_work(
     paths: Iterable[Path], *, all_tokenizers: bool = False
 ) -> Work[tuple[tuple[Path, ...], tuple[Path, ...]]]:
     """Sorts paths into tokenizers and texts. A tokenizer is listed once, also if several of its files are named."""
-    found: dict[tuple[Path, ...], Path] = {}
+    folders: dict[tuple[Path, ...], Path] = {}
     others: list[Path] = []
     for path in paths:
         if files := tokenizer_files(path) if path.is_absolute() else (path,):
-            found.setdefault(files, path)
+            folders.setdefault(files, path)
         else:
             others.append(path)
         yield Progress("opening")
-    known = {file for files in found for file in files}
-    rest = tuple(path for path in others if path not in known)
-    tokenizers = tuple(found.values())
+    files_of_tokenizers = {file for files in folders for file in files}
+    rest = tuple(path for path in others if path not in files_of_tokenizers)
+    tokenizers = tuple(folders.values())
     return ((*tokenizers, *rest), ()) if all_tokenizers else (tokenizers, rest)
 
 
@@ -386,8 +386,8 @@ class OpenCommands(QObject):
 
     # ---- private
 
-    def _sorted(self, found: tuple[tuple[Path, ...], tuple[Path, ...]]) -> None:
-        tokenizers, texts = found
+    def _sorted(self, sorted_paths: tuple[tuple[Path, ...], tuple[Path, ...]]) -> None:
+        tokenizers, texts = sorted_paths
         self.open_paths(texts)
         for path in tokenizers:
             self.load_tokenizer(path)
@@ -399,10 +399,10 @@ class OpenCommands(QObject):
         else:
             self._add(opened, opened.loaded)
 
-    def _reread(self, made: tuple[StudioRun, Tokenizer, RunOrigin]) -> None:
-        run, tokenizer, _ = made
+    def _reread(self, reopened: tuple[StudioRun, Tokenizer, RunOrigin]) -> None:
+        run, tokenizer, _ = reopened
         if run in self._session.runs.all:
-            self._session.runs.replace_tokenizer(*made)
+            self._session.runs.replace_tokenizer(*reopened)
             self._session.jobs.tell(f"{run.name} now {_how(tokenizer.pattern)}.")
 
     def _add(self, opened: FoundTokenizer, loaded: Loaded) -> None:

@@ -29,13 +29,13 @@ _Key = QKeySequence.StandardKey
 def _exports(exporting: ExportCommands) -> Iterator[Action]:
     """An action for each format, with a mnemonic that is unique in the menu."""
     taken = set("fmjvipsr")
-    for known in TOKENIZERS:
-        title, tip = known.title, f"Write {known.description}."
+    for name in TOKENIZERS:
+        title, tip = name.title, f"Write {name.description}."
         free = (place for place, letter in enumerate(title.lower()) if letter.isalpha() and letter not in taken)
         place = next(free, 0)
         taken.add(title[place].lower())
-        text, run = f"{title[:place]}&{title[place:]}…", partial(exporting.export_formats, [known.name])
-        yield Action(f"export_{known.name}", text, tip, run, (), "export", availability.run_in_the_making)
+        text, run = f"{title[:place]}&{title[place:]}…", partial(exporting.export_formats, [name.name])
+        yield Action(f"export_{name.name}", text, tip, run, (), "export", availability.run_in_the_making)
 
 
 # In each entry of these tables, the texts come first, the handler second.

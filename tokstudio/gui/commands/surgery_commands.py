@@ -107,15 +107,22 @@ class SurgeryCommands(QObject):
 
     # ---- results
 
-    def _add(self, before: StudioRun, made: ChangedTokenizer) -> None:
-        known = trained_texts(made.tokenizer).union(() if before.origin is None else before.origin.trained_on)
+    def _add(self, before: StudioRun, changed: ChangedTokenizer) -> None:
+        trained_on = trained_texts(changed.tokenizer).union(() if before.origin is None else before.origin.trained_on)
         origin = RunOrigin(
-            Path(made.name), (), made.change, True, made.kept, made.change, before.name, tuple(sorted(known))
+            Path(changed.name),
+            (),
+            changed.change,
+            True,
+            changed.kept,
+            changed.change,
+            before.name,
+            tuple(sorted(trained_on)),
         )
-        self._session.runs.add_tokenizer(made.tokenizer, made.name, origin)
-        self._session.jobs.tell(f"{made.name} is in Runs: {several(len(made.tokenizer), 'token')}.")
+        self._session.runs.add_tokenizer(changed.tokenizer, changed.name, origin)
+        self._session.jobs.tell(f"{changed.name} is in Runs: {several(len(changed.tokenizer), 'token')}.")
         run = self._session.runs.all[-1]
-        if run.tokenizer is made.tokenizer:
+        if run.tokenizer is changed.tokenizer:
             self._prove(run)
 
     def _follow(self, run: StudioRun, reserved: Sequence[str] = ()) -> None:
@@ -203,9 +210,12 @@ def _is_same(run: StudioRun, tokenizer: Tokenizer) -> bool:
     """Whether a run's tokenizer is this one, or equal to it."""
     if run.ended is None or not run.ready:
         return False
-    known = run.tokenizer
-    if known is tokenizer:
+    tokenizer_of_run = run.tokenizer
+    if tokenizer_of_run is tokenizer:
         return True
-    same_base = np.array_equal(known.alphabet.ids, tokenizer.alphabet.ids)
-    of_one = (known.special_tokens, known.pattern) == (tokenizer.special_tokens, tokenizer.pattern)
-    return of_one and same_base and np.array_equal(known.merges, tokenizer.merges)
+    same_base = np.array_equal(tokenizer_of_run.alphabet.ids, tokenizer.alphabet.ids)
+    of_one = (tokenizer_of_run.special_tokens, tokenizer_of_run.pattern) == (
+        tokenizer.special_tokens,
+        tokenizer.pattern,
+    )
+    return of_one and same_base and np.array_equal(tokenizer_of_run.merges, tokenizer.merges)

@@ -126,7 +126,7 @@ class OpenByNameDialog(Dialog):
         self.name.setPlaceholderText("OWNER/REPOSITORY of the Hugging Face Hub, or an encoding of tiktoken")
         self.revision.setPlaceholderText("main")
         self.revision.setToolTip("A branch, a tag or a commit of the repository; empty for its default branch")
-        completer = QCompleter([known.name for known in WELL_KNOWN], self)
+        completer = QCompleter([name.name for name in WELL_KNOWN], self)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         self.name.setCompleter(completer)
@@ -165,9 +165,9 @@ class OpenByNameDialog(Dialog):
         self.revision.setEnabled(not busy and not is_encoding)
         self.open_button.setEnabled(not busy and bool(text))
         self.bar.setVisible(busy)
-        known = next((known for known in WELL_KNOWN if known.name == text), None)
+        well_known = next((well_known for well_known in WELL_KNOWN if well_known.name == text), None)
         gated = f" The owner of {text} asks for consent: sign in there first, and set HF_TOKEN."
-        self.say(_ABOUT + (gated if known is not None and known.gated else ""))
+        self.say(_ABOUT + (gated if well_known is not None and well_known.gated else ""))
 
     def say(self, text: str, role: str = "muted") -> None:
         """Shows a text in the note, and marks a wrong name."""
@@ -242,17 +242,19 @@ class OpenByNameDialog(Dialog):
 
 def _list() -> QTreeWidget:
     """The well-known names, with what they are."""
-    made = QTreeWidget()
-    made.setRootIsDecorated(False)
-    made.setUniformRowHeights(True)
-    made.setAllColumnsShowFocus(True)
-    made.setAccessibleName("Well-known tokenizers")
-    made.setHeaderLabels(_TITLES)
-    made.setTabKeyNavigation(False)
-    for known in WELL_KNOWN:
-        made.addTopLevelItem(QTreeWidgetItem([known.name, known.kind, _GATED if known.gated else _PUBLIC]))
-    header = made.header()
+    tree = QTreeWidget()
+    tree.setRootIsDecorated(False)
+    tree.setUniformRowHeights(True)
+    tree.setAllColumnsShowFocus(True)
+    tree.setAccessibleName("Well-known tokenizers")
+    tree.setHeaderLabels(_TITLES)
+    tree.setTabKeyNavigation(False)
+    for well_known in WELL_KNOWN:
+        tree.addTopLevelItem(
+            QTreeWidgetItem([well_known.name, well_known.kind, _GATED if well_known.gated else _PUBLIC])
+        )
+    header = tree.header()
     header.setStretchLastSection(False)
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
     header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-    return made
+    return tree

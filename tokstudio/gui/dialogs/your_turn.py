@@ -255,17 +255,17 @@ class YourTurnDialog(Dialog):
         self._show_score()
 
     def _show_score(self) -> None:
-        game, made = self.game, len(self.game.choices)
+        game, merges = self.game, len(self.game.choices)
         now, best = len(game.tokens), game.best_tokens
-        score = f"{several(made, 'merge')} of {ROUNDS}: {several(now, 'token')}."
-        if made:
+        score = f"{several(merges, 'merge')} of {ROUNDS}: {several(now, 'token')}."
+        if merges:
             score += f" With the most frequent pair each time, there would be {best:,}."
         if game.is_over:
             good = sum(choice.times == choice.best_times for choice in game.choices)
             score += f" You chose the most frequent pair, or one of them, {several(good, 'time')}. The game is over."
         self.score.setText(score)
         self.board.setEnabled(not game.is_over)
-        self.save_button.setEnabled(bool(made))
+        self.save_button.setEnabled(bool(merges))
         self._name_pair()
 
     def _name_pair(self) -> None:

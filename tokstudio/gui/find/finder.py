@@ -54,25 +54,25 @@ def search_work(
     alike = _by_id(whole, ids, len(whole))
     # Tokens as long as a spelling are compared as a whole here.
     bytes_of = index.heads.__getitem__ if search is None else search.beginning
-    found = dict.fromkeys(slot for slot in alike if bytes_of(slot) in spelled)
+    slots_found = dict.fromkeys(slot for slot in alike if bytes_of(slot) in spelled)
     if 0 <= slot_of_id < len(index):
-        found[slot_of_id] = None
-    found.update(dict.fromkeys(slot for slot in alike if bytes_of(slot) == raw))
-    found.update(dict.fromkeys(slot for slot in alike if bytes_of(slot) in after_space))
-    found.update(dict.fromkeys(alike))
+        slots_found[slot_of_id] = None
+    slots_found.update(dict.fromkeys(slot for slot in alike if bytes_of(slot) == raw))
+    slots_found.update(dict.fromkeys(slot for slot in alike if bytes_of(slot) in after_space))
+    slots_found.update(dict.fromkeys(alike))
     if query.byte is not None:
         slots = _beginning(index, index.raw, query.byte, search)
-        found.update(dict.fromkeys(_by_id(slots[lengths[slots] == 1], ids, most)))
-    found.update(dict.fromkeys(_by_id(longer, ids, most)))
-    if len(found) < most:
+        slots_found.update(dict.fromkeys(_by_id(slots[lengths[slots] == 1], ids, most)))
+    slots_found.update(dict.fromkeys(_by_id(longer, ids, most)))
+    if len(slots_found) < most:
         inside = set[int]()
         for one, row in wanted:
             yield Progress("searching tokens")
-            inside.update(np.flatnonzero(row.holding(one))[: most + len(found)].tolist())
+            inside.update(np.flatnonzero(row.holding(one))[: most + len(slots_found)].tolist())
         if search is not None:
             inside.update(index.long[np.frombuffer(search.found, np.bool_)[index.long]].tolist())
-        found.update(dict.fromkeys(_by_id(np.array(sorted(inside), np.int64), ids, len(inside))))
-    return list(found)[:most]
+        slots_found.update(dict.fromkeys(_by_id(np.array(sorted(inside), np.int64), ids, len(inside))))
+    return list(slots_found)[:most]
 
 
 def _long_work(index: TokenIndex, wanted: list[tuple[bytes, Texts]], longest: int) -> Work[TokenSearch | None]:

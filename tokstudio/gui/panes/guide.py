@@ -292,9 +292,9 @@ class GuidePane(Pane):
         if not query.strip():
             self._show()
             return
-        found = search(list(self._pages.values()), query)
-        lines = [f"### [{one.page.title}](page:{one.page.name}#{one.title})\n\n{_escaped(one.around)}" for one in found]
-        said = f"{several(len(found), 'page')} with this" if found else "No page has this. Try another word."
+        pages = search(list(self._pages.values()), query)
+        lines = [f"### [{one.page.title}](page:{one.page.name}#{one.title})\n\n{_escaped(one.around)}" for one in pages]
+        said = f"{several(len(pages), 'page')} with this" if pages else "No page has this. Try another word."
         self.browser.show_text("\n\n".join([f"# {said}", *lines]))
 
     def _button(self, drawing: str, tip: str, act: Callable[[], object], theme: Theme) -> QToolButton:

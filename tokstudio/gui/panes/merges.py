@@ -81,10 +81,10 @@ class MergeQuery(FilterQuery):
 
 def _taken(pattern: re.Pattern[str], text: str) -> tuple[str, str | None]:
     """A text without a word, and what follows the colon of that in small letters; None where it is not there."""
-    found = pattern.search(text)
-    if found is None:
+    match = pattern.search(text)
+    if match is None:
         return text, None
-    return f"{text[: found.start()]} {text[found.end() :]}".strip(), found[1].casefold()
+    return f"{text[: match.start()]} {text[match.end() :]}".strip(), match[1].casefold()
 
 
 # --- The merges of a run as rows, the newest first; it grows during training ------------------------------------------
@@ -352,13 +352,13 @@ class MergesModel(TokenTable):
                 number = query.number
                 numbered = () if number is None else (tokens.slot_of(number), tokens.slot_of_merge(number))
                 passes = yield from matches.work(tokens.index, tokens.lengths(), numbered)
-                made = passes[tokens.first : tokens.first + size]
+                passing = passes[tokens.first : tokens.first + size]
                 if chosen is not None:
-                    made &= chosen
+                    passing &= chosen
                 if isinstance(query, MergeQuery):
                     heads = tokens.index.heads if tokens.index is not None else ()
                     removing = query.removing(removals, parts, heads)
-                    made &= True if removing is None else removing
+                    passing &= True if removing is None else removing
                 return passes
 
             needs_bytes = query.needs_heads or (isinstance(query, MergeQuery) and bool(query.removed))
@@ -377,18 +377,18 @@ class MergesModel(TokenTable):
                 self._search_later()
         self.matches_changed.emit()
 
-    def _show(self, found: NDArray[np.int64] | None) -> None:
+    def _show(self, passing: NDArray[np.int64] | None) -> None:
         """Replaces the rows; while the run grows, rows are only added at the top."""
         before = self._found
-        if before is None and found is None:
+        if before is None and passing is None:
             return
         with self.changes():
-            if before is None or found is None or not np.array_equal(before, found[: len(before)]):
+            if before is None or passing is None or not np.array_equal(before, passing[: len(before)]):
                 with self.resetting():
-                    self._found = found
-            elif len(found) > len(before):
-                self.beginInsertRows(QModelIndex(), 0, len(found) - len(before) - 1)
-                self._found = found
+                    self._found = passing
+            elif len(passing) > len(before):
+                self.beginInsertRows(QModelIndex(), 0, len(passing) - len(before) - 1)
+                self._found = passing
                 self.endInsertRows()
 
 

@@ -163,9 +163,9 @@ class CurvePlot(PlotView):
     def to_svg(self, width: int, height: int, about: str = "") -> bytes:
         """The plot with its background as SVG; see `to_image`."""
         seen = (self.content, self._theme, (width, height), 1.0, self._playhead, self._marks, about)
-        told = self._described(about)
-        made = drawing_of(self, width, height, "sans-serif", lambda painter: draw_picture(painter, *seen), told)
-        return made.encode()
+        description = self._described(about)
+        svg = drawing_of(self, width, height, "sans-serif", lambda painter: draw_picture(painter, *seen), description)
+        return svg.encode()
 
     def _described(self, about: str) -> str:
         return " · ".join(filter(None, (self.accessibleDescription(), about)))

@@ -119,7 +119,7 @@ class ProjectDocument(QObject):
         self._preferences.folder = path.parent
         self._save_to(path, None)
 
-    def _save_to(self, path: Path, known: Stamp | None) -> None:
+    def _save_to(self, path: Path, stamp: Stamp | None) -> None:
         if self._session.corpus.splitting:
             self._session.jobs.refuse("The corpus is being divided into documents: save again in a moment.")
             self._then = None
@@ -128,7 +128,7 @@ class ProjectDocument(QObject):
         else:
             self._saving = True
             taken = snapshot(self._session, self._panes.arrangement())
-            work = partial(_save_work, taken, self._session.corpus.kept, path, known, self.state)
+            work = partial(_save_work, taken, self._session.corpus.kept, path, stamp, self.state)
             job = self._session.jobs.start(work, self._take_saved, writes=True)
             job.ended.connect(self._saving_ended)
 
@@ -281,12 +281,12 @@ def _listed(names: list[str]) -> str:
 
 
 def _save_work(
-    taken: Snapshot, kept: KeptSources, path: Path, known: Stamp | None, state: object
+    taken: Snapshot, kept: KeptSources, path: Path, stamp: Stamp | None, state: object
 ) -> Work[tuple[Path, Stamp | None, Snapshot, object]]:
     """Writes a project, unless the file has another stamp than the one that is `known`; `state` is returned."""
     project = yield from project_work(taken, kept)
     now = _stamp(path)
-    if known is not None and now not in (None, known):
+    if stamp is not None and now not in (None, stamp):
         raise FormatError(
             f"{file_name(path)}: another program has changed it since it was opened. Save it as another file."
         )

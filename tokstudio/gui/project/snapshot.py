@@ -113,9 +113,9 @@ def project_work(taken: Snapshot, kept: KeptSources) -> Work[Project]:
     """Makes the project; this reads the text of new sources."""
     sources: list[ProjectSource] = []
     for number, source in enumerate(taken.sources):
-        known = yield from kept.keep_work(source)
+        kept_text = yield from kept.keep_work(source)
         weight = taken.weights[number] if number < taken.in_corpus else ONCE
-        sources.append(replace(known, in_corpus=number < taken.in_corpus, weight=weight))
+        sources.append(replace(kept_text, in_corpus=number < taken.in_corpus, weight=weight))
     return Project(tuple(sources), taken.runs, taken.active, taken.state)
 
 
@@ -186,10 +186,10 @@ def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept:
     """
     left, same = list(sources), dict[Source, Source]()
     for source, entry in reopened.kept:
-        for known in left:
-            if _same_documents(source, known) and (yield from kept.keep_work(known)).sha256 == entry.sha256:
-                same[source] = known
-                left.remove(known)
+        for kept_source in left:
+            if _same_documents(source, kept_source) and (yield from kept.keep_work(kept_source)).sha256 == entry.sha256:
+                same[source] = kept_source
+                left.remove(kept_source)
                 break
     for run in reopened.runs:
         run.use_sources(same)
@@ -225,19 +225,19 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
     """
     if not reopened.runs or reopened.runs[0].run is None:
         return None
-    run, made = reopened.runs[0], reopened.runs[0].run
-    wanted = run.name, made.config, made.corpus
-    for known in session.runs.all:
-        same = known.run is not None and (known.name, known.run.config, known.run.corpus) == wanted
-        if same and len(known) >= len(made):
-            return known
+    run, run_of_project = reopened.runs[0], reopened.runs[0].run
+    wanted = run.name, run_of_project.config, run_of_project.corpus
+    for listed in session.runs.all:
+        same = listed.run is not None and (listed.name, listed.run.config, listed.run.corpus) == wanted
+        if same and len(listed) >= len(run_of_project):
+            return listed
     for source, kept in reopened.kept:
         session.corpus.kept.put(source, kept)
     if not session.corpus.sources:
-        settings = made.config.by_name() | {"documents": _documents(reopened.sources)}
+        settings = run_of_project.config.by_name() | {"documents": _documents(reopened.sources)}
         session.training.set_settings(Settings.from_plain(settings))
         session.corpus.set_sources(reopened.sources)
-        session.corpus.set_weights(made.corpus.weights or (ONCE,) * len(reopened.sources))
+        session.corpus.set_weights(run_of_project.corpus.weights or (ONCE,) * len(reopened.sources))
     session.runs.add(run)
     for problem in reopened.problems:
         session.corpus.report(problem)
@@ -260,9 +260,9 @@ class _Texts:
         """Reads one more source."""
         before, now, fault = missing_source(kept), None, ""
         try:
-            found = yield from self._find_work(kept)
-            if found is not None:
-                before = now = found
+            source = yield from self._find_work(kept)
+            if source is not None:
+                before = now = source
             else:
                 fault = changed_since(kept)
                 if kept.in_corpus and kept.path is not None:
@@ -283,13 +283,13 @@ class _Texts:
 
     def _find_work(self, kept: ProjectSource) -> Work[Source | None]:
         """The source as it was; None if its file has changed. Each file is read once, however often it is listed."""
-        known = self._found.get((kept.path, kept.sha256)) if kept.documents is not None else None
-        if known is not None and kept.documents is not None:
-            return (yield from known.split_work(kept.documents))
-        found = yield from reopen_source_work(kept)
-        if found.changed:
+        found_before = self._found.get((kept.path, kept.sha256)) if kept.documents is not None else None
+        if found_before is not None and kept.documents is not None:
+            return (yield from found_before.split_work(kept.documents))
+        found_again = yield from reopen_source_work(kept)
+        if found_again.changed:
             return None
-        source = found.source
+        source = found_again.source
         if source.size_on_disk != kept.size_on_disk:
             # The file continues after the earlier text: the text is the same, but the file has changed.
             source = replace(source, size_on_disk=kept.size_on_disk, modified=kept.modified)
@@ -307,12 +307,12 @@ def _entry(run: StudioRun, numbers: dict[Source, int]) -> ProjectRun | ProjectTo
         about |= {"says_pattern": origin.says_pattern, "change": origin.change, "made_of": origin.made_of}
         state = run_state(run) | about | trained_on_state(origin.trained_on)
         return replace(origin.kept, name=run.name, state=state)
-    made = run.so_far()
-    if made is None:
+    run_so_far = run.so_far()
+    if run_so_far is None:
         return None
     sources = run.corpus.sources if run.corpus is not None else ()
     places = tuple(numbers.setdefault(source, len(numbers)) for source in sources)
-    return ProjectRun(run.name, made, places, run_state(run))
+    return ProjectRun(run.name, run_so_far, places, run_state(run))
 
 
 def _origin(entry: ProjectTokenizer) -> RunOrigin:

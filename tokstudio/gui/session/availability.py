@@ -145,8 +145,8 @@ def cannot_measure_held_out(session: Session) -> str | None:
 
 def nothing_compared(session: Session) -> str | None:
     """Why there is no comparison to copy or write."""
-    made = session.comparison.comparison
-    if made is None or not made.measured or not made.compared:
+    comparison = session.comparison.comparison
+    if comparison is None or not comparison.measured or not comparison.compared:
         return "Nothing is compared: open the Compare pane with a tokenizer and a text."
     if session.comparison.busy:
         return "The comparison is being measured."
@@ -157,8 +157,8 @@ def nothing_compared(session: Session) -> str | None:
 
 def no_figure(session: Session) -> str | None:
     """Why the shown figure cannot be copied."""
-    made = session.comparison.comparison
-    wrong = made is not None and made.base is None and session.comparison.figure == "premium"
+    comparison = session.comparison.comparison
+    wrong = comparison is not None and comparison.base is None and session.comparison.figure == "premium"
     return nothing_compared(session) or ("Premiums need texts with the same lines." if wrong else None)
 
 
@@ -170,8 +170,8 @@ def nothing_to_measure(session: Session) -> str | None:
         return "Nothing is compared: open the Compare pane with a tokenizer and a text."
     if state.busy:
         return "The comparison is being measured."
-    made = state.comparison
-    done = made is not None and state.is_measured and not made.errors
+    comparison = state.comparison
+    done = comparison is not None and state.is_measured and not comparison.errors
     return "Everything is measured." if done and not (state.problem or state.cancelled) else None
 
 
@@ -218,8 +218,8 @@ def _no_merged_token(session: Session) -> str | None:
     run, token = session.runs.active, session.view.token
     if run is None or token is None:
         return no_run(session) or "Select a token first."
-    made = run.ready and run.tokenizer.tokens.in_use(token) and run.tokenizer.parts(token) is not None
-    return None if made else "Select a token that a merge makes: bytes and special tokens stay."
+    is_merged = run.ready and run.tokenizer.tokens.in_use(token) and run.tokenizer.parts(token) is not None
+    return None if is_merged else "Select a token that a merge makes: bytes and special tokens stay."
 
 
 cannot_forbid = _first(_no_merged_token, lambda s: s.training.obstacle)
@@ -235,8 +235,8 @@ def no_tree(session: Session) -> str | None:
     run, token = session.runs.active, session.view.token
     if run is None or token is None:
         return no_run(session) or "Select a token first."
-    made = run.ready and run.tokenizer.is_known(token) and run.tokenizer.parts(token) is not None
-    return None if made else run.why_no_merges or "No merge makes this token: it has no tree."
+    is_merged = run.ready and run.tokenizer.is_known(token) and run.tokenizer.parts(token) is not None
+    return None if is_merged else run.why_no_merges or "No merge makes this token: it has no tree."
 
 
 def no_playhead(session: Session) -> str | None:

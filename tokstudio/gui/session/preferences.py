@@ -183,11 +183,11 @@ class Preferences(QObject):
     def add_recent(self, paths: list[Path], kind: str) -> None:
         """Puts paths first in the list; `kind` is "text", "bytes", "plain" (text), "tokenizer", "name" or "project"."""
         # The list is stored as lines, so a name with a line break is not possible.
-        known = [(path if kind == "name" else path.absolute(), kind) for path in paths if "\n" not in str(path)]
+        entries = [(path if kind == "name" else path.absolute(), kind) for path in paths if "\n" not in str(path)]
         # A file opened first as text and then as bytes is listed once, with the last kind.
-        places = {path for path, _ in known} if kind in _TEXTS else set[Path]()
+        places = {path for path, _ in entries} if kind in _TEXTS else set[Path]()
         others = ((path, kind) for path, kind in self.recent if kind not in _TEXTS or path not in places)
-        lines = [f"{kind}\t{path}" for path, kind in dict.fromkeys([*known, *others])]
+        lines = [f"{kind}\t{path}" for path, kind in dict.fromkeys([*entries, *others])]
         self.set("recent", "\n".join(lines[:_MOST_RECENT]))
 
     def forget_recent(self) -> None:

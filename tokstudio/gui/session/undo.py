@@ -290,8 +290,8 @@ def _same_text(before: tuple[Source, ...], after: tuple[Source, ...]) -> bool:
 
 def _sources_texts(before: tuple[Source, ...], after: tuple[Source, ...]) -> tuple[str, str]:
     """The text of an entry, and the message about it; "" for none."""
-    known, now = set(before), set(after)
-    gone, new = [source for source in before if source not in now], [one for one in after if one not in known]
+    sources_before, now = set(before), set(after)
+    gone, new = [source for source in before if source not in now], [one for one in after if one not in sources_before]
     if gone and new:
         if not {source.path for source in gone} & {source.path for source in new if source.path is not None}:
             return f"Replace {_named(gone)}", ""

@@ -114,24 +114,24 @@ class StudioRun:
     @classmethod
     def opened(cls, key: int, name: str, tokenizer: Tokenizer, origin: RunOrigin | None = None) -> StudioRun:
         """A tokenizer from a file: it has merges, but neither counts nor a corpus."""
-        made, nothing = cls(key, name), np.empty(0, np.int64)
-        made.log.replace(tokenizer.merges, nothing, nothing)
-        made.origin, made._tokenizer, made.alphabet = origin, tokenizer, tokenizer.alphabet
-        made.ended, made.marks = "opened from a file", Marks(exported=True)
-        if made.was_changed:
+        run_of_file, nothing = cls(key, name), np.empty(0, np.int64)
+        run_of_file.log.replace(tokenizer.merges, nothing, nothing)
+        run_of_file.origin, run_of_file._tokenizer, run_of_file.alphabet = origin, tokenizer, tokenizer.alphabet
+        run_of_file.ended, run_of_file.marks = "opened from a file", Marks(exported=True)
+        if run_of_file.was_changed:
             assert origin is not None
-            made.ended, made.marks = origin.change, Marks(saved=_NEVER)
-        return made
+            run_of_file.ended, run_of_file.marks = origin.change, Marks(saved=_NEVER)
+        return run_of_file
 
     @classmethod
     def reopened(
         cls, key: int, name: str, run: Run, corpus: Corpus, number: int = 0, replaced: int = 0, lost: str | None = None
     ) -> StudioRun:
         """A run from a project; `lost` says why its training text is not available."""
-        made = cls(key, name, run.config, corpus, number=number, start=start_of(run))
-        made.complete(run)
-        made.replaced, made.corpus_problem = replaced, lost
-        return made
+        studio_run = cls(key, name, run.config, corpus, number=number, start=start_of(run))
+        studio_run.complete(run)
+        studio_run.replaced, studio_run.corpus_problem = replaced, lost
+        return studio_run
 
     def __len__(self) -> int:
         """The number of merges so far."""
@@ -232,8 +232,8 @@ class StudioRun:
 
     def present(self, merges: int) -> NDArray[np.bool_] | None:
         """Bool [slots], which tokens are there after a number of merges of Picky BPE; None where all are."""
-        made = self.removals.present(merges)
-        return None if made is None else np.concatenate([np.ones(self.tokens.first, np.bool_), made])
+        is_present = self.removals.present(merges)
+        return None if is_present is None else np.concatenate([np.ones(self.tokens.first, np.bool_), is_present])
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -256,8 +256,8 @@ class StudioRun:
             columns = self.log.columns
             supermerges = columns["overtaken"] >= 0 if "overtaken" in columns else None
             removals = columns["removals"].copy() if "removals" in columns else None
-            made = self.merges.copy(), self.config, alphabet, self.base_size, self.run, supermerges, removals
-            self._tokenizer = Tokenizer.from_training(*made)
+            parts = self.merges.copy(), self.config, alphabet, self.base_size, self.run, supermerges, removals
+            self._tokenizer = Tokenizer.from_training(*parts)
         return self._tokenizer
 
     @property
@@ -314,13 +314,13 @@ class StudioRun:
 
     def may_continue(self, config: TrainingConfig, corpus: Corpus) -> bool:
         """Whether training could continue it: the same sources, weights and settings, but a larger limit."""
-        made = self.run
-        if made is None or self.corpus is None or self.corpus_problem:
+        run = self.run
+        if run is None or self.corpus is None or self.corpus_problem:
             return False
         if (corpus.sources, corpus.weights) != (self.corpus.sources, self.corpus.weights):
             return False
         try:
-            return may_continue(made, self.own_config(config))
+            return may_continue(run, self.own_config(config))
         except ConfigError:
             return False
 
@@ -356,15 +356,15 @@ class StudioRun:
         """Stores the measurements of its sources, or why there are none."""
         self.by_source = found
 
-    def take_held_out(self, found: HeldOut | HeldOutState | str) -> None:
+    def take_held_out(self, held_out: HeldOut | HeldOutState | str) -> None:
         """Stores the measurements of the held-out text, or why there are none, and releases the text."""
-        if isinstance(found, HeldOutState):
-            self.held_out = found
-        elif isinstance(found, str):
-            self.held_out = replace(self.held_out, sources=(), problem=found)
+        if isinstance(held_out, HeldOutState):
+            self.held_out = held_out
+        elif isinstance(held_out, str):
+            self.held_out = replace(self.held_out, sources=(), problem=held_out)
         else:
-            last = int(found.tokens[-1])
-            self.held_out = HeldOutState((), found.bytes / last if last else None, found.bytes, found.tokens)
+            last = int(held_out.tokens[-1])
+            self.held_out = HeldOutState((), held_out.bytes / last if last else None, held_out.bytes, held_out.tokens)
 
     def held_out_bytes_per_token(self, merges: int) -> float | None:
         """The compression ratio of the held-out text after a number of merges; None if it is not known."""

@@ -106,24 +106,24 @@ class MergeLog:
             column[here] = batch.columns[name]
         self._length = n
 
-    def take(self, made: Run) -> None:
+    def take(self, run: Run) -> None:
         """Takes the merges of a run. Those of a tokenizer that it started from come first.
 
         The count of such a merge is how often it is applied to the corpus.
         """
-        self._take_columns(made)
-        self.tokens_before, self.second_stage, self.languages = made.tokens_before, made.second_stage, made.languages
-        if made.start is None:
-            self.replace(made.merges, made.counts, made.tokens_after)
+        self._take_columns(run)
+        self.tokens_before, self.second_stage, self.languages = run.tokens_before, run.second_stage, run.languages
+        if run.start is None:
+            self.replace(run.merges, run.counts, run.tokens_after)
             return
-        merges, results = made.start.merges, made.start.merge_results
-        self.start_counts = counts = made.base_counts.copy()
+        merges, results = run.start.merges, run.start.merge_results
+        self.start_counts = counts = run.base_counts.copy()
         tokens = tokens_by_merge(merges, results, counts)
         self.tokens_before = int(tokens[0])
         self.replace(
-            np.concatenate([merges, made.merges]),
-            np.concatenate([counts[results], made.counts]),
-            np.concatenate([tokens[1:], made.tokens_after]),
+            np.concatenate([merges, run.merges]),
+            np.concatenate([counts[results], run.counts]),
+            np.concatenate([tokens[1:], run.tokens_after]),
         )
 
     def _take_columns(self, run: Run) -> None:
@@ -141,8 +141,8 @@ class MergeLog:
     def run_so_far(self, begun: Run, seconds: float) -> Run:
         """A run as if it were stopped now, given the run before its first merge."""
         own = slice(begun.merges_before, None)
-        made = replace(begun, merges=self.merges[own], counts=self.count[own], tokens_after=self.tokens_after[own])
-        return replace(made, columns=self.columns, languages=self.languages, seconds=seconds, ended=STOPPED)
+        run = replace(begun, merges=self.merges[own], counts=self.count[own], tokens_after=self.tokens_after[own])
+        return replace(run, columns=self.columns, languages=self.languages, seconds=seconds, ended=STOPPED)
 
 
 # --- How often each token of a run occurs in its corpus, after any number of merges -----------------------------------
@@ -208,9 +208,9 @@ class RunUses:
         if self.base is None:
             return self.counted.uses if self.counted is not None and self.counted.merges == merges else None
         if self._last is None or self._last[0] != merges:
-            found = self._count(self.base, merges)
-            found.setflags(write=False)
-            self._last = merges, found
+            counts = self._count(self.base, merges)
+            counts.setflags(write=False)
+            self._last = merges, counts
         return self._last[1]
 
     def of(self, token: int, merges: int) -> int | None:
@@ -222,10 +222,10 @@ class RunUses:
             every, absent = self.at(merges), None if self.base is None else 0
             return absent if every is None or token >= len(every) else int(every[token])
         replacements, base = log.merged[:merges], len(self.base)
-        made = self.base[token] if token < base else replacements[token - base]
+        count = self.base[token] if token < base else replacements[token - base]
         # Each merge of a token with itself takes two of it.
         taken = sum(replacements[log.merges[:merges, side] == token].sum() for side in (0, 1))
-        return int(made - taken)
+        return int(count - taken)
 
     def rank_of(self, token: int, merges: int) -> int | None:
         """The rank of a token by count, most frequent first; None if it is not known."""
@@ -244,8 +244,8 @@ class RunUses:
         if self.base is None or self._config is None:
             return {}
         ids = special_ids(self._config, len(self.base) + len(self._log), self._start)
-        known = {self._config.unknown_token: self.unknown + self.written}
-        return {number: known.get(text) for text, number in ids.items()}
+        special_counts = {self._config.unknown_token: self.unknown + self.written}
+        return {number: special_counts.get(text) for text, number in ids.items()}
 
     def _falls(self, base: NDArray[np.int64], rows: NDArray[np.int64]) -> Falls:
         """Of Picky BPE: what removed tokens fall into."""

@@ -236,43 +236,43 @@ class RunTokens:
 
     def _walk(self, slot: int, limit: int, backwards: bool) -> bytes:
         """The first or last bytes of a token, without spelling out the rest."""
-        made, size, waiting, steps = list[bytes](), 0, [slot], 0
+        pieces, size, waiting, steps = list[bytes](), 0, [slot], 0
         while waiting and size < limit:
             slot, steps = waiting.pop(), steps + 1
             if steps > DEEP and limit <= NEAR:
                 slot = self._shortcut(slot, int(backwards))
             parts = self.parts_of(slot)
             if parts is None:
-                made.append(self._base[slot])
-                size += len(made[-1])
+                pieces.append(self._base[slot])
+                size += len(pieces[-1])
             else:
                 waiting += parts if backwards else reversed(parts)
         if backwards:
-            return b"".join(reversed(made))[-limit:]
-        return b"".join(made)[:limit]
+            return b"".join(reversed(pieces))[-limit:]
+        return b"".join(pieces)[:limit]
 
     def _shortcut(self, slot: int, side: int) -> int:
         """The shortcut of a token for its first bytes, side 0, or its last, side 1."""
-        known, size = self._shortcuts[side], len(self)
-        if slot >= len(known):
-            found, begin = np.arange(size, dtype=np.int32), max(len(known), self.first)
-            found[: len(known)] = known
+        shortcuts, size = self._shortcuts[side], len(self)
+        if slot >= len(shortcuts):
+            larger, begin = np.arange(size, dtype=np.int32), max(len(shortcuts), self.first)
+            larger[: len(shortcuts)] = shortcuts
             parts = self.parts_from(begin - self.first, size - self.first)[:, side]
-            add_shortcuts(found, np.arange(begin, size, dtype=np.int32), parts, self.lengths())
-            known = self._shortcuts[side] = found
-        return int(known[slot])
+            add_shortcuts(larger, np.arange(begin, size, dtype=np.int32), parts, self.lengths())
+            shortcuts = self._shortcuts[side] = larger
+        return int(shortcuts[slot])
 
     def _take_run(self, run: _Run) -> None:
         """Reads the tokens before any merge."""
         assert run.config is not None
         assert run.alphabet is not None
-        known = dict(run.alphabet.tokens)
+        tokens = dict(run.alphabet.tokens)
         special = {number: text.encode() for text, number in run.special_tokens.items()}
-        known |= special
+        tokens |= special
         self._trailing = len(run.config.trailing_specials)
         base, end = run.base_size, run.base_size + len(run)
         ids = [*range(base), *range(end, end + self._trailing)]
-        self._base = [known[number] for number in ids]
+        self._base = [tokens[number] for number in ids]
         # Not one by one from the tokenizer, as there may be 10,000 characters.
         unit: TokenKind = "byte" if run.alphabet.base == "bytes" else "character"
         self._base_kinds = ["special" if number in special else unit for number in ids]

@@ -119,8 +119,8 @@ class Settings:
         """
         chosen = configured if configured.algorithm == algorithm else Settings()
         own = {name: getattr(chosen, name) for name in _OWN} | {"parallel": configured.parallel}
-        made = replace(self, vocabulary_size=configured.vocabulary_size, **own).with_algorithm(algorithm, defaults)
-        return made.with_size(self.vocabulary_size)
+        changed = replace(self, vocabulary_size=configured.vocabulary_size, **own).with_algorithm(algorithm, defaults)
+        return changed.with_size(self.vocabulary_size)
 
     def with_size(self, size: int | None) -> Settings:
         """The same with another vocabulary size; a transition keeps its share of it."""

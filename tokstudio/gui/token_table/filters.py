@@ -129,7 +129,7 @@ class FilterPanel(QFrame):
     changed = Signal()  # the filters have changed
 
     def __init__(
-        self, theme: Theme, parent: QWidget, made: Iterable[str], uses: Iterable[str], *, has_scripts: bool
+        self, theme: Theme, parent: QWidget, kinds: Iterable[str], uses: Iterable[str], *, has_scripts: bool
     ) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self._theme = theme
@@ -137,7 +137,7 @@ class FilterPanel(QFrame):
         self.boxes: dict[str, QCheckBox] = {}
         self.setProperty("card", True)
         self.setAccessibleName("Filter by kind, script, use and length")
-        self._build(made, uses, has_scripts)
+        self._build(kinds, uses, has_scripts)
         theme.changed.connect(self._apply_style)
         self._apply_style()
 
@@ -206,7 +206,7 @@ class FilterPanel(QFrame):
         super().showEvent(event)
         next(iter(self.boxes.values())).setFocus(Qt.FocusReason.PopupFocusReason)
 
-    def _build(self, made: Iterable[str], uses: Iterable[str], has_scripts: bool) -> None:
+    def _build(self, kinds_shown: Iterable[str], uses: Iterable[str], has_scripts: bool) -> None:
         grid = QGridLayout(self)
         grid.setContentsMargins(14, 12, 14, 12)
         grid.setHorizontalSpacing(24)
@@ -224,7 +224,7 @@ class FilterPanel(QFrame):
         # So that the background of the panel is visible.
         for ground in (self._scroll.viewport(), self._inner):
             ground.setAutoFillBackground(False)
-        kinds = (*self._group("Kind", made), *self._group("Uses", uses), STRETCH)
+        kinds = (*self._group("Kind", kinds_shown), *self._group("Uses", uses), STRETCH)
         scripts = (plain_label("title", "Script, with share of tokens"), self._no_scripts, (self._scroll, 1))
         grid.addLayout(column(*kinds, spacing=2), 0, 0)
         below = scripts if has_scripts else (STRETCH,)
@@ -279,10 +279,10 @@ class FilterButton(QToolButton):
     """Opens a `FilterPanel`, and shows the number of its filters."""
 
     def __init__(
-        self, theme: Theme, made: Iterable[str] = MADE, uses: Iterable[str] = USES_STATES, *, has_scripts: bool = True
+        self, theme: Theme, kinds: Iterable[str] = MADE, uses: Iterable[str] = USES_STATES, *, has_scripts: bool = True
     ) -> None:
         super().__init__(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.panel = FilterPanel(theme, self, made, uses, has_scripts=has_scripts)
+        self.panel = FilterPanel(theme, self, kinds, uses, has_scripts=has_scripts)
         self.setIcon(icon("filter", theme))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setToolTip("Filter by kind, script, use and length")

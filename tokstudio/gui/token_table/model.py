@@ -130,14 +130,14 @@ class TokenTable(QAbstractTableModel):
 
     def shown(self, slot: int) -> Shown:
         """The text of a token; recent ones are cached."""
-        known = self._shown.get(slot)
-        if known is None:
+        look = self._shown.get(slot)
+        if look is None:
             assert self.tokens is not None
             if len(self._shown) >= _REMEMBERED:
                 self._shown.clear()
             # One byte more than is shown, and the rest of a character, to know where to cut.
-            known = self._shown[slot] = self._read(slot, SHOWN_BYTES)
-        return known
+            look = self._shown[slot] = self._read(slot, SHOWN_BYTES)
+        return look
 
     @property
     def in_characters(self) -> bool:

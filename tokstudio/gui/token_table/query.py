@@ -63,9 +63,9 @@ class Query:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        number, found = _NUMBER.fullmatch(text), _BYTES.fullmatch(text)
+        number, in_bytes = _NUMBER.fullmatch(text), _BYTES.fullmatch(text)
         self.number = int(number[1].replace(",", "")) if number else None
-        self.raw = bytes.fromhex(text.lower().replace("0x", "")) if found else None
+        self.raw = bytes.fromhex(text.lower().replace("0x", "")) if in_bytes else None
         self.byte = bytes.fromhex(text) if _BYTE.fullmatch(text) else None
         written = text
         for sign, character in _WRITTEN.items():
@@ -144,10 +144,10 @@ class FilterQuery(Query):
 
     def __init__(self, text: str, expression: bool = False) -> None:
         rest, lengths = text, None
-        if found := _LENGTH_LAST.search(text) or _LENGTH_FIRST.match(text):
-            low = int(found[1])
-            high = low if found[2] is None else int(found[3]) if found[3] else 2**40
-            lengths, rest = (low, high), text[: found.start()] or text[found.end() :]
+        if length := _LENGTH_LAST.search(text) or _LENGTH_FIRST.match(text):
+            low = int(length[1])
+            high = low if length[2] is None else int(length[3]) if length[3] else 2**40
+            lengths, rest = (low, high), text[: length.start()] or text[length.end() :]
         slashes = len(rest) > 2 and rest.startswith("/") and rest.endswith("/")
         is_expression = bool(rest) and (slashes or expression)
         super().__init__("" if is_expression else rest)

@@ -109,53 +109,53 @@ class TokenSearch:
         self._begins: dict[int, bytes] = {}
         self._ends: dict[int, bytes] = {}
 
-    def go_on_from(self, known: NDArray[np.bool_]) -> Iterator[None]:
+    def go_on_from(self, passed: NDArray[np.bool_]) -> Iterator[None]:
         """Searches the long tokens, in short steps, given the results for the first bytes of all tokens, by slot."""
-        found, long = bytearray(known.tobytes()), self._index.long
+        passing, long = bytearray(passed.tobytes()), self._index.long
         for start in range(0, len(long), _STEP):
-            yield from self._settle(found, 0, long[start : start + _STEP].tolist())
+            yield from self._settle(passing, 0, long[start : start + _STEP].tolist())
             yield
-        self.found = found
+        self.found = passing
 
     def go_on_long(self) -> Iterator[None]:
         """The same for the long tokens alone, of which there may be few; then `found` has only those."""
-        found, long = bytearray(len(self._heads)), self._index.long
+        passing, long = bytearray(len(self._heads)), self._index.long
         for start in range(0, len(long), _STEP):
             some = long[start : start + _STEP].tolist()
             for slot, *parts in self._with_parts(some):
                 for one in (slot, *parts):
                     if one == slot or len(self._heads[one]) < HEAD:
-                        found[one] = self._accepts(self._heads[one])
-            yield from self._settle(found, 0, some)
+                        passing[one] = self._accepts(self._heads[one])
+            yield from self._settle(passing, 0, some)
             yield
-        self.found = found
+        self.found = passing
 
     def beginning(self, slot: int) -> bytes:
         """The first bytes of a searched token: `HEAD`, or as many as the reach if that is more."""
         return self._begins[slot] if slot in self._begins else self._heads[slot]
 
-    def _settle(self, found: bytearray, first: int, long: list[int]) -> Iterator[None]:
+    def _settle(self, passing: bytearray, first: int, long: list[int]) -> Iterator[None]:
         """Decides long tokens; `found` begins with the token `first`, and all before have been decided."""
         before, reach, base = self.found, self._reach, len(self._base)
         for slot, left, right in self._with_parts(long):
             if slot < base:
                 whole = self._base[slot]
                 self._begins[slot], self._ends[slot] = whole[: max(reach, HEAD)], whole[-reach:]
-                found[slot - first] |= self._accepts(whole)
+                passing[slot - first] |= self._accepts(whole)
                 continue
             if reach > HEAD:
                 begin = self.beginning(left)
                 self._begins[slot] = begin if len(begin) >= reach else (begin + self.beginning(right))[:reach]
             for part in (left, right):
-                has = before[part] if part < first else found[part - first]
+                has = before[part] if part < first else passing[part - first]
                 if has and self._heads[part] != self._alone:
-                    found[slot - first] = True
-            if found[slot - first]:
+                    passing[slot - first] = True
+            if passing[slot - first]:
                 # The ends of these are not needed: all tokens made of them contain it too.
                 continue
             end, behind = self._end(left), self._end(right)
             if self._accepts(end + self.beginning(right)[:reach]):
-                found[slot - first] = True
+                passing[slot - first] = True
             else:
                 self._ends[slot] = behind if len(behind) == reach else (end + behind)[-reach:]
         yield from ()
@@ -198,13 +198,13 @@ class ExpressionSearch(TokenSearch):
         while len(self.found) < len(self._heads):
             first = len(self.found)
             some = self._heads[first : first + _STEP]
-            found = bytearray(len(head) < HEAD and accepts(head) for head in some)
+            passing = bytearray(len(head) < HEAD and accepts(head) for head in some)
             long = [slot for slot, head in enumerate(some, first) if len(head) == HEAD]
-            yield from self._settle(found, first, long)
-            self.found += found
+            yield from self._settle(passing, first, long)
+            self.found += passing
             yield
 
-    def _settle(self, found: bytearray, first: int, long: list[int]) -> Iterator[None]:
+    def _settle(self, passing: bytearray, first: int, long: list[int]) -> Iterator[None]:
         for slot, left, right in self._with_parts(long):
             whole = self._base[slot] if slot < len(self._base) else self._spell(slot, left, right)
             accepted = None if whole is None else self._query.accepts_long(whole)
@@ -212,7 +212,7 @@ class ExpressionSearch(TokenSearch):
                 self._begun.add(slot)
                 self._query.by_beginning = len(self._begun)
                 accepted = self._query.accepts(self._heads[slot])
-            found[slot - first] = accepted
+            passing[slot - first] = accepted
             if whole is not None and len(whole) > _SMALL:
                 yield
 
@@ -270,8 +270,8 @@ class Matches:
                 break
             yield Progress("searching tokens", len(search.found), len(index))
         passes = np.zeros(len(lengths), np.bool_)
-        found = np.frombuffer(bytes(search.found[: len(lengths)]), np.bool_)
-        passes[: len(found)] = found
+        passing = np.frombuffer(bytes(search.found[: len(lengths)]), np.bool_)
+        passes[: len(passing)] = passing
         if query.number is not None:
             passes[[slot for slot in numbered if 0 <= slot < len(passes)]] = True
         return passes & query.within(lengths)
@@ -279,18 +279,18 @@ class Matches:
 
 def matching_work(index: TokenIndex, query: Query) -> Work[NDArray[np.bool_]]:
     """Finds the tokens with a match in their first bytes; not for regular expressions or lengths."""
-    found = np.zeros(len(index), np.bool_)
+    passing = np.zeros(len(index), np.bool_)
     for wanted in query.small:
-        found |= index.small.holding(wanted)
+        passing |= index.small.holding(wanted)
         yield Progress("searching tokens")
     for wanted in query.folded:
-        found |= (yield from index.folded_work()).holding(wanted)
+        passing |= (yield from index.folded_work()).holding(wanted)
         yield Progress("searching tokens")
     if query.raw is not None:
-        found |= index.raw.holding(query.raw)
+        passing |= index.raw.holding(query.raw)
     if query.byte is not None:
-        found |= index.raw.holding(query.byte) & (index.raw.ends - index.raw.starts == 1)
-    return found
+        passing |= index.raw.holding(query.byte) & (index.raw.ends - index.raw.starts == 1)
+    return passing
 
 
 def _limit(lengths: NDArray[np.int64]) -> int:

@@ -194,12 +194,12 @@ class TablePane(Pane):
     def _reveal_found(self) -> None:
         """Scrolls to the row of the target; filters that hide it are removed."""
         self._to_reveal = self._awaited = False
-        found = self._session.view.target
-        if self.filtered() and self.model.is_hidden(found):
+        target = self._session.view.target
+        if self.filtered() and self.model.is_hidden(target):
             self.lift_filters()
-        row = self.model.row_of_token(found)
+        row = self.model.row_of_token(target)
         # Rows come back, or into their order, step by step.
-        self._awaited = found is not None and self.busy()
+        self._awaited = target is not None and self.busy()
         self.table.show_row(row)
         if row >= 0:
             self.table.reveal(row)

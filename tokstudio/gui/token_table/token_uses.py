@@ -27,10 +27,10 @@ class TokenUses:
         counts = run.uses.at(playhead) if run is not None else None
         if run is None or counts is None:
             return
-        if (made := run.log.start_counts) is not None and ids is not None:
+        if (start_counts := run.log.start_counts) is not None and ids is not None:
             ids = ids[: len(ids) - len(run) + playhead]
             self.counts = counts[ids]
-            self._absent = np.append(made == 0, np.False_)[np.minimum(ids, len(made))]
+            self._absent = np.append(start_counts == 0, np.False_)[np.minimum(ids, len(start_counts))]
             self._specials = {int(np.flatnonzero(ids == number)[0]): None for number in run.special_tokens.values()}
             return
         if run.uses.base is None:

@@ -145,13 +145,13 @@ class Shaper:
     def shape(self, raw: bytes, begin: int = 0, end: int = -1) -> Shape:
         """Returns the shape of the characters `begin` to `end` (-1: all) of the piece with these bytes."""
         key = (raw, begin, end)
-        found = self._shapes.get(key)
-        if found is None:
+        shape = self._shapes.get(key)
+        if shape is None:
             if len(self._shapes) >= _KEPT_SHAPES:
                 self._shapes.popitem(last=False)
             text, kind = describe(raw)
-            found = self._shapes[key] = self._lay_out(text[begin : None if end < 0 else end], kind)
-        return found
+            shape = self._shapes[key] = self._lay_out(text[begin : None if end < 0 else end], kind)
+        return shape
 
     def parts(self, raw: bytes, width: float) -> list[tuple[int, int]]:
         """Breaks the text of a long piece for lines of `width`: the first character and the end of each."""

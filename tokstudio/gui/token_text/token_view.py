@@ -122,9 +122,9 @@ class TokenView(QAbstractScrollArea):
         """Returns the highlighted tokens."""
         return self._marked
 
-    def set_ids_known(self, known: bool) -> None:
+    def set_ids_known(self, are_known: bool) -> None:
         """Sets whether the pieces are tokens with ids to show; if not, the ids only give them their colours."""
-        self._ids_known = known
+        self._ids_known = are_known
         self._describe()
 
     def set_show_white_space(self, shown: bool) -> None:
@@ -251,8 +251,8 @@ class TokenView(QAbstractScrollArea):
         if 0 <= self._current < count:
             piece = self.rows.piece_of(self._current)
             special = "special token, " if self.table.special[self._current] else ""
-            told = f", {special}id {int(self.table.ids[self._current])}" if self._ids_known else ""
-            text += f" {what} {self._current + 1:,}: {piece.text!r}{told}."
+            id_text = f", {special}id {int(self.table.ids[self._current])}" if self._ids_known else ""
+            text += f" {what} {self._current + 1:,}: {piece.text!r}{id_text}."
         self.setAccessibleDescription(text)
 
     # Rows and scrolling

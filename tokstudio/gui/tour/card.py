@@ -130,12 +130,12 @@ class TourCard(QFrame):
         ):
             label.setText(words)
             label.setVisible(bool(words))
-        told = " ".join(filter(None, (f"{number}: {title}.", text, task)))
-        if told != self._told:
-            self._told = told
+        description = " ".join(filter(None, (f"{number}: {title}.", text, task)))
+        if description != self._told:
+            self._told = description
             self._new.start()
-            self.setAccessibleDescription(told)
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, told))
+            self.setAccessibleDescription(description)
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, description))
 
     def offer(self, verb: str) -> None:
         """Shows a button that helps with the task; "" for none."""

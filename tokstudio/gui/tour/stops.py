@@ -121,10 +121,10 @@ def _ended(scene: Scene) -> bool:
 
 
 def _merges_made(scene: Scene) -> str:
-    made = several(len(scene.run), "merge was", "merges were")
+    merged = several(len(scene.run), "merge was", "merges were")
     return (
-        f"{made} made, as many as the settings allow. Each row is one, the newest on top: the new token, the two that "
-        "it joins, and how often these stood side by side."
+        f"{merged} made, as many as the settings allow. Each row is one, the newest on top: the new token, the two "
+        "that it joins, and how often these stood side by side."
     )
 
 

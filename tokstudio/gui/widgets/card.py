@@ -58,8 +58,8 @@ class BottomCard(QFrame):
         self._theme, self._drawing = theme, sign
         self._sign = QLabel()
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        told, beside = row(self._sign, (self.text, 1), spacing=8), row(STRETCH, *buttons, spacing=8)
-        self._row = row((told, 1), beside, spacing=8)
+        texts, beside = row(self._sign, (self.text, 1), spacing=8), row(STRETCH, *buttons, spacing=8)
+        self._row = row((texts, 1), beside, spacing=8)
         self.column = column(self._row, margins=(12, 8, 8, 8), parent=self)
         self._again = QTimer(self, singleShot=True, interval=_AT_REST)
         self._again.timeout.connect(self._place_again)

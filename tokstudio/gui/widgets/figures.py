@@ -34,7 +34,7 @@ _TEXT = re.compile(r'(<text [^>]*?) x="([^"]*)"([^>]*>)([^<]*)(?=</text>)')
 
 
 def drawing_of(
-    widget: QWidget, width: int, height: int, generic: str, paint: Callable[[QPainter], None], told: str = ""
+    widget: QWidget, width: int, height: int, generic: str, paint: Callable[[QPainter], None], description: str = ""
 ) -> str:
     """Returns the SVG that `paint` draws on `width` by `height` pixels, titled with the accessible name of `widget`.
 
@@ -49,14 +49,14 @@ def drawing_of(
     drawing.setViewBox(QRect(0, 0, width, height))
     drawing.setResolution(widget.logicalDpiX())
     drawing.setTitle(widget.accessibleName())
-    drawing.setDescription(told or widget.accessibleDescription())
+    drawing.setDescription(description or widget.accessibleDescription())
     with QPainter(drawing) as painter:
         paint(painter)
     return _FAMILIES.sub(rf'font-family="\1,{generic}"', bytes(buffer.data().data()).decode())
 
 
 def svg_of(
-    widget: QWidget, width: int, height: int, font: QFont, paint: Callable[[QPainter], None], told: str = ""
+    widget: QWidget, width: int, height: int, font: QFont, paint: Callable[[QPainter], None], description: str = ""
 ) -> bytes:
     """Returns the SVG of `drawing_of` with its text in the monospaced `font`.
 
@@ -64,12 +64,12 @@ def svg_of(
     """
     metrics = QFontMetricsF(font)
 
-    def centred(found: re.Match[str]) -> str:
-        before, left, after, words = found.groups()
+    def centred(match: re.Match[str]) -> str:
+        before, left, after, words = match.groups()
         middle = float(left) + metrics.horizontalAdvance(unescape(words)) / 2
         return f'{before} x="{middle:g}" text-anchor="middle"{after}{words}'
 
-    return _TEXT.sub(centred, drawing_of(widget, width, height, "monospace", paint, told)).encode()
+    return _TEXT.sub(centred, drawing_of(widget, width, height, "monospace", paint, description)).encode()
 
 
 # --- Tables -----------------------------------------------------------------------------------------------------------
@@ -215,8 +215,8 @@ class ReadOnlyTable(QTableView):
 
     def _heading(self, column: int) -> str:
         roles = Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.DisplayRole
-        found = (self.model().headerData(column, Qt.Orientation.Horizontal, role) for role in roles)
-        return _plain(next(filter(None, found), ""))
+        values = (self.model().headerData(column, Qt.Orientation.Horizontal, role) for role in roles)
+        return _plain(next(filter(None, values), ""))
 
 
 def _plain(text: object) -> str:

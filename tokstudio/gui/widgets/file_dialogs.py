@@ -118,8 +118,8 @@ def dropped_paths(data: QMimeData) -> list[Path]:
 
 def _suffix(name_filter: str) -> str:
     """The first suffix of a filter such as "NumPy (*.npz)", with its point; "" for one of all files."""
-    found = re.search(r"\*(\.\w+)", name_filter)
-    return found.group(1) if found is not None else ""
+    match = re.search(r"\*(\.\w+)", name_filter)
+    return match.group(1) if match is not None else ""
 
 
 def show_in_file_manager(path: Path) -> bool:

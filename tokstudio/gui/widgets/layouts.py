@@ -88,9 +88,9 @@ def set_tab_order(*widgets: QWidget) -> None:
 
 def rule() -> QFrame:
     """A thin line between rows."""
-    made = QFrame()
-    made.setProperty("rule", "true")
-    return made
+    line = QFrame()
+    line.setProperty("rule", "true")
+    return line
 
 
 def resize_on_screen(dialog: QDialog, theme: Theme, size: QSize) -> None:

@@ -91,8 +91,8 @@ def components() -> list[Component]:
     ]
     for name, package, licence in _KNOWN:
         with suppress(PackageNotFoundError):
-            known = distribution(package)
-            result.append(Component(name, known.version, licence, partial(_text, known, licence)))
+            package_data = distribution(package)
+            result.append(Component(name, package_data.version, licence, partial(_text, package_data, licence)))
     # A bundle also contains libraries of the system it was built on.
     with suppress(TokStudioError, OSError):
         licences = resource("licences/system-libraries.txt")

@@ -229,8 +229,8 @@ class StatusLine(QStatusBar):
         self.cancel.setVisible(training is None and 1000 * elapsed > self._jobs.pauses.shown_bar)
         left = self._pace.seconds_left() if now - self._since > _TIME_LEFT_AFTER else None
         then = ", then merging" if training is not None and progress.phase in _BEFORE_MERGING else ""
-        told = f"about {_seconds(left)} left{then}" if left is not None else ""
-        figures = (self._speed(now), told)
+        text = f"about {_seconds(left)} left{then}" if left is not None else ""
+        figures = (self._speed(now), text)
         self.left_over.setText("" if job.paused or played else " · ".join(filter(None, figures)))
         self._looked = now
 
@@ -238,19 +238,19 @@ class StatusLine(QStatusBar):
         """Which training of several is in progress; what it does follows where that is not merging."""
         if not self._queue.total or self._job not in (self._current_training, self._training.by_library):
             return doing
-        told = f"Training {self._queue.number} of {self._queue.total}: {self._queue.what}"
-        return f"{told}…" if phase in ("merging", "training", "") and not paused else f"{told}. {doing}"
+        text = f"Training {self._queue.number} of {self._queue.total}: {self._queue.what}"
+        return f"{text}…" if phase in ("merging", "training", "") and not paused else f"{text}. {doing}"
 
     @property
     def _current_training(self) -> Job | None:
         return self._training.current.job if self._training.current is not None else None
 
     def _where_it_waits(self, phase: str) -> str:
-        training, made = self._training.current, self._made
-        if not made:
+        training, merges = self._training.current, self._made
+        if not merges:
             return f"Paused while {phase}. F6 resumes." if phase else "Paused. F6 resumes."
         what = "new merge" if training is not None and training.run.before else "merge"
-        return f"Paused after {several(made, what)}. F6 resumes, F10 makes one more."
+        return f"Paused after {several(merges, what)}. F6 resumes, F10 makes one more."
 
     @property
     def _made(self) -> int:
@@ -262,11 +262,11 @@ class StatusLine(QStatusBar):
         training = self._training.current
         if training is None or training.job.paused:
             return ""
-        made = self._made
+        merges = self._made
         if now - self._looked < _TICK / 2000:
             return f"{self._rate:,.0f} merges/s" if self._rate >= 1 else ""
-        rate = (made - self._merges_before) / (now - self._looked)
-        self._merges_before = made
+        rate = (merges - self._merges_before) / (now - self._looked)
+        self._merges_before = merges
         self._rate = rate if self._rate == 0 else 0.8 * self._rate + 0.2 * rate
         return f"{self._rate:,.0f} merges/s" if self._rate >= 1 and training.job.progress.phase == "merging" else ""
 

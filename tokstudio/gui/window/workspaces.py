@@ -27,11 +27,11 @@ class Workspace(NamedTuple):
     small: Columns  # the columns on a narrow screen
     closed: tuple[str, ...] = ()  # the panes that are closed until they are asked for
 
-    def columns(self, size: int, known: Container[str]) -> Columns:
+    def columns(self, size: int, panes: Container[str]) -> Columns:
         """The columns for a size of `screen_size`, of the panes in `known`."""
         kept: Columns = ()
         for width, upper, places in (self.large, self.low, self.small)[size]:
-            left = (tuple(name for name in place if name in known) for place in places)
+            left = (tuple(name for name in place if name in panes) for place in places)
             filled = tuple(place for place in left if place)
             kept += ((width, upper, filled),) if filled else ()
         whole = sum(width for width, *_ in kept)

@@ -93,15 +93,15 @@ def token_facts_work(comparison: Comparison, column: int) -> Work[TokenFacts | N
         return None
     uses = np.zeros(len(tokenizer.tokens), np.int64)
     cells = [comparison.result(text, column) for text in range(len(comparison.measured))]
-    known = [cell for cell in cells if isinstance(cell, Cell)]
-    for cell in known:
+    measured = [cell for cell in cells if isinstance(cell, Cell)]
+    for cell in measured:
         uses[cell.counts.ids] += cell.counts.counts
     ids = np.setdiff1d(tokenizer.tokens.ids(), list(tokenizer.special_tokens.values()))
     reach = yield from reachability_work(tokenizer)
     unreachable = {words: ids[reach[ids] == why] for why, words in REASONS.items() if np.any(reach[ids] == why)}
     cut = yield from _cut_work(compared, ids)
     curve = None
-    if len(known) == len(cells):
+    if len(measured) == len(cells):
         curve = yield from _curve_work(compared.name, tokenizer, uses, int(comparison.bytes.sum()))
     digest = yield from hash_work(tokenizer)
     return TokenFacts(digest, uses, unreachable, ids[uses[ids] == 0], cut[np.argsort(-uses[cut], kind="stable")], curve)
@@ -109,12 +109,12 @@ def token_facts_work(comparison: Comparison, column: int) -> Work[TokenFacts | N
 
 def _cut_work(compared: Compared, ids: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
     """The ids whose tokens are not UTF-8 by themselves."""
-    found: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    ends: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
     for first in range(0, len(ids), _STEP):
         some = ids[first : first + _STEP]
-        found.append(some[compared.cuts(some)[0]])
+        ends.append(some[compared.cuts(some)[0]])
         yield Progress("looking at tokens", first, len(ids))
-    return np.concatenate(found)
+    return np.concatenate(ends)
 
 
 def _curve_work(name: str, tokenizer: Tokenizer, uses: NDArray[np.int64], size: int) -> Work[SizeCurve | None]:
@@ -171,7 +171,9 @@ def drawing(curves: Sequence[SizeCurve]) -> Markup:
     step = _nice_step(max(float(curve.values.max()) for curve in curves) / 5)
     highest = step * math.ceil(max(float(curve.values.max()) for curve in curves) / step)
     axes = _Axes(least, max(most, least * 2), highest)
-    told = "; ".join(f"{curve.name}: {curve.values[-1]:.2f} at {curve.sizes[-1]:,.0f} tokens" for curve in curves)
+    description = "; ".join(
+        f"{curve.name}: {curve.values[-1]:.2f} at {curve.sizes[-1]:,.0f} tokens" for curve in curves
+    )
     return tag(
         "svg",
         *_grid(axes, step),
@@ -179,7 +181,7 @@ def drawing(curves: Sequence[SizeCurve]) -> Markup:
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         xmlns="http://www.w3.org/2000/svg",
         role="img",
-        aria_label=f"Bytes per token by size of the vocabulary. {told}.",
+        aria_label=f"Bytes per token by size of the vocabulary. {description}.",
     )
 
 
@@ -305,9 +307,9 @@ def _groups(tokenizer: Tokenizer, facts: TokenFacts) -> Iterator[Markup]:
     yield _listed(tokenizer, facts.unused)
     used = int(np.count_nonzero(facts.uses[facts.cut]))
     yield tag("h3", f"Tokens that cut characters: {len(facts.cut):,}, of which {used:,} occur")
-    told = "They are not UTF-8 by themselves. Those that occur are listed with their uses, the most frequent first."
+    note = "They are not UTF-8 by themselves. Those that occur are listed with their uses, the most frequent first."
     if used:
-        yield muted(told)
+        yield muted(note)
         yield _listed(tokenizer, facts.cut[:used], facts.uses)
 
 
@@ -350,8 +352,8 @@ def head(title: str) -> Markup:
 
 def row(name: str, cells: Sequence[str]) -> Markup:
     """A row of a table; cells that are no markup are numbers."""
-    made = (cell if isinstance(cell, Markup) else tag("td", cell) for cell in cells)
-    return tag("tr", tag("th", name_of(name), scope="row", class_="name"), *made)
+    elements = (cell if isinstance(cell, Markup) else tag("td", cell) for cell in cells)
+    return tag("tr", tag("th", name_of(name), scope="row", class_="name"), *elements)
 
 
 def overview_section(comparison: Comparison, facts: Sequence[TokenFacts | None]) -> Markup:
@@ -363,9 +365,9 @@ def overview_section(comparison: Comparison, facts: Sequence[TokenFacts | None])
     ]
     numbers = "Tokens", "Merges", "Special tokens", "Bytes per token", "Unreachable", "Unused", "Not UTF-8"
     heading = [head("Tokenizer"), *numbers]
-    told = "Bytes per token are those of all texts together. Unused tokens occur in none of the texts. "
-    told += "Tokens that are not UTF-8 by themselves hold a part of a character."
-    return section("Overview", table(heading, rows), muted(told), *_problems(comparison), place="overview")
+    note = "Bytes per token are those of all texts together. Unused tokens occur in none of the texts. "
+    note += "Tokens that are not UTF-8 by themselves hold a part of a character."
+    return section("Overview", table(heading, rows), muted(note), *_problems(comparison), place="overview")
 
 
 def _sizes(compared: Compared) -> list[str]:
@@ -385,8 +387,8 @@ def _numbers(facts: TokenFacts | None) -> list[str]:
 def _problems(comparison: Comparison) -> list[Markup]:
     """Cells without a number, with the reason, and remarks on others."""
     problems = comparison.errors + comparison.remarks
-    told = [joined(name_of(tokenizer), ", ", name_of(text), ": ", why) for text, tokenizer, why in problems]
-    return [tag("h3", "To be noted"), tag("ul", *(tag("li", one) for one in told))] if told else []
+    lines = [joined(name_of(tokenizer), ", ", name_of(text), ": ", why) for text, tokenizer, why in problems]
+    return [tag("h3", "To be noted"), tag("ul", *(tag("li", one) for one in lines))] if lines else []
 
 
 def figures_section(shown: FigureTable) -> Markup:
@@ -409,8 +411,8 @@ def figures_section(shown: FigureTable) -> Markup:
     ]
     parts.append(table(heading, rows, foot))
     source = f"Source: {figure.source}." if figure.source else ""
-    told = " ".join(filter(None, (figure.said_better, *shown.notes, *shown.legend, source)))
-    return tag("section", *parts, *([muted(told)] if told else []))
+    note = " ".join(filter(None, (figure.said_better, *shown.notes, *shown.legend, source)))
+    return tag("section", *parts, *([muted(note)] if note else []))
 
 
 def _marked(cell: str, is_best: bool) -> Markup | str:
@@ -419,19 +421,19 @@ def _marked(cell: str, is_best: bool) -> Markup | str:
 
 def _cells(shown: FigureTable, text: int) -> list[Markup]:
     """The numbers of a row: the best in bold, others shaded by how much worse they are."""
-    made: list[Markup] = []
+    elements: list[Markup] = []
     for column in range(len(shown.tokenizers)):
         cell = shown.signed(text, column)
         ratio = float(shown.ratios[text, column])
-        made.append(tag("td", _marked(cell, bool(shown.best[text, column])), class_=shade(ratio)))
-    return made
+        elements.append(tag("td", _marked(cell, bool(shown.best[text, column])), class_=shade(ratio)))
+    return elements
 
 
 def overlap_section(overlap: Overlap) -> Markup:
     """What the vocabularies share, by tokens and by uses."""
     heading = [head("Tokenizer"), *(tag("th", name_of(name), scope="col") for name in overlap.tokenizers)]
     parts: list[Markup] = []
-    for title, formula, told, values in (
+    for title, formula, note, values in (
         ("Shared tokens", "Shared tokens / tokens of either", "Without special tokens.", overlap.jaccard),
         (
             "Shared uses",
@@ -445,7 +447,7 @@ def overlap_section(overlap: Overlap) -> Markup:
             for name, shares in zip(overlap.tokenizers, values.tolist(), strict=True)
         ]
         parts += [tag("h3", title), tag("p", tag("span", formula, class_="formula")), table(heading, rows)]
-        parts += [muted(told)] if told else []
+        parts += [muted(note)] if note else []
     return section("Vocabularies", *parts)
 
 
@@ -453,8 +455,8 @@ def legend() -> Markup:
     """What the shades of cells mean."""
     steps = [tag("span", "best", class_=shade(1))]
     steps += [tag("span", f"from {least:g}", class_=shade(least)) for least in SHADES[1:]]
-    told = "Shades: how many times worse than the best of the row, which is bold. Simple tokenizers are not ranked."
-    return joined(muted(told), tag("p", *steps, class_="legend"))
+    note = "Shades: how many times worse than the best of the row, which is bold. Simple tokenizers are not ranked."
+    return joined(muted(note), tag("p", *steps, class_="legend"))
 
 
 def texts_section(comparison: Comparison) -> Markup:
@@ -476,14 +478,14 @@ def texts_section(comparison: Comparison) -> Markup:
 
 
 def report_work(
-    comparison: Comparison, origins: Mapping[str, ReadFrom] | None = None, made: datetime | None = None
+    comparison: Comparison, origins: Mapping[str, ReadFrom] | None = None, written_at: datetime | None = None
 ) -> Work[str]:
     """Writes a page of HTML about a comparison; it is one file that loads nothing and runs nothing.
 
     Args:
         comparison: One tokenizer or several; words are encoded where they were not.
         origins: Where tokenizers were read from, by name; see `origin_work`.
-        made: The time that the page gives; None for now.
+        written_at: The time that the page gives; None for now.
     """
     yield from comparison.words_work()
     facts: list[TokenFacts | None] = []
@@ -499,7 +501,7 @@ def report_work(
     return page(
         title,
         STYLE,
-        _header(comparison, made or datetime.now(UTC)),
+        _header(comparison, written_at or datetime.now(UTC)),
         overview_section(comparison, facts),
         _curves(facts),
         section("Figures", _symbols(), legend() if len(comparison.compared) > 1 else "", *tables, place="figures"),
@@ -513,13 +515,13 @@ def report_work(
     )
 
 
-def _header(comparison: Comparison, made: datetime) -> Markup:
+def _header(comparison: Comparison, written_at: datetime) -> Markup:
     names = [joined(", " if number else "", name_of(name)) for number, name in enumerate(comparison.tokenizers)]
     sections = ("overview", "Overview"), ("figures", "Figures"), ("texts", "Texts"), ("versions", "Versions")
     return tag(
         "header",
         tag("h1", "Comparison of " if len(names) > 1 else "Report of ", *names),
-        muted(f"Made with TokStudio, {made:%Y-%m-%d %H:%M %Z}".rstrip() + "."),
+        muted(f"Made with TokStudio, {written_at:%Y-%m-%d %H:%M %Z}".rstrip() + "."),
         tag("nav", *(tag("a", title, href=f"#{place}") for place, title in sections)),
     )
 

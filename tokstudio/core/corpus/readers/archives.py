@@ -44,8 +44,8 @@ class Skipped(dict[str, int]):
         self[why] = self.get(why, 0) + 1
 
     def __str__(self) -> str:
-        told = ", ".join(f"{number:,} {why}" for why, number in self.items())
-        return f"{several(sum(self.values()), 'member')} skipped ({told})" if self else ""
+        numbers = ", ".join(f"{number:,} {why}" for why, number in self.items())
+        return f"{several(sum(self.values()), 'member')} skipped ({numbers})" if self else ""
 
 
 class DamagedArchiveError(CorpusError):
@@ -64,9 +64,9 @@ def zip_members(file: BinaryIO, name: str, size: int, skipped: Skipped) -> Itera
         archive = zipfile.ZipFile(file)
     with archive:
         entries = archive.infolist()
-        known = {entry.filename for entry in entries}
+        names = {entry.filename for entry in entries}
         for mark, what in _DOCUMENTS.items():
-            if mark in known:
+            if mark in names:
                 raise BinaryError(f"{name}: this is {what}, not text{READ_ANYWAY}.")
         if len(entries) > _MOST_MEMBERS:
             raise CorpusError(f"{name}: it has more than {_MOST_MEMBERS:,} members; unpack it yourself.")

@@ -192,8 +192,8 @@ class Collector:
             return
         numbers: NDArray[np.int64] = codes[0][keep]
         values = codes[1]
-        found, firsts = np.unique(numbers, return_index=True)
-        in_order: list[int] = found[np.argsort(firsts)].tolist()
+        distinct, firsts = np.unique(numbers, return_index=True)
+        in_order: list[int] = distinct[np.argsort(firsts)].tolist()
         for number in in_order:
             chosen: NDArray[np.bool_] = numbers == number
             if self._only in (None, values[number]):
@@ -256,21 +256,21 @@ class _Seen:
 
     def add(self, hashes: NDArray[np.bytes_]) -> NDArray[np.bool_]:
         """Says which are neither known nor repeated here, and adds these."""
-        found, firsts = np.unique(hashes, return_index=True)
-        is_new = np.ones(len(found), np.bool_)
-        for known in self._arrays:
-            at = np.minimum(np.searchsorted(known, found), len(known) - 1)
-            is_new &= known[at] != found
-        made, found = np.zeros(len(hashes), np.bool_), found[is_new]
-        made[firsts[is_new]] = True
+        distinct, firsts = np.unique(hashes, return_index=True)
+        is_new = np.ones(len(distinct), np.bool_)
+        for array in self._arrays:
+            at = np.minimum(np.searchsorted(array, distinct), len(array) - 1)
+            is_new &= array[at] != distinct
+        is_kept, distinct = np.zeros(len(hashes), np.bool_), distinct[is_new]
+        is_kept[firsts[is_new]] = True
         # Where it does not fit, the texts go to the disk.
-        self._taken += found.nbytes if self._budget.take(found.nbytes) else 0
-        while self._arrays and len(self._arrays[-1]) < 2 * len(found):
+        self._taken += distinct.nbytes if self._budget.take(distinct.nbytes) else 0
+        while self._arrays and len(self._arrays[-1]) < 2 * len(distinct):
             # A stable sort joins two sorted arrays in one pass.
-            found = np.sort(np.concatenate([self._arrays.pop(), found]), kind="stable")
-        if len(found):
-            self._arrays.append(found)
-        return made
+            distinct = np.sort(np.concatenate([self._arrays.pop(), distinct]), kind="stable")
+        if len(distinct):
+            self._arrays.append(distinct)
+        return is_kept
 
     def clear(self) -> None:
         """Forgets all."""

@@ -68,7 +68,7 @@ class Table:
     def read_work(self, plan: Plan, collect: Collector) -> Work[None]:
         """Reads the texts of a column; the progress counts rows where the file says how many there are."""
         names = [column.steps[0] for column in (*plan.texts, plan.split) if column is not None]
-        before = made = 0
+        before = bytes_read = 0
         with _plain(self):
             for batch in self._batches(ROWS, list(dict.fromkeys(names))):
                 batch = batch.select(list(dict.fromkeys(names)))
@@ -77,8 +77,8 @@ class Table:
                     step = max(1, min(ROWS, AT_ONCE // max(1, batch.get_total_buffer_size())))
                 for start in range(0, len(batch), step):
                     piece = batch.slice(start, step)
-                    made += self._add(piece, plan, collect)
-                    refuse_bomb(self.name, made, self.stored, _ADVICE)
+                    bytes_read += self._add(piece, plan, collect)
+                    refuse_bomb(self.name, bytes_read, self.stored, _ADVICE)
                     before += len(piece)
                     yield Progress("reading", before if self.rows else 0, self.rows or 0)
                     if collect.is_full:
@@ -203,11 +203,11 @@ class _Compact:
             return [self.value(inner, depth + 1) for _ in range(self._number() if size == 15 else size)]
         if kind != _STRUCT:
             raise ValueError("its description has a value of an unknown kind")
-        made, field = dict[int, Any](), 0
+        row, field = dict[int, Any](), 0
         while head := self._byte():
             field = field + (head >> 4) if head >> 4 else self.value(4)
-            made[field] = self.value(head & 15, depth + 1)
-        return made
+            row[field] = self.value(head & 15, depth + 1)
+        return row
 
     def _byte(self) -> int:
         self.at += 1
@@ -370,12 +370,12 @@ def _valid(array: Any, collect: Collector) -> Any:  # noqa: ANN401
             raise
         raw = array.cast(pyarrow.large_binary() if pyarrow.types.is_large_string(kind) else pyarrow.binary())
         raw.validate(full=True)
-        made: list[str | None] = []
+        values: list[str | None] = []
         for value in raw.to_pylist():
-            made.append(None if value is None else value.decode("utf-8", "replace"))
+            values.append(None if value is None else value.decode("utf-8", "replace"))
             if value is not None:
-                collect.dropped.invalid += len(made[-1] or "") - len(value.decode("utf-8", "ignore"))
-        array = pyarrow.array(made, pyarrow.large_string())
+                collect.dropped.invalid += len(values[-1] or "") - len(value.decode("utf-8", "ignore"))
+        array = pyarrow.array(values, pyarrow.large_string())
     return array
 
 

@@ -93,10 +93,10 @@ class Decompressed:
             if self._part is None and not self._next_part():
                 break
             try:
-                if made := self._decompress(min(size, _OUT)):
-                    self._made += len(made)
+                if output := self._decompress(min(size, _OUT)):
+                    self._made += len(output)
                     refuse_bomb(self._name, self._made, self._stored())
-                    return made
+                    return output
             except (zlib.error, lzma.LZMAError, OSError, EOFError, _zstd_error()) as error:
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
@@ -107,20 +107,20 @@ class Decompressed:
 
     def _decompress(self, most: int) -> bytes:
         assert self._part is not None
-        given = b""
+        more_input = b""
         if self._part.needs_input:
-            given = self._waiting or self._below.read(_IN_OF_ZSTD if self._kind == "zstd" else _IN)
+            more_input = self._waiting or self._below.read(_IN_OF_ZSTD if self._kind == "zstd" else _IN)
             self._waiting = b""
-            if self._kind == "zstd" and len(given) > _IN_OF_ZSTD:
-                given, self._waiting = given[:_IN_OF_ZSTD], given[_IN_OF_ZSTD:]
-            if not given:
+            if self._kind == "zstd" and len(more_input) > _IN_OF_ZSTD:
+                more_input, self._waiting = more_input[:_IN_OF_ZSTD], more_input[_IN_OF_ZSTD:]
+            if not more_input:
                 self._end_early()
                 return b""
-        made = self._part.decompress(given, most)
+        output = self._part.decompress(more_input, most)
         if self._part.eof:
             self._waiting = self._part.unused_data + self._waiting
             self._part = None
-        return made
+        return output
 
     def _next_part(self) -> bool:
         """Begins the next part; False at the end. Zeros may follow the last one."""

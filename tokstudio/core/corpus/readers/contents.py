@@ -164,12 +164,12 @@ def suggested(columns: Iterable[Column]) -> str | None:
 
 def column_named(columns: Iterable[Column], name: str, file: str) -> Column:
     """The column of that name; CorpusError, which says which there are, where there is none."""
-    known = list(columns)
-    for column in known:
+    all_columns = list(columns)
+    for column in all_columns:
         if column.name == name:
             return column
-    names = [shown(column.name) for column in known[:_MOST_NAMED]]
-    more = f" and {len(known) - _MOST_NAMED:,} more" if len(known) > _MOST_NAMED else ""
+    names = [shown(column.name) for column in all_columns[:_MOST_NAMED]]
+    more = f" and {len(all_columns) - _MOST_NAMED:,} more" if len(all_columns) > _MOST_NAMED else ""
     raise CorpusError(f"{file}: there is no column {shown(name)}; there are {', '.join(names)}{more}.")
 
 
@@ -203,15 +203,15 @@ def columns_of_rows(rows: Iterable[Mapping[str, object]]) -> tuple[Column, ...]:
 def columns_of_schema(schema: Any, rows: Iterable[Mapping[str, object]]) -> tuple[Column, ...]:  # noqa: ANN401
     """The columns of an Arrow schema, with the texts of the first rows."""
     texts = {(column.steps, column.lists): column for column in columns_of_rows(rows)}
-    found: dict[_Path, str] = {}
+    types: dict[_Path, str] = {}
     for one in schema:
-        _walk_type(one.name, one.type, (), found)
-    made: list[Column] = []
-    for path, kind in found.items():
+        _walk_type(one.name, one.type, (), types)
+    columns: list[Column] = []
+    for path, kind in types.items():
         column = _column(path, _Seen({kind}))
-        known = texts.get((column.steps, column.lists))
-        made.append(known if known is not None and known.kind == kind else column)
-    return tuple(made)
+        type_of_column = texts.get((column.steps, column.lists))
+        columns.append(type_of_column if type_of_column is not None and type_of_column.kind == kind else column)
+    return tuple(columns)
 
 
 def texts_of(array: Any, column: Column) -> Any:  # noqa: ANN401 -- arrays of pyarrow have no types
@@ -226,13 +226,13 @@ def type_of(column: Column) -> Any:  # noqa: ANN401 -- types of pyarrow have no 
     """The Arrow type of the first step of a column, with nothing else in it."""
     pyarrow = untyped("pyarrow")
 
-    made: Any = pyarrow.string()
+    kind: Any = pyarrow.string()
     for number in range(len(column.steps) - 1, -1, -1):
         for _ in range(column.lists[number]):
-            made = pyarrow.list_(made)
+            kind = pyarrow.list_(kind)
         if number:
-            made = pyarrow.struct([(column.steps[number], made)])
-    return made
+            kind = pyarrow.struct([(column.steps[number], kind)])
+    return kind
 
 
 def text_of_row(row: object, column: Column) -> str | None:
@@ -241,16 +241,16 @@ def text_of_row(row: object, column: Column) -> str | None:
     Raises:
         TypeError: Something else stands there.
     """
-    found: list[object] = [row]
+    values: list[object] = [row]
     for step in column.steps:
-        below = [cast("dict[str, object]", one).get(step) for one in _flat(found) if isinstance(one, dict)]
-        found = [one for one in below if one is not None]
-    found = [one for one in _flat(found) if one is not None]
-    if not found:
+        below = [cast("dict[str, object]", one).get(step) for one in _flat(values) if isinstance(one, dict)]
+        values = [one for one in below if one is not None]
+    values = [one for one in _flat(values) if one is not None]
+    if not values:
         return None
-    if not all(isinstance(one, str) for one in found):
+    if not all(isinstance(one, str) for one in values):
         raise TypeError(column.name)
-    return "\n".join(cast("list[str]", found))
+    return "\n".join(cast("list[str]", values))
 
 
 def _flat(values: Iterable[object]) -> Iterable[object]:
@@ -291,7 +291,7 @@ def _column(path: _Path, seen: _Seen) -> Column:
     return Column(".".join(steps), kind, tuple(seen.texts), steps, lists, seen.characters / max(1, seen.number))
 
 
-def _walk_type(name: str, kind: Any, path: _Path, found: dict[_Path, str]) -> None:  # noqa: ANN401
+def _walk_type(name: str, kind: Any, path: _Path, types_by_path: dict[_Path, str]) -> None:  # noqa: ANN401
     types = untyped("pyarrow.types")
 
     lists = 0
@@ -300,9 +300,9 @@ def _walk_type(name: str, kind: Any, path: _Path, found: dict[_Path, str]) -> No
     here = (*path, (name, lists))
     if types.is_struct(kind) and len(here) < _DEEPEST:
         for one in kind:
-            _walk_type(one.name, one.type, here, found)
-    elif len(found) < _MOST_COLUMNS:
-        found[here] = TEXT if _is_text(kind) else str(kind)
+            _walk_type(one.name, one.type, here, types_by_path)
+    elif len(types_by_path) < _MOST_COLUMNS:
+        types_by_path[here] = TEXT if _is_text(kind) else str(kind)
 
 
 def _is_text(kind: Any) -> bool:  # noqa: ANN401

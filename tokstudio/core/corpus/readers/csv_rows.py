@@ -198,10 +198,10 @@ class _Counting(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        made = self._below.read_whole(size if size >= 0 else sys.maxsize)
+        content = self._below.read_whole(size if size >= 0 else sys.maxsize)
         if self._quote:
-            self.quotes += made.count(self._quote)
-        return made
+            self.quotes += content.count(self._quote)
+        return content
 
 
 def unclosed_quote(stream: Stream, dialect: Dialect) -> int:
@@ -288,8 +288,8 @@ def _has_quotes(lines: list[str]) -> bool:
 def _are_names(first: list[str], rows: list[list[str]], asked: Iterable[str | None]) -> bool:
     """Whether the first row of a table, of which some more follow, is the names of its columns."""
     # The columns of a table without names are numbered: the number of a column is no name in its first row.
-    known = {*TEXT_FIELDS, *asked} - {str(number) for number in range(1, len(first) + 1)}
-    if any(cell in known or cell.lower() in TEXT_FIELDS for cell in first):
+    field_names = {*TEXT_FIELDS, *asked} - {str(number) for number in range(1, len(first) + 1)}
+    if any(cell in field_names or cell.lower() in TEXT_FIELDS for cell in first):
         return True
     cells = [cell for cell in first if cell]
     named = [bool(cell) and len(cell) <= _LONGEST_NAME and not _is_number(cell) for cell in first]
@@ -314,14 +314,14 @@ def _is_number(cell: str) -> bool:
 
 def _unique(names: list[str]) -> tuple[str, ...]:
     """The names, of which empty ones become the number of their column and repeated ones get a number."""
-    made, taken, numbers = list[str](), set[str](), dict[str, int]()
-    known = set(names)
+    unique, taken, numbers = list[str](), set[str](), dict[str, int]()
+    original = set(names)
     for column, name in enumerate(names, 1):
         free = plain = name or str(column)
         number = numbers.get(plain, 2)
-        while free in taken or (free != name and free in known):
+        while free in taken or (free != name and free in original):
             free, number = f"{plain} {number}", number + 1
         numbers[plain] = number
         taken.add(free)
-        made.append(free)
-    return tuple(made)
+        unique.append(free)
+    return tuple(unique)

@@ -104,14 +104,16 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     if kind.name != kinds.TEXT or reading.as_text:
         return Look(kind.name, text.compression)
     is_whole = len(head) < SAMPLE
-    found = with_byte_order(encoding, np.frombuffer(head, np.uint8)) if encoding else encoding_of(head, is_whole)
-    decoded = _decoded(head, found)
+    encoding_found = (
+        with_byte_order(encoding, np.frombuffer(head, np.uint8)) if encoding else encoding_of(head, is_whole)
+    )
+    decoded = _decoded(head, encoding_found)
     sort = kinds.text_kind(name, decoded, is_whole, reading.delimiter is not None)
     if sort == kinds.TEXT:
         return Look(sort, text.compression, has_no_text=kinds.is_named_json(name, decoded))
     for size in (_HEAD_OF_ROWS, _LONGEST_ROW):
         head = text.peek(size)
-        is_whole, decoded = len(head) < size, _decoded(head, found)
+        is_whole, decoded = len(head) < size, _decoded(head, encoding_found)
         if is_whole or "\n" in decoded or sort in (kinds.JSON, kinds.JSON_LINES):
             break
     dialect = None
@@ -133,75 +135,79 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
         columns = tuple(Column(one, TEXT, (), (one,), (0,)) for one in dialect.names)
     if not reading.field and suggested(columns) is None:
         return Look(kinds.TEXT, text.compression, has_no_text=True)  # word counts, numbers, settings
-    return Look(sort, text.compression, found, columns, dialect)
+    return Look(sort, text.compression, encoding_found, columns, dialect)
 
 
-def plan_of(found: Look, reading: Reading, name: str) -> Plan:
+def plan_of(text_look: Look, reading: Reading, name: str) -> Plan:
     """The columns to read; CorpusError where there is no such column or it holds no text."""
-    chosen = reading.field or suggested(found.columns)
+    chosen = reading.field or suggested(text_look.columns)
     if chosen is None:
-        if [column.name for column in found.columns] == _WORD_COUNTS:
+        if [column.name for column in text_look.columns] == _WORD_COUNTS:
             raise CorpusError(f"{name}: this is a table of word counts: open it as word counts (train --counts).")
-        names = ", ".join(shown(column.name) for column in found.columns[:12])
-        raise CorpusError(f"{name}: no column of this {found.kind} file holds text; there are {names or 'no columns'}.")
-    text = column_named(found.columns, chosen, name)
+        names = ", ".join(shown(column.name) for column in text_look.columns[:12])
+        raise CorpusError(
+            f"{name}: no column of this {text_look.kind} file holds text; there are {names or 'no columns'}."
+        )
+    text = column_named(text_look.columns, chosen, name)
     if text.kind != TEXT:
-        texts = ", ".join(shown(column.name) for column in found.columns if column.kind == TEXT)
+        texts = ", ".join(shown(column.name) for column in text_look.columns if column.kind == TEXT)
         raise CorpusError(
             f"{name}: the column {shown(chosen)} holds no text ({text.kind}); "
             + (f"columns of text are {texts}." if texts else "no column does.")
         )
-    split = None if reading.split_by is None else column_named(found.columns, reading.split_by, name)
+    split = None if reading.split_by is None else column_named(text_look.columns, reading.split_by, name)
     return Plan(text, split)
 
 
-def refuse_without_text(text: OpenText, found: Look) -> None:
+def refuse_without_text(text: OpenText, text_look: Look) -> None:
     """Raises NoColumnOfTextError for a file of JSON, as its name says, in which no column holds text."""
-    if found.has_no_text and kinds.suffix_of(text.name) in kinds.NAMED_JSON:
+    if text_look.has_no_text and kinds.suffix_of(text.name) in kinds.NAMED_JSON:
         raise NoColumnOfTextError(
             f"{text.name}: no column of this JSON holds text; if these are word counts, open them as such"
             f"{READ_AS_TEXT}."
         )
 
 
-def read_rows_work(text: OpenText, found: Look, plan: Plan, collect: Collector, is_long: bool = False) -> Work[bool]:
+def read_rows_work(
+    text: OpenText, text_look: Look, plan: Plan, collect: Collector, is_long: bool = False
+) -> Work[bool]:
     """Reads JSON Lines, JSON or a table; returns whether a quote may be unclosed."""
-    stream = Utf8Stream(text, found.encoding)
+    stream = Utf8Stream(text, text_look.encoding)
     doubtful = False
-    if found.dialect is not None:
-        doubtful = yield from read_table_work(text, stream, found.dialect, plan, collect, is_long)
-    elif found.kind == kinds.JSON_LINES:
+    if text_look.dialect is not None:
+        doubtful = yield from read_table_work(text, stream, text_look.dialect, plan, collect, is_long)
+    elif text_look.kind == kinds.JSON_LINES:
         yield from read_lines_work(text, stream, plan, collect)
     else:
         yield from read_json_work(text, stream, plan, collect)
     collect.dropped.invalid += stream.replaced
-    collect.dropped.encoding = found.encoding
+    collect.dropped.encoding = text_look.encoding
     collect.dropped.truncated |= text.is_cut
     return doubtful
 
 
-def refuse_unclosed(text: OpenText, found: Look) -> None:
+def refuse_unclosed(text: OpenText, text_look: Look) -> None:
     """Raises CorpusError where a quote of a table is never closed; `text` is at its beginning."""
-    assert found.dialect is not None
-    if line := unclosed_quote(Utf8Stream(text, found.encoding), found.dialect):
+    assert text_look.dialect is not None
+    if line := unclosed_quote(Utf8Stream(text, text_look.encoding), text_look.dialect):
         raise CorpusError(
             f"{text.name}: a quote in the row at line {line:,} is never closed; close it, or read the file as "
             "plain text (--as-text)."
         )
 
 
-def with_columns_work(text: OpenText, found: Look, file: BinaryIO, budget: Budget, is_packed: bool) -> Work[Look]:
+def with_columns_work(text: OpenText, text_look: Look, file: BinaryIO, budget: Budget, is_packed: bool) -> Work[Look]:
     """Adds the columns of Parquet and Arrow to a look; `file` is at its beginning again where it is not packed."""
-    if found.kind not in kinds.COLUMNAR:
-        return found
+    if text_look.kind not in kinds.COLUMNAR:
+        return text_look
     file = yield from seekable_work(text, file, budget, not is_packed)
-    with open_table(text.name, found.kind, file, text.stored) as table:
-        return replace(found, columns=table.columns(), rows=table.rows)
+    with open_table(text.name, text_look.kind, file, text.stored) as table:
+        return replace(text_look, columns=table.columns(), rows=table.rows)
 
 
 def collect_work(
     text: OpenText,
-    found: Look,
+    text_look: Look,
     file: BinaryIO,
     reading: Reading,
     budget: Budget,
@@ -219,30 +225,30 @@ def collect_work(
         RowTooLongError: A row of a table is longer, without `is_long`.
         CorpusError: It cannot be read, or has no such column.
     """
-    is_plain = not found.compression and not is_member
-    if found.kind in kinds.COLUMNAR:
+    is_plain = not text_look.compression and not is_member
+    if text_look.kind in kinds.COLUMNAR:
         file = yield from seekable_work(text, file, budget, is_plain)
-        with open_table(text.name, found.kind, file, text.stored) as table:
-            found = replace(found, columns=table.columns())
-        plan = plan_of(found, reading, text.name)
+        with open_table(text.name, text_look.kind, file, text.stored) as table:
+            text_look = replace(text_look, columns=table.columns())
+        plan = plan_of(text_look, reading, text.name)
         file.seek(0)
-        with open_table(text.name, found.kind, file, text.stored) as table:
+        with open_table(text.name, text_look.kind, file, text.stored) as table:
             yield from table.read_work(plan, collect)
         collect.dropped.truncated |= text.is_cut
         return replace(reading, field=plan.text.name)
-    plan = plan_of(found, reading, text.name)
-    if found.dialect is None:
-        yield from read_rows_work(text, found, plan, collect)
+    plan = plan_of(text_look, reading, text.name)
+    if text_look.dialect is None:
+        yield from read_rows_work(text, text_look, plan, collect)
         return replace(reading, field=plan.text.name)
     if is_member:
         # A quote that is not closed is looked for from the beginning, to which not every member can be set back.
         file = yield from seekable_work(text, file, budget, False)
         text = OpenText(file, text.name, text.size)
-    is_doubtful = yield from read_rows_work(text, found, plan, collect, is_long)
+    is_doubtful = yield from read_rows_work(text, text_look, plan, collect, is_long)
     if is_doubtful:
         file.seek(0)
-        refuse_unclosed(OpenText(file, text.name, text.size, reading.keep_truncated), found)
-    return replace(reading, field=plan.text.name, delimiter=found.dialect.delimiter)
+        refuse_unclosed(OpenText(file, text.name, text.size, reading.keep_truncated), text_look)
+    return replace(reading, field=plan.text.name, delimiter=text_look.dialect.delimiter)
 
 
 def seekable_work(text: OpenText, file: BinaryIO, budget: Budget, is_plain: bool) -> Work[BinaryIO]:

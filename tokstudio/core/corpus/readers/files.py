@@ -97,9 +97,9 @@ class ContentFile(io.RawIOBase):
 
     def read(self, size: int = -1, /) -> bytes:
         """At most `size` bytes; all that follow where it is negative."""
-        made = np.asarray(self._text[self._at : len(self._text) if size < 0 else self._at + size]).tobytes()
-        self._at += len(made)
-        return made
+        content = np.asarray(self._text[self._at : len(self._text) if size < 0 else self._at + size]).tobytes()
+        self._at += len(content)
+        return content
 
 
 class _File:
@@ -110,7 +110,7 @@ class _File:
         self.state = _state(path.stat())
 
     def read(self, start: int, size: int) -> NDArray[np.uint8]:
-        made, done = np.empty(size, np.uint8), 0
+        content, done = np.empty(size, np.uint8), 0
         name = file_name(self._path)
         try:
             with self._path.open("rb", buffering=0) as file:
@@ -118,15 +118,15 @@ class _File:
                     raise CorpusError(f"{name}: the file has changed since it was opened; open it again.")
                 file.seek(start)
                 while done < size:
-                    read = file.readinto(made[done : done + MOST].data)
+                    read = file.readinto(content[done : done + MOST].data)
                     if not read:
                         raise CorpusError(f"{name}: the file became shorter while it was being read; try again.")
                     done += read
         except OSError as error:
             why = error.strerror or error
             raise CorpusError(f"{name}: the file can no longer be read ({why}); open it again.") from error
-        made.setflags(write=False)
-        return made
+        content.setflags(write=False)
+        return content
 
 
 def _state(status: os.stat_result) -> tuple[int, int]:
@@ -351,10 +351,10 @@ def refuse_irregular(path: Path) -> None:
 def network_address(path: Path) -> str:
     """The address that was given as a path, such as "s3://bucket/a.txt" or "hf:datasets/a/b"; "" for any other path."""
     text = path.as_posix()
-    if not (found := _ADDRESS.match(text)):
+    if not (match := _ADDRESS.match(text)):
         return ""
     # A path has no two slashes together.
-    return text if found["hub"] else f"{found['scheme']}://{text[found.end() :]}"
+    return text if match["hub"] else f"{match['scheme']}://{text[match.end() :]}"
 
 
 @contextmanager

@@ -86,12 +86,12 @@ class Folder:
             return ""
         order = sorted(self.skipped, key=lambda one: (_WHY.index(one[1]), one[0]))
         if len(order) <= _MOST_NAMED:
-            told = ", ".join(f"{file_name(path)} ({why})" for path, why in order)
+            reasons = ", ".join(f"{file_name(path)} ({why})" for path, why in order)
         else:
             numbers = Counter(why for _, why in order)
             examples = ", ".join(file_name(path) for path, _ in order[:_EXAMPLES])
-            told = f"{', '.join(f'{number:,} {why}' for why, number in numbers.items())}, such as {examples}"
-        return f"{file_name(self.path)}: {several(len(order), 'file')} skipped: {told}."
+            reasons = f"{', '.join(f'{number:,} {why}' for why, number in numbers.items())}, such as {examples}"
+        return f"{file_name(self.path)}: {several(len(order), 'file')} skipped: {reasons}."
 
 
 def read_folder_work(path: AnyPath) -> Work[Folder]:
@@ -133,10 +133,10 @@ def read_folder_work(path: AnyPath) -> Work[Folder]:
         skipped += [(file, "beside a data set") for file in texts]
         left_out = frozenset(texts)
         files = [file for file in files if file not in left_out]
-    made = Folder(root, tuple(files), tuple(skipped), tuple(_entries(root, files, columnar)))
+    content = Folder(root, tuple(files), tuple(skipped), tuple(_entries(root, files, columnar)))
     if not files:
-        raise CorpusError(" ".join(filter(None, (f"{file_name(root)}: no text files in this folder.", made.remark))))
-    return made
+        raise CorpusError(" ".join(filter(None, (f"{file_name(root)}: no text files in this folder.", content.remark))))
+    return content
 
 
 def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None) -> Work[list[Entry]]:
@@ -159,16 +159,16 @@ def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None 
 
 def numbered_work(entries: Iterable[Entry]) -> Work[list[Entry]]:
     """The entries with their `times`, also where a file has several names."""
-    known = Counter[tuple[str, str]]()
-    made: list[Entry] = []
+    numbers = Counter[tuple[str, str]]()
+    numbered: list[Entry] = []
     for entry in entries:
         place = str(entry.path)
         with suppress(OSError, ValueError):
             place = os.path.realpath(entry.path)
-        known[place, entry.name] += 1
-        made.append(replace(entry, times=known[place, entry.name]))
-        yield Progress("looking for text", len(made))
-    return made
+        numbers[place, entry.name] += 1
+        numbered.append(replace(entry, times=numbers[place, entry.name]))
+        yield Progress("looking for text", len(numbered))
+    return numbered
 
 
 def _is_data(file: Path) -> bool:

@@ -184,16 +184,16 @@ class _Batch:
         self._rows += 1
         for column, collect, texts, numbers in self._columns:
             try:
-                found = text_of_row(row, column)
+                text = text_of_row(row, column)
             except TypeError:
                 collect.dropped.no_text += 1
                 continue
-            if found is None:
+            if text is None:
                 collect.dropped.missing += 1
                 continue
-            raw = to_utf8(found)
-            if _SURROGATES.search(found):
-                collect.dropped.surrogates += raw.decode().count("\ufffd") - found.count("\ufffd")
+            raw = to_utf8(text)
+            if _SURROGATES.search(text):
+                collect.dropped.surrogates += raw.decode().count("\ufffd") - text.count("\ufffd")
             texts.append(raw)
             numbers.append(number)
             if self._split is not None:
@@ -213,13 +213,13 @@ class _Batch:
 
 def _key(row: object, column: Column) -> str:
     try:
-        found = text_of_row(row, column)
+        text = text_of_row(row, column)
     except TypeError:
         value = row
         for step in column.steps:
             value = cast("dict[str, object]", value).get(step) if isinstance(value, dict) else None
-        found = json.dumps(value)
-    return NO_VALUE if found is None else to_utf8(found).decode()
+        text = json.dumps(value)
+    return NO_VALUE if text is None else to_utf8(text).decode()
 
 
 class _Objects:

@@ -45,8 +45,8 @@ class Peekable:
     def read(self, size: int, /) -> bytes:
         """About `size` bytes at most; none at the end."""
         if self._held:
-            made, self._held = self._held[:size], self._held[size:]
-            return made
+            content, self._held = self._held[:size], self._held[size:]
+            return content
         return self._below.read(size)
 
     def read_whole(self, size: int) -> bytes:
@@ -62,9 +62,9 @@ class _Counted:
         self._file, self.done = file, 0
 
     def read(self, size: int, /) -> bytes:
-        made = self._file.read(size)
-        self.done += len(made)
-        return made
+        content = self._file.read(size)
+        self.done += len(content)
+        return content
 
 
 class OpenText:
@@ -186,8 +186,8 @@ class Utf8Stream:
                 while piece and len(piece) < 4 and (more := self._below.read(size)):
                     piece += more
                 piece = piece.removeprefix(MARKS.get(self._encoding, b""))
-            if made := self._recoded(piece):
-                return made
+            if recoded := self._recoded(piece):
+                return recoded
         return b""
 
     def _recoded(self, piece: bytes) -> bytes:
@@ -217,8 +217,8 @@ def encoding_of(head: bytes, is_whole: bool) -> str:
     if not is_whole:
         # A character may be cut; those of UTF-16 and UTF-32 contain zeros.
         head = head[: len(head) // 4 * 4] if b"\0" in head else head[: head.rfind(b"\n") + 1 or len(head)]
-    found = finish(detect(_array(head))).encoding if head else "utf-8"
-    return "utf-8" if found == "bytes" else found
+    detected = finish(detect(_array(head))).encoding if head else "utf-8"
+    return "utf-8" if detected == "bytes" else detected
 
 
 def _array(head: bytes) -> NDArray[np.uint8]:

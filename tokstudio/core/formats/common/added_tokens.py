@@ -61,12 +61,12 @@ def preparation_of(nfc: bool, prefix_space: bool, added: Collection[AddedToken])
 class Adding:
     """Adds tokens to those of a tokenizer, one after another, as the library does."""
 
-    def __init__(self, known: Mapping[str, AddedToken], vocabulary: Mapping[str, int]) -> None:
-        self.tokens = dict(known)
+    def __init__(self, own: Mapping[str, AddedToken], vocabulary: Mapping[str, int]) -> None:
+        self.tokens = dict(own)
         self.log: list[AddedToken] = []
         self.unlike: dict[str, list[str]] = {}  # for each token the flags that count though it was added without them
         self._vocabulary = vocabulary
-        self._next = max([len(vocabulary), *(token.id + 1 for token in known.values())])
+        self._next = max([len(vocabulary), *(token.id + 1 for token in own.values())])
 
     def add(self, token: AddedToken) -> None:
         """Adds a token, or gives it other flags."""
@@ -82,5 +82,5 @@ class Adding:
         # The library goes on looking for it in the way in which it did before, too.
         normalized = old.normalized and (old.special or token.normalized)
         special = old.special or token.special
-        made = self.tokens[token.content] = replace(token, id=old.id, normalized=normalized, special=special)
-        self.unlike[token.content] = [name for name, flag in made.flags.items() if token.flags[name] != flag]
+        added = self.tokens[token.content] = replace(token, id=old.id, normalized=normalized, special=special)
+        self.unlike[token.content] = [name for name, flag in added.flags.items() if token.flags[name] != flag]

@@ -157,37 +157,37 @@ class Beside:
             byte_level: Whether it splits text into bytes.
             written: The ids that the file gives its own tokens, by text, where they may be others.
         """
-        known = {token.content: token for token in own or ()}
+        own_tokens = {token.content: token for token in own or ()}
         if not self.files:
-            return Completed(tuple(known.values()), (), self.settings)
+            return Completed(tuple(own_tokens.values()), (), self.settings)
         listed, described = list(self.listed), {token.content: token for token in self.listed}
         if not self.lists_all:
             # Where an id is given twice, the file's own token has it, by the id that the file gives it.
             by_id = {token.id: token for token in listed}
-            by_id |= {(written or {}).get(token.content, token.id): token for token in known.values()}
+            by_id |= {(written or {}).get(token.content, token.id): token for token in own_tokens.values()}
             listed = [by_id[number] for number in sorted(by_id)]
-            described |= known
+            described |= own_tokens
         roles = self._roles(byte_level)
         for role in _USUAL:
             if (token := roles.get(role)) is not None:
                 roles[role] = described.get(_content(token), token)
-        given = [*roles.values(), *self.additional]
-        adding = Adding(known, vocabulary)
+        role_tokens = [*roles.values(), *self.additional]
+        adding = Adding(own_tokens, vocabulary)
         # The library adds all that are listed once more, so that those with a role become special.
         new: list[AddedToken | str] = [*listed]
         # A class that makes the tokenizer anew does not see the flags of the file's own tokens.
-        there = {*map(_content, new), *(() if self._is_anew(byte_level) else known)}
-        for token in given:
+        there = {*map(_content, new), *(() if self._is_anew(byte_level) else own_tokens)}
+        for token in role_tokens:
             if _content(token) not in there and token not in new:
                 new.append(token)
         named = {_content(token) for token in roles.values()}
         for token in new:
-            made = token if isinstance(token, AddedToken) else AddedToken(token, -1, False, True)
-            adding.add(replace(made, special=made.special or made.content in named))
+            added = token if isinstance(token, AddedToken) else AddedToken(token, -1, False, True)
+            adding.add(replace(added, special=added.special or added.content in named))
         texts = {role: _content(token) for role, token in roles.items()}
         notes = [*self._notes(adding, own, vocabulary, texts)]
         if written is not None and self._is_anew(byte_level) and not self.as_class:
-            notes += self._left_out_notes(known, {*map(_content, given)} & vocabulary.keys())
+            notes += self._left_out_notes(own_tokens, {*map(_content, role_tokens)} & vocabulary.keys())
         settings = replace(
             self.settings,
             roles=texts,
@@ -196,11 +196,11 @@ class Beside:
         )
         return Completed(tuple(adding.tokens.values()), tuple(adding.log), settings)
 
-    def of_ranks(self, known: Mapping[str, int], winner: str = "") -> Completed:
+    def of_ranks(self, ids: Mapping[str, int], winner: str = "") -> Completed:
         """The added tokens of ranks with the ids that these files give them, and the settings.
 
         Args:
-            known: The special tokens of the ranks that are known otherwise, with their ids.
+            ids: The special tokens of the ranks that are known otherwise, with their ids.
             winner: The file that says them and comes first; "" where the files beside the ranks come first.
 
         Raises:
@@ -211,7 +211,7 @@ class Beside:
         listed = {t.content: replace(t, special=t.special or t.content in named) for t in self.listed}
         if len(listed) < len(self.listed) or len({token.id for token in self.listed}) < len(listed):
             raise FormatError(f"{self.source}: two of its added tokens have the same id, or the same text.")
-        tokens = {text: AddedToken(text, number, False, True) for text, number in known.items()}
+        tokens = {text: AddedToken(text, number, False, True) for text, number in ids.items()}
         notes = list(self.settings.notes)
         if winner:
             if listed and (listed != tokens if self.lists_all else not listed.items() <= tokens.items()):
@@ -222,8 +222,8 @@ class Beside:
             tokens = others | listed
         final = {*roles.items(), *((token, "") for token in tokens)}
         notes += self._ignored_notes(final)
-        given = [_content(token) for token in (*self.roles.values(), *self.additional) if token is not None]
-        if lacking := [token for token in dict.fromkeys(given) if token not in tokens]:
+        role_texts = [_content(token) for token in (*self.roles.values(), *self.additional) if token is not None]
+        if lacking := [token for token in dict.fromkeys(role_texts) if token not in tokens]:
             notes.append(f"The files beside the ranks name special tokens without an id, left out: {_names(lacking)}.")
         settings = replace(
             self.settings,
@@ -235,12 +235,16 @@ class Beside:
 
     def class_note(self, byte_level: bool, pattern: str | None, nfc: bool) -> tuple[str, ...]:
         """A sentence where the class of transformers splits text otherwise; the pattern is None for other splitting."""
-        known = self.library_class(byte_level)
-        if known is None or self.as_class or (pattern is not None and known.splits == pattern and known.nfc == nfc):
+        class_of_library = self.library_class(byte_level)
+        if (
+            class_of_library is None
+            or self.as_class
+            or (pattern is not None and class_of_library.splits == pattern and class_of_library.nfc == nfc)
+        ):
             return ()
         how = "a normalizer and a pattern of its own"
-        if known.splits is not None:
-            how = f"the pattern {known.splits}{' and the normalizer NFC' * known.nfc}"
+        if class_of_library.splits is not None:
+            how = f"the pattern {class_of_library.splits}{' and the normalizer NFC' * class_of_library.nfc}"
         return (
             f"transformers makes this tokenizer anew as {self.class_name}, with {how}, where its ids may "
             "differ; TokStudio follows the file.",
@@ -248,19 +252,19 @@ class Beside:
 
     def _roles(self, byte_level: bool) -> dict[str, AddedToken | str]:
         """The tokens by role in the order in which the library adds them, with those that the class has by itself."""
-        known = self.library_class(byte_level)
-        given = {**(known.roles if known else {}), **self.roles}
-        order = (*_USUAL, *(role for role in given if role not in _USUAL))
-        return {role: token for role in order if (token := given.get(role)) is not None}
+        class_of_library = self.library_class(byte_level)
+        roles = {**(class_of_library.roles if class_of_library else {}), **self.roles}
+        order = (*_USUAL, *(role for role in roles if role not in _USUAL))
+        return {role: token for role in order if (token := roles.get(role)) is not None}
 
     def _is_anew(self, byte_level: bool) -> bool:
         """Whether a class of transformers makes the tokenizer anew with the tokens that the configuration lists."""
         return self.lists_all and self.library_class(byte_level) is not None
 
-    def _left_out_notes(self, own: Collection[str], given: Collection[str]) -> Iterator[str]:
+    def _left_out_notes(self, own: Collection[str], named: Collection[str]) -> Iterator[str]:
         """Tells of the file's own tokens that such a class does not find in text, or numbers anew; not those given."""
         listed = {token.content for token in self.listed}
-        if left := [text for text in own if text not in listed and text not in given]:
+        if left := [text for text in own if text not in listed and text not in named]:
             yield (
                 f"{CONFIG} does not list {_names(left)}: {self.class_name} of transformers takes such tokens for text, "
                 "or gives them other ids; TokStudio follows the file."
@@ -285,18 +289,18 @@ class Beside:
         there = [token for token in self.listed if token.content in adding.tokens]
         if moved := [token for token in there if adding.tokens[token.content].id != token.id]:
             first, more = moved[0], len(moved) - 1
-            told = f"{shown(first.content)} the id {first.id:,}, but it is {adding.tokens[first.content].id:,}"
-            yield f"{self.source} gives {told}: ids in this file are ignored{f' ({more:,} more)' * bool(more)}."
+            ids_text = f"{shown(first.content)} the id {first.id:,}, but it is {adding.tokens[first.content].id:,}"
+            yield f"{self.source} gives {ids_text}: ids in this file are ignored{f' ({more:,} more)' * bool(more)}."
         before = {token.content: token for token in own or ()}
         for token in self.listed if self.lists_all else ():
             old = before.get(token.content)
             if old is not None and (flags := [name for name in token.flags if token.flags[name] != old.flags[name]]):
-                told = f"{shown(token.content)} ({', '.join(flags)})"
-                yield f"{CONFIG} describes {told} otherwise than the file itself, and wins."
+                ids_text = f"{shown(token.content)} ({', '.join(flags)})"
+                yield f"{CONFIG} describes {ids_text} otherwise than the file itself, and wins."
         if unlike := {token: flags for token, flags in adding.unlike.items() if flags}:
             flags = ", ".join(sorted({*chain(*unlike.values())}))
-            told = f"The files describe {_names([*unlike])} in several ways ({flags})"
-            yield f"{told}: exports write those that count, transformers shows those that come last."
+            ids_text = f"The files describe {_names([*unlike])} in several ways ({flags})"
+            yield f"{ids_text}: exports write those that count, transformers shows those that come last."
         if lacking := [token for token in adding.tokens if token not in before and token not in vocabulary]:
             yield f"{several(len(lacking), 'token')} of the files beside it follow its own: {_names(lacking)}."
         if own is not None and (
@@ -387,13 +391,13 @@ def _template(content: bytes, name: str) -> str:
 
 
 def _object_work(path: Path, name: str) -> Work[dict[str, object]]:
-    made: dict[str, object] = {}
+    values: dict[str, object] = {}
     with JsonReader(path, name, _LARGEST) as reader:
         if reader.peek() != "{":
             raise reader.fault("this is not an object")
         for key in reader.items():
             if key != _DECODER or reader.peek() != "{":
-                made[key] = reader.value()
+                values[key] = reader.value()
             else:
                 # It may hold more than a value can.
                 listed: dict[str, object] = {}
@@ -402,10 +406,10 @@ def _object_work(path: Path, name: str) -> Work[dict[str, object]]:
                     if len(listed) > _MOST_ADDED:
                         raise reader.fault(f"there are more than {_MOST_ADDED:,} added tokens")
                     yield from reader.progress()
-                made[key] = listed
+                values[key] = listed
             yield from reader.progress()
         reader.end()
-    return made
+    return values
 
 
 class _Meaning:
@@ -511,18 +515,18 @@ class _Meaning:
         self, values: dict[str, object], name: str, roles: dict[str, AddedToken | str | None]
     ) -> list[AddedToken | str]:
         """Takes further special tokens out of a file's values; those with a name of their own are roles."""
-        found: list[AddedToken | str] = []
+        additional: list[AddedToken | str] = []
         for key in _EXTRA:
             tokens, where = values.pop(key, None), f"{name}: {key}"
             if isinstance(tokens, list):
-                given = [_token(token, where) for token in cast("list[object]", tokens)]
-                found = found or [token for token in given if _content(token)]
+                all_tokens = [_token(token, where) for token in cast("list[object]", tokens)]
+                additional = additional or [token for token in all_tokens if _content(token)]
             elif isinstance(tokens, dict):
-                given = {role: _token(token, where) for role, token in cast("dict[str, object]", tokens).items()}
-                roles |= {role: token for role, token in given.items() if _content(token)}
+                all_tokens = {role: _token(token, where) for role, token in cast("dict[str, object]", tokens).items()}
+                roles |= {role: token for role, token in all_tokens.items() if _content(token)}
             elif tokens is not None:
                 raise FormatError(f"{where} must be a list of tokens.")
-        return found
+        return additional
 
     def _listed(
         self, roles: Mapping[str, AddedToken | str | None], additional: Iterable[AddedToken | str]
@@ -541,38 +545,40 @@ class _Meaning:
         """What the files say that do not count."""
         roles = self._take_roles(dict(self._map), _MAP)
         said = {(role, _content(token)) for role, token in roles.items() if token is not None}
-        found = {_MAP: frozenset(said), _ADDED: frozenset((text, "") for text in self._added)}
-        return {name: what for name, what in found.items() if what}
+        read = {_MAP: frozenset(said), _ADDED: frozenset((text, "") for text in self._added)}
+        return {name: what for name, what in read.items() if what}
 
     def _note_map(self, role: str, before: AddedToken | str | None, now: AddedToken | str | None) -> None:
         old, new = (None if token is None else _content(token) for token in (before, now))
         if old is not None and old != new:
-            told = "none" if new is None else shown(new)
-            self._notes.append(f"{_MAP} says that {role} is {told}, {CONFIG} that it is {shown(old)}: the first wins.")
+            new_text = "none" if new is None else shown(new)
+            self._notes.append(
+                f"{_MAP} says that {role} is {new_text}, {CONFIG} that it is {shown(old)}: the first wins."
+            )
 
     def _chat_templates(self, config: dict[str, object]) -> tuple[dict[str, str], bool]:
         """The chat templates by name, and whether they stand in files of their own."""
-        given: dict[str, str] = {}
+        templates: dict[str, str] = {}
         value = config.pop(_TEMPLATE_KEY, None)
         if isinstance(value, str):
-            given[DEFAULT] = value
+            templates[DEFAULT] = value
         elif isinstance(value, dict):
-            given = {name: _text(text) for name, text in cast("dict[str, object]", value).items()}
+            templates = {name: _text(text) for name, text in cast("dict[str, object]", value).items()}
         elif isinstance(value, list):
             for entry in cast("list[object]", value):
                 match entry:
                     case {"name": str(name), "template": str(text)}:
-                        given[name] = text
+                        templates[name] = text
                     case _:
                         raise FormatError(f"{CONFIG}: each chat template needs a name and a template.")
         elif value is not None:
             raise FormatError(f"{CONFIG}: {_TEMPLATE_KEY} must be a text, or a list of templates with names.")
-        if any(has_surrogates(text) for template in given.items() for text in template):
+        if any(has_surrogates(text) for template in templates.items() for text in template):
             raise FormatError(f"{CONFIG}: {_TEMPLATE_KEY} is not a text.")
         if not self._templates:
-            self._note_default(given)
-            return given, False
-        if given and given != self._templates:
+            self._note_default(templates)
+            return templates, False
+        if templates and templates != self._templates:
             where = TEMPLATE if DEFAULT in self._templates else TEMPLATES
             self._notes.append(f"{where} has another chat template than {CONFIG}, and wins.")
         self._note_default(self._templates)

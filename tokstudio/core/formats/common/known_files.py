@@ -162,7 +162,7 @@ def known_work(files: tuple[Path, ...], among: Mapping[tuple[str, ...], Known]) 
 
 def known_ranks_work(path: Path) -> Work[Known | None]:
     """The facts about a file of ranks, some by its name as well; None for others."""
-    known = yield from known_work((path,), RANKS)
-    if known is not None and (named := NAMED.get(path.stem)) is not None and RANKS.get((named[0],)) is known:
+    ranks = yield from known_work((path,), RANKS)
+    if ranks is not None and (named := NAMED.get(path.stem)) is not None and RANKS.get((named[0],)) is ranks:
         return named[1]
-    return known
+    return ranks

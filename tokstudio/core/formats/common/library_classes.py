@@ -197,13 +197,13 @@ def class_of(named: str | None, model: Mapping[str, object], has_code: bool = Fa
     """
     kind, own = (value if isinstance(value := model.get(key), str) else "" for key in ("model_type", "tokenizer_class"))
     usual = _OF_MODEL.get(kind)
-    if (given := named or own) and not has_code:
+    if (name := named or own) and not has_code:
         if kind in _WHOLE:
             return None
         if kind in _FIRM:
             return usual
-    if given:
-        return given
+    if name:
+        return name
     encoder = model.get("encoder")
     if kind == "encoder-decoder" and isinstance(encoder, dict):
         return class_of(named, {"model_type": cast("dict[str, object]", encoder).get("model_type")}, has_code)

@@ -96,9 +96,9 @@ def trial_texts(tokenizer: Tokenizer, sample: str, only_known: bool = False) -> 
     With `only_known`, characters that are not base tokens are left out.
     """
     units = tokenizer.alphabet.units
-    known = set(map(chr, units.tolist())) if only_known else set[str]()
+    characters = set(map(chr, units.tolist())) if only_known else set[str]()
     for text in (torture_text(), *pieces_of(sample)):
-        yield "".join(filter(known.__contains__, text)) if only_known else text
+        yield "".join(filter(characters.__contains__, text)) if only_known else text
     between = chr(int(units[0])) if only_known and len(units) else " a\n"
     group: list[str] = []
     for token in tokenizer.special_tokens:

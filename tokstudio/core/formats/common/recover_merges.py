@@ -43,9 +43,9 @@ def recover_merges_work(tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
     parts = yield from recover_work(units, offsets)
     parts[np.any(parts >= n, axis=1)] = -1
     unmade = np.flatnonzero((parts[:, 0] < 0) & (np.diff(offsets) > 1))
-    made = np.flatnonzero(parts[:, 0] >= 0)
+    merged = np.flatnonzero(parts[:, 0] >= 0)
     # The shortest token that higher ranks lead to is made of two that lower ranks lead to.
-    rows = np.concatenate([np.column_stack([parts[made], made]), (yield from splits_work(tokens, unmade))])
+    rows = np.concatenate([np.column_stack([parts[merged], merged]), (yield from splits_work(tokens, unmade))])
     if np.all((yield from _chosen_work(rows.astype(np.int32), unmade, *_texts(units, offsets, unmade))) < 0):
         return parts
     every = np.flatnonzero(np.diff(offsets) > 1)
@@ -68,7 +68,7 @@ def splits_work(tokens: Sequence[bytes], numbers: NDArray[np.int64]) -> Work[NDA
     lengths, rows, compared = sorted({len(token) for token in tokens}), list[tuple[int, int, int]](), 0
     chosen: list[int] = numbers.tolist()
     for done, number in enumerate(chosen):
-        token, found = tokens[number], list[tuple[int, int, int]]()
+        token, splits = tokens[number], list[tuple[int, int, int]]()
         for length in lengths:
             if length >= len(token):
                 break
@@ -76,10 +76,10 @@ def splits_work(tokens: Sequence[bytes], numbers: NDArray[np.int64]) -> Work[NDA
             left = number_of.get(token[:length])
             right = None if left is None else number_of.get(token[length:])
             if left is not None and right is not None:
-                found.append((left, right, number))
+                splits.append((left, right, number))
         if compared > _MOST_COMPARED:
             raise ConfigError("its tokens are too long to find the two that each of them joins")
-        rows += sorted(found)
+        rows += sorted(splits)
         if done % _REPORTED == 0:
             yield Progress("reading", done, len(numbers))
     return np.array(rows, np.int64).reshape(-1, 3)

@@ -42,8 +42,8 @@ def written_regex(pattern: str) -> str:
 
 def isolating_pattern(regex: str) -> str:
     """Like `known_pattern`, for the library, which makes pre-tokens of text between matches too; or ConfigError."""
-    known = known_pattern(regex)
-    return covering(regex) if known not in NAMES and leaves_gaps(regex) else known
+    pattern = known_pattern(regex)
+    return covering(regex) if pattern not in NAMES and leaves_gaps(regex) else pattern
 
 
 def named_pattern(name: str, regex: str) -> str:
@@ -83,10 +83,10 @@ def vocabulary(tokenizer: Tokenizer, indent: bytes) -> Iterator[bytes]:
     texts = {number: token for token, number in tokenizer.special_tokens.items()}
     spelled = spelling(tokenizer)
     lead = b"\n"
-    for token, made in enumerate(tokenizer.tokens):
-        if made:
+    for token, token_bytes in enumerate(tokenizer.tokens):
+        if token_bytes:
             yield lead + indent + b'"'
-            yield from [quoted(texts[token])] if token in texts else spelled(made)
+            yield from [quoted(texts[token])] if token in texts else spelled(token_bytes)
             yield b'": %d' % token
             lead = b",\n"
 

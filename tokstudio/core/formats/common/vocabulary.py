@@ -58,20 +58,20 @@ class MergeList:
         self._rows = array("i")
         # By id, bytes of each token; 0 where there is none.
         self._lengths = array("q", bytes(8 * (int(alphabet.ids.max(initial=0)) + 1)))
-        for token, made in alphabet.tokens.items():
-            self._lengths[token] = len(made)
+        for token, token_bytes in alphabet.tokens.items():
+            self._lengths[token] = len(token_bytes)
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> MergeList:
         """The merges of a tokenizer of bytes, for others after them."""
-        made = cls(tokenizer.alphabet)
+        merge_list = cls(tokenizer.alphabet)
         lengths = np.zeros(len(tokenizer.tokens), np.int64)
         of_text = np.setdiff1d(tokenizer.tokens.ids(), list(tokenizer.special_tokens.values()))
         lengths[of_text] = tokenizer.tokens.lengths()[of_text]
-        made._lengths = array("q", lengths.tobytes())
+        merge_list._lengths = array("q", lengths.tobytes())
         rows = np.column_stack([tokenizer.merges, tokenizer.merge_results])
-        made._rows = array("i", np.ascontiguousarray(rows, np.int32).tobytes())
-        return made
+        merge_list._rows = array("i", np.ascontiguousarray(rows, np.int32).tobytes())
+        return merge_list
 
     @classmethod
     def in_any_order_work(
@@ -91,12 +91,15 @@ class MergeList:
         _, behind = np.unique(pairs[::-1], return_index=True)
         rows = rows[np.sort(len(rows) - 1 - behind)]
         rows = yield from one_of_each_work(rows, alphabet, spelled)
-        made = cls(alphabet)
-        lengths = np.zeros(max(len(made._lengths), int(rows[:, 2].max(initial=-1)) + 1), np.int64)
-        lengths[: len(made._lengths)] = made._lengths
+        merge_list = cls(alphabet)
+        lengths = np.zeros(max(len(merge_list._lengths), int(rows[:, 2].max(initial=-1)) + 1), np.int64)
+        lengths[: len(merge_list._lengths)] = merge_list._lengths
         lengths[rows[:, 2]] = [len(spelled(token)) for token in rows[:, 2].tolist()]
-        made._lengths, made._rows = array("q", lengths.tobytes()), array("i", np.ascontiguousarray(rows).tobytes())
-        return made
+        merge_list._lengths, merge_list._rows = (
+            array("q", lengths.tobytes()),
+            array("i", np.ascontiguousarray(rows).tobytes()),
+        )
+        return merge_list
 
     def __len__(self) -> int:
         return len(self._rows) // 3

@@ -91,7 +91,7 @@ class WordPieceVocabulary(_Converted):
                 "BertTokenizer does."
             )
         vocabulary = yield from _read_lines_work(files[0], names[0])
-        given = beside.settings.config or {}
+        values = beside.settings.config or {}
         roles = _roles(beside, _OF_BERT)
         added, ids = _added(vocabulary, roles)
         first, last = roles["cls_token"], roles["sep_token"]
@@ -99,9 +99,9 @@ class WordPieceVocabulary(_Converted):
             "normalizer": {
                 "type": "BertNormalizer",
                 "clean_text": True,
-                "handle_chinese_chars": _flag(given, "tokenize_chinese_chars", True),
-                "strip_accents": _flag(given, "strip_accents", None),
-                "lowercase": _flag(given, "do_lower_case", True),
+                "handle_chinese_chars": _flag(values, "tokenize_chinese_chars", True),
+                "strip_accents": _flag(values, "strip_accents", None),
+                "lowercase": _flag(values, "do_lower_case", True),
             },
             "pre_tokenizer": {"type": "BertPreTokenizer"},
             "post_processor": {
@@ -123,7 +123,7 @@ class WordPieceVocabulary(_Converted):
             "max_input_chars_per_word": 100,
         }
         content = yield from _tokenizer_json_work(parts, added, model, vocabulary)
-        remarks = () if "do_lower_case" in given else (_ALONE,)
+        remarks = () if "do_lower_case" in values else (_ALONE,)
         return (yield from read_work(content, names[0], remarks, replace(beside, as_class=True)))
 
 
@@ -188,8 +188,8 @@ def _class_of(beside: Beside) -> str:
 
 def _roles(beside: Beside, usual: Mapping[str, str]) -> dict[str, str]:
     """The special tokens by role: those of the files beside, else the usual ones."""
-    given = {role: token for role in _ROLES if (token := beside.roles.get(role))}
-    texts = {role: token if isinstance(token, str) else token.content for role, token in given.items()}
+    roles = {role: token for role in _ROLES if (token := beside.roles.get(role))}
+    texts = {role: token if isinstance(token, str) else token.content for role, token in roles.items()}
     return {**usual, **texts}
 
 

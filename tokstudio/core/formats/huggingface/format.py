@@ -62,26 +62,26 @@ def _json(items: Mapping[str, object]) -> bytes:
 
 
 def _items(tokenizer: Tokenizer) -> Iterator[tuple[str, object]]:
-    given, preparation, ids = tokenizer.settings, tokenizer.preparation, tokenizer.special_tokens
+    settings, preparation, ids = tokenizer.settings, tokenizer.preparation, tokenizer.special_tokens
     by_id = sorted(ids, key=ids.__getitem__)
-    roles, others = dict(given.roles), list(given.additional)
-    if given.names_give_roles:
+    roles, others = dict(settings.roles), list(settings.additional)
+    if settings.names_give_roles:
         specials = [token for token in by_id if token not in preparation.ordinary]
         unknown = next((token for token in specials if ids[token] == tokenizer.alphabet.unknown), None)
         roles = _named_roles(specials, roles, unknown)
         others = [token for token in specials if token not in roles.values()]
-    yield from (_PLAIN if given.config is None else given.config).items()
+    yield from (_PLAIN if settings.config is None else settings.config).items()
     yield from ((role, token) for role, token in roles.items() if role.endswith("_token"))
     if named := {role: token for role, token in roles.items() if not role.endswith("_token")}:
         yield "extra_special_tokens", named
     if others:
         # Version 5 accepts this name as well as its own; version 4 accepts no other for a list.
         yield "additional_special_tokens", others
-    if given.chat_templates and template_files(given) is None:
-        templates = given.chat_templates
+    if settings.chat_templates and template_files(settings) is None:
+        templates = settings.chat_templates
         listed = [{"name": name, "template": text} for name, text in templates.items()]
         yield "chat_template", templates[DEFAULT] if list(templates) == [DEFAULT] else listed
-    if tokenizer.library is None and (by_id or given.config is not None):
+    if tokenizer.library is None and (by_id or settings.config is not None):
         # With it, transformers ignores older files that may be in the folder. A token with a role that is listed there
         # becomes special.
         listed = [token for token in by_id if token not in preparation.ordinary or token not in roles.values()]
@@ -101,14 +101,14 @@ def flags_of(tokenizer: Tokenizer, token: str) -> dict[str, object]:
     }
 
 
-def _named_roles(specials: Sequence[str], given: Mapping[str, str], unknown: str | None) -> dict[str, str]:
+def _named_roles(specials: Sequence[str], role_texts: Mapping[str, str], unknown: str | None) -> dict[str, str]:
     """The roles of special tokens: those given, and those of names; `unknown` stands for what has no token."""
-    roles = dict(given)
+    roles = dict(role_texts)
     for token in specials:
-        if token in given.values():
+        if token in role_texts.values():
             continue
         for role, names in ROLES.items():
-            is_unknown = role == "unk_token" and role not in given and token == unknown
+            is_unknown = role == "unk_token" and role not in role_texts and token == unknown
             if is_unknown or (token.lower() in names and role not in roles):
                 roles[role] = token
                 break

@@ -203,8 +203,8 @@ def _space(part: Mapping[str, object]) -> str:
 
 def _tree_work(rows: NDArray[np.int32], tokens: Mapping[int, bytes], base: frozenset[int]) -> Work[NDArray[np.int32]]:
     """The first merge that makes each token of existing parts with the right spelling."""
-    made = set(rows[:, 2].tolist())
-    there = {token for token in tokens if token in base or token not in made}
+    results = set(rows[:, 2].tolist())
+    there = {token for token in tokens if token in base or token not in results}
     tree: list[tuple[int, int, int]] = []
     for number, (left, right, result) in enumerate(rows.tolist()):
         is_next = left in there and right in there and result in tokens and result not in there

@@ -234,8 +234,8 @@ def own_tokens(
     notes: list[str] = []
     if moved:
         first, more = moved[0], f" ({len(moved) - 1:,} more)" * (len(moved) > 1)
-        told = f"{shown(first.content)} the id {first.id:,}, but it is {tokens[first.content].id:,}"
-        notes.append(f"The file gives its added token {told}: ids of added tokens are ignored{more}.")
+        ids_text = f"{shown(first.content)} the id {first.id:,}, but it is {tokens[first.content].id:,}"
+        notes.append(f"The file gives its added token {ids_text}: ids of added tokens are ignored{more}.")
     if repeated:
         notes.append(f"The file lists its added token {shown(repeated[0].content)} again: the last entry counts.")
     return list(tokens.values()), tuple(notes)

@@ -118,8 +118,8 @@ def _read_model(reader: JsonReader, parsed: ParsedFile, before: ParsedFile | Non
         if key == "vocab" and before is None and library.may_have(model, opening):
             read = read_vocabulary_work if opening == "{" else library.read_pieces_work
             parsed.vocabulary |= yield from read(reader)
-        elif key == "merges" and opening == "[" and (known := _enough(parsed, before)):
-            yield from _read_merges(reader, parsed, known.model.get("continuing_subword_prefix"))
+        elif key == "merges" and opening == "[" and (read_merges := _enough(parsed, before)):
+            yield from _read_merges(reader, parsed, read_merges.model.get("continuing_subword_prefix"))
         else:
             yield from _pass_over(reader)
     parsed.kind = library.check_model(reader, model)

@@ -136,11 +136,11 @@ class SentencePiece(Format):
         folder = path if path.is_dir() else path.parent
         if path != folder and path.name in _USUAL and path.is_file():
             with LineReader(path, path.name, GIGABYTE) as lines:
-                found = (path,) if self.recognises(path, lines.peek()) else ()
+                files = (path,) if self.recognises(path, lines.peek()) else ()
         else:
             # A file beside it may be the one that was chosen.
-            found = self.find_only(folder, _SUFFIX) if path == folder or path in files_beside(folder) else ()
-        return (*found, *files_beside(folder)) if found and found[0].name in _USUAL else found
+            files = self.find_only(folder, _SUFFIX) if path == folder or path in files_beside(folder) else ()
+        return (*files, *files_beside(folder)) if files and files[0].name in _USUAL else files
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether it begins with a piece."""
@@ -160,8 +160,8 @@ def _problem_work(held: Tokenizer) -> Work[str | None]:
     if held.run is not None:
         return None
     for first in range(0, len(held.merges), _STEP):
-        made: list[int] = held.merge_results[first : first + _STEP].tolist()
-        for token in made:
+        results: list[int] = held.merge_results[first : first + _STEP].tolist()
+        for token in results:
             if held.encode(held.tokens[token] or b"") != [token]:
                 text = shown(_text(held, token))
                 return f"SentencePiece would make the token {text} from its characters, but merging does not."
@@ -218,13 +218,13 @@ def _pieces(held: Tokenizer) -> Iterator[tuple[str, float, str]]:
     specials = frozenset(held.special_tokens.values())
     unknown, name = _unknown(held)
     taken = _taken(held)
-    for token, made in enumerate(tokens):
+    for token, token_bytes in enumerate(tokens):
         if token == unknown:
             yield name, 0.0, "UNKNOWN"
-        elif made is None:
+        elif token_bytes is None:
             yield _unused(_GAP.format(token), taken), 0.0, "CONTROL"
         else:
-            yield made.decode(), float(score[token]), "USER_DEFINED" if token in specials else "NORMAL"
+            yield token_bytes.decode(), float(score[token]), "USER_DEFINED" if token in specials else "NORMAL"
     if unknown == len(tokens):
         yield name, 0.0, "UNKNOWN"
 
@@ -240,7 +240,7 @@ def _unknown(held: Tokenizer) -> tuple[int, str]:
 def _taken(held: Tokenizer) -> frozenset[bytes]:
     """Texts of tokens that look like the names of added pieces."""
     beginnings = tuple(name[:4].encode() for name in (_UNKNOWN, _GAP))
-    return frozenset(made for made in held.tokens if made is not None and made.startswith(beginnings))
+    return frozenset(token for token in held.tokens if token is not None and token.startswith(beginnings))
 
 
 def _unused(name: str, taken: frozenset[bytes]) -> str:

@@ -247,8 +247,8 @@ def _merges_work(pieces: _Pieces) -> Work[tuple[NDArray[np.int32], frozenset[int
     points = np.frombuffer("".join(texts).encode("utf-32-le"), "<u4")
     number_of[points[: len(pieces.single)]] = np.arange(len(pieces.single), dtype=np.int32)
     parts = yield from recover_work(number_of[points], offsets)
-    made = np.flatnonzero((parts[:, 0] >= 0) & (parts < len(texts)).all(axis=1))
-    rows = np.column_stack((order[parts[made]], order[made])).astype(np.int32)
+    results = np.flatnonzero((parts[:, 0] >= 0) & (parts < len(texts)).all(axis=1))
+    rows = np.column_stack((order[parts[results]], order[results])).astype(np.int32)
     others: list[int] = order[parts[:, 0] < 0].tolist()[len(pieces.single) :]
     return rows, frozenset(_unreachable(pieces, others))
 

@@ -99,8 +99,8 @@ def read_tekken_work(path: Path, name: str) -> Work[tuple[dict[bytes, int], Know
             f'{name}: its "config" lacks the pattern, the vocabulary size or the number of special tokens.'
         )
     if version not in _VERSIONS:
-        known = f"{', '.join(_VERSIONS[:-1])} and {_VERSIONS[-1]}"
-        raise FormatError(f"{name}: its version is unknown: TokStudio reads {known}.")
+        versions = f"{', '.join(_VERSIONS[:-1])} and {_VERSIONS[-1]}"
+        raise FormatError(f"{name}: its version is unknown: TokStudio reads {versions}.")
     if specials is None:
         if _VERSIONS.index(cast("str", version)) > _VERSIONS.index(_LAST_WITHOUT):
             raise FormatError(f"{name}: it has no special tokens, which files of version {version} must have.")
@@ -253,8 +253,8 @@ class Tiktoken(Format):
         tekken = path / _TEKKEN if path.is_dir() else path
         if _TEKKEN_NAME.fullmatch(tekken.name) and tekken.is_file():
             return (tekken,)
-        found = self.find_only(path, _MODEL) or self._ranks_of_model(path)
-        return (*found, *files_beside(folder)) if found else found
+        files = self.find_only(path, _MODEL) or self._ranks_of_model(path)
+        return (*files, *files_beside(folder)) if files else files
 
     def _ranks_of_model(self, path: Path) -> tuple[Path, ...]:
         """A file with the ending of a model, if it has ranks."""
@@ -279,29 +279,29 @@ class Tiktoken(Format):
         with LineReader(path, name, GIGABYTE) as lines:
             is_tekken = lines.peek().lstrip().startswith(b"{")
         if is_tekken:
-            rank_of, known, remarks = yield from read_tekken_work(path, name)
-            return (yield from _of_ranks_work(name, rank_of, known, remarks))
+            rank_of, tekken, remarks = yield from read_tekken_work(path, name)
+            return (yield from _of_ranks_work(name, rank_of, tekken, remarks))
         sidecar = Path(name).with_suffix(".json").name
         has_sidecar = names[1:2] == (sidecar,)
         said = (yield from _read_sidecar(files[1], sidecar)) if has_sidecar else _Sidecar()
         beside = yield from beside_work(files[1 + has_sidecar :], names[1 + has_sidecar :])
-        found = yield from known_ranks_work(path)
-        chosen = next((one for one in (said.pattern, pattern, found and found.pattern) if one is not None), None)
+        ranks = yield from known_ranks_work(path)
+        chosen = next((one for one in (said.pattern, pattern, ranks and ranks.pattern) if one is not None), None)
         if chosen is None:
             raise PatternNeeded(name)
         if said.special_tokens is not None:
             completed = beside.of_ranks(said.special_tokens, sidecar)
         else:
-            completed = beside.of_ranks({} if found is None else found.special_tokens)
+            completed = beside.of_ranks({} if ranks is None else ranks.special_tokens)
         notes = list(said.notes)
-        if found is not None and found.note and said.special_tokens is None and not beside.listed:
-            notes.append(found.note)
+        if ranks is not None and ranks.note and said.special_tokens is None and not beside.listed:
+            notes.append(ranks.note)
         if said.pattern is not None and pattern is not None and _split_name(name, pattern) != _split_name(name, chosen):
             notes.append(f"{sidecar} says how text is split, so the pattern {shown(pattern)} is not used.")
         settings = replace(completed.settings, notes=(*notes, *completed.settings.notes))
         rank_of = yield from _read_ranks(path, name)
-        known = Known(chosen, {token.content: token.id for token in completed.tokens})
-        return (yield from _of_ranks_work(name, rank_of, known, beside=replace(completed, settings=settings)))
+        tekken = Known(chosen, {token.content: token.id for token in completed.tokens})
+        return (yield from _of_ranks_work(name, rank_of, tekken, beside=replace(completed, settings=settings)))
 
 
 @dataclass(frozen=True)
@@ -400,13 +400,13 @@ def _read_sidecar(path: Path, name: str) -> Work[_Sidecar]:
 def _of_ranks_work(
     name: str,
     rank_of: Mapping[bytes, int],
-    known: Known,
+    encoding: Known,
     remarks: tuple[str, ...] = (),
     beside: Completed | None = None,
 ) -> Work[Tokenizer]:
     """The tokenizer of ranks with what is known of them, and with what the files beside them say."""
-    regex, known = known.pattern, replace(known, pattern=named_pattern(name, portable(known.pattern)))
-    tokenizer = yield from _tokenizer_work(name, rank_of, known)
+    regex, encoding = encoding.pattern, replace(encoding, pattern=named_pattern(name, portable(encoding.pattern)))
+    tokenizer = yield from _tokenizer_work(name, rank_of, encoding)
     if remarks:
         tokenizer = tokenizer.changed(remarks=(*remarks, *tokenizer.remarks))
     if beside is not None:
@@ -415,19 +415,19 @@ def _of_ranks_work(
     return (yield from _split_alike_work(name, tokenizer, regex, rank_of))
 
 
-def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Work[Tokenizer]:
+def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], encoding: Known) -> Work[Tokenizer]:
     from tokstudio.core.tokenizer.content import TokenizerContent
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-    found = {token[0] for token in rank_of if len(token) == 1}
-    missing = missing_byte(found)
-    if missing is None and not NEVER_IN_TEXT.isdisjoint(found):
+    bytes_of_ranks = {token[0] for token in rank_of if len(token) == 1}
+    missing = missing_byte(bytes_of_ranks)
+    if missing is None and not NEVER_IN_TEXT.isdisjoint(bytes_of_ranks):
         # A file has all of these or none, unless its end is missing.
-        missing = min(NEVER_IN_TEXT - found, default=None)
+        missing = min(NEVER_IN_TEXT - bytes_of_ranks, default=None)
     if missing is not None:
         raise FormatError(f"{name}: the byte {missing} has no rank; TokStudio needs all 256.")
     ranks = frozenset(rank_of.values())
-    for token, number in known.special_tokens.items():
+    for token, number in encoding.special_tokens.items():
         if number in ranks:
             raise FormatError(f"{name}: the special token {shown(token)} has the id {number}, which is also a rank.")
     yield Progress("reading")
@@ -441,21 +441,28 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
         parts = yield from recover_merges_work(tokens)
     except ConfigError as error:
         raise FormatError(f"{name}: {error}.") from error
-    made = parts[:, 0] >= 0
+    is_merged = parts[:, 0] >= 0
     # A pre-token that equals a token becomes it without being merged.
-    unmade = np.flatnonzero(~made & (np.fromiter(map(len, tokens), np.int64, len(tokens)) > 1))
+    unmade = np.flatnonzero(~is_merged & (np.fromiter(map(len, tokens), np.int64, len(tokens)) > 1))
     whole_words = {int(ids[number]): tokens[number] for number in unmade.tolist()}
     if np.any(parts > np.arange(len(parts))[:, np.newaxis]):
         # Where merges stand in no order, such a token comes with its rank, as in the file: with parts that never meet.
         splits = yield from splits_work(tokens, unmade)
         behind, first = np.unique(splits[:, 2], return_index=True)
-        parts[behind], made[behind] = splits[first, :2], True
-    extra = {rank: token for rank, token in whole_words.items() if not made[np.searchsorted(ids, rank)]}
+        parts[behind], is_merged[behind] = splits[first, :2], True
+    extra = {rank: token for rank, token in whole_words.items() if not is_merged[np.searchsorted(ids, rank)]}
     with sensible_ids(name):
         alphabet = Alphabet.of_bytes([rank_of.get(bytes([byte]), -1) for byte in range(BYTES)])
         return Tokenizer.of(
             TokenizerContent(
-                *(ids[parts[made]], ids[made], alphabet, known.special_tokens, known.pattern, extra | unreached),
+                *(
+                    ids[parts[is_merged]],
+                    ids[is_merged],
+                    alphabet,
+                    encoding.special_tokens,
+                    encoding.pattern,
+                    extra | unreached,
+                ),
                 whole_words=frozenset(whole_words),
                 ignores_merges=True,
                 remarks=empty_remarks(unreached),

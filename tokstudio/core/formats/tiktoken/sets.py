@@ -50,8 +50,8 @@ class _Set:
         if not self.others:
             return f"[{'^' * negated}{self.items}]" if self.items else r"[\s\S]" if negated else _NOTHING
         either = [*([f"[{self.items}]"] if self.items else []), *self.others]
-        made = either[0] if len(either) == 1 else f"(?:{'|'.join(either)})"
-        return f"(?:(?!{made})[\\s\\S])" if negated else made
+        alternatives = either[0] if len(either) == 1 else f"(?:{'|'.join(either)})"
+        return f"(?:(?!{alternatives})[\\s\\S])" if negated else alternatives
 
 
 def portable(pattern: str) -> str:
@@ -62,19 +62,19 @@ def portable(pattern: str) -> str:
     """
     if _IGNORES_SPACE.search(pattern):
         return pattern
-    made, at = "", 0
+    parts_written, at = "", 0
     try:
         while at < len(pattern):
             if pattern[at] == "\\" and (escape := _ESCAPE.match(pattern, at)):
-                made, at = made + escape.group(), escape.end()
+                parts_written, at = parts_written + escape.group(), escape.end()
             elif pattern[at] == "[":
                 written, is_plain, end = _read(pattern, at, 0)
-                made, at = made + (pattern[at:end] if is_plain else written), end
+                parts_written, at = parts_written + (pattern[at:end] if is_plain else written), end
             else:
-                made, at = made + pattern[at], at + 1
+                parts_written, at = parts_written + pattern[at], at + 1
     except _Unreadable:
         return pattern
-    return made
+    return parts_written
 
 
 def _read(pattern: str, at: int, depth: int) -> tuple[str, bool, int]:
@@ -114,8 +114,8 @@ def _read(pattern: str, at: int, depth: int) -> tuple[str, bool, int]:
             here.items += items
     if not operator:
         return here.written(negated), is_plain, at + 1
-    made = _joined(before, operator, here.written())
-    return f"(?:(?!{made})[\\s\\S])" if negated else made, False, at + 1
+    expression = _joined(before, operator, here.written())
+    return f"(?:(?!{expression})[\\s\\S])" if negated else expression, False, at + 1
 
 
 def _item(pattern: str, at: int) -> tuple[str, int]:

@@ -58,17 +58,17 @@ def written_regex(pattern: str) -> str:
 def ranks(tokenizer: Tokenizer) -> Iterator[bytes]:
     """`NAME.tiktoken`: each token except special ones in base64, with its id as the rank."""
     specials = frozenset(tokenizer.special_tokens.values())
-    for token, made in enumerate(tokenizer.tokens):
-        if made is not None and token not in specials:
-            yield from map(base64.b64encode, cut(made)) if made else [b"="]
+    for token, token_bytes in enumerate(tokenizer.tokens):
+        if token_bytes is not None and token not in specials:
+            yield from map(base64.b64encode, cut(token_bytes)) if token_bytes else [b"="]
             yield b" %d\n" % token
 
 
 def sidecar(tokenizer: Tokenizer) -> bytes:
     """`NAME.json`: the settings that the ranks lack."""
     specials = dict(tokenizer.special_tokens)
-    known = {"pattern": written_regex(tokenizer.pattern), "special_tokens": specials, "version": 1}
-    return json.dumps(known, indent=2, ensure_ascii=False).encode() + b"\n"
+    content = {"pattern": written_regex(tokenizer.pattern), "special_tokens": specials, "version": 1}
+    return json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
 def loader() -> bytes:
@@ -158,15 +158,15 @@ def merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
 
 
 def _tokens_work(tokenizer: Tokenizer, ids: NDArray[np.int64]) -> Work[list[bytes]]:
-    made: list[bytes] = []
+    tokens: list[bytes] = []
     size = 0
     for token in map(int, ids):
-        made.append(tokenizer.tokens[token] or b"")
-        size += len(made[-1]) + _TOKEN
+        tokens.append(tokenizer.tokens[token] or b"")
+        size += len(tokens[-1]) + _TOKEN
         if size > _ENOUGH:
             size = 0
-            yield Progress("measuring", len(made), len(ids))
-    return made
+            yield Progress("measuring", len(tokens), len(ids))
+    return tokens
 
 
 _MADE_OTHERWISE = (

@@ -112,8 +112,8 @@ class MakeExerciseDialog(Dialog):
 
 
 def _exercise_work(folder: Path, corpus: Callable[[], Work[Corpus]], settings: CheckSettings) -> Work[tuple[Path, ...]]:
-    made = yield from corpus()
-    text = b"".join(bytes(source.data[: source.bytes]) for source in made.sources)
+    corpus_of_exercise = yield from corpus()
+    text = b"".join(bytes(source.data[: source.bytes]) for source in corpus_of_exercise.sources)
     return (yield from make_exercise_work(folder, text, settings))
 
 
@@ -262,10 +262,10 @@ class CheckTrainingDialog(Dialog):
 
     def _finish(self) -> None:
         self._settle()
-        found = self.model.outcomes
-        right = sum(outcome.identical for outcome in found)
+        outcomes = self.model.outcomes
+        right = sum(outcome.identical for outcome in outcomes)
         self.say(
-            f"{right:,} of {several(len(found), 'submission is', 'submissions are')} identical to the right merges."
+            f"{right:,} of {several(len(outcomes), 'submission is', 'submissions are')} identical to the right merges."
         )
 
     def _fail(self, error: Exception) -> None:

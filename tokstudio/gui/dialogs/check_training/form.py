@@ -38,8 +38,8 @@ from tokstudio.gui.widgets.menus import push_button
 class Checking:
     """Checks submissions in a job, which adds the outcomes one by one; another thread may read them meanwhile."""
 
-    def __init__(self, given: Sequence[Path], corpus: Callable[[], Work[Corpus]], settings: CheckSettings) -> None:
-        self._given, self._corpus, self._settings = given, corpus, settings
+    def __init__(self, paths: Sequence[Path], corpus: Callable[[], Work[Corpus]], settings: CheckSettings) -> None:
+        self._given, self._corpus, self._settings = paths, corpus, settings
         self.names: list[str] = []
         self.outcomes: list[Outcome] = []
 

@@ -112,8 +112,10 @@ def divisor_choices(contents: Contents, field: str) -> list[Choice]:
 
 def delimiter_choices(contents: Contents) -> list[Choice]:
     """The usual delimiters, and the one that is used now."""
-    known = [contents.delimiter or ",", *DELIMITERS]
-    return [Choice(one, _DELIMITERS.get(one, printable(one)), "") for one in sorted(set(known), key=known[1:].index)]
+    choices = [contents.delimiter or ",", *DELIMITERS]
+    return [
+        Choice(one, _DELIMITERS.get(one, printable(one)), "") for one in sorted(set(choices), key=choices[1:].index)
+    ]
 
 
 def _length(column: Column) -> str:

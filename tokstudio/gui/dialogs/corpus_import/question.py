@@ -87,7 +87,7 @@ def reading_for(reading: Reading, contents: Contents) -> Reading:
     return replace(reading, field=None) if is_suggested else reading
 
 
-def look_all_work(places: Iterable[DataSetPlace], known: Mapping[str, Reading]) -> Work[tuple[DataSetLook, ...]]:
+def look_all_work(places: Iterable[DataSetPlace], readings: Mapping[str, Reading]) -> Work[tuple[DataSetLook, ...]]:
     """Looks at the beginnings of files and folders; returns the data sets of which a column can be chosen.
 
     Those that cannot be read are left out, as reading them says why. `known` are earlier choices by their keys: the
@@ -98,7 +98,7 @@ def look_all_work(places: Iterable[DataSetPlace], known: Mapping[str, Reading]) 
         try:
             contents = yield from look_work(place.path, member=place.member)
             key = _key(contents)
-            chosen = known.get(key) if place.source is None else place.source.reading
+            chosen = readings.get(key) if place.source is None else place.source.reading
             if contents.delimiter is not None and chosen is not None and chosen.delimiter is not None:
                 again = Reading(delimiter=chosen.delimiter, keep_truncated=True)
                 contents = yield from look_work(place.path, None, again, place.member)
@@ -131,7 +131,7 @@ class Choices:
     @property
     def all(self) -> Mapping[str, Reading]:
         """The readings, the oldest first; what other versions or users have written wrongly is left out."""
-        known: dict[str, Reading] = {}
+        readings: dict[str, Reading] = {}
         try:
             stored: object = json.loads(self._preferences.get(_SETTING, "{}"))
         except (ValueError, RecursionError):
@@ -139,10 +139,10 @@ class Choices:
         for key, values in cast("dict[str, object]", stored).items() if isinstance(stored, dict) else ():
             if isinstance(values, dict):
                 try:
-                    known[key] = Reading.from_json(cast("dict[str, object]", values))
+                    readings[key] = Reading.from_json(cast("dict[str, object]", values))
                 except ValueError:
                     continue
-        return known
+        return readings
 
     def of_this_start(self, key: str) -> Reading | None:
         """The reading that was chosen since the program was started; None for none."""
@@ -151,7 +151,7 @@ class Choices:
     def remember(self, key: str, reading: Reading) -> None:
         """Stores a choice."""
         reading = replace(reading, keep_truncated=False)
-        known = {one: chosen for one, chosen in self.all.items() if one != key} | {key: reading}
+        readings = {one: chosen for one, chosen in self.all.items() if one != key} | {key: reading}
         self._new[key] = reading
-        newest = list(known.items())[-_MOST:]
+        newest = list(readings.items())[-_MOST:]
         self._preferences.set(_SETTING, json.dumps({one: chosen.to_json() for one, chosen in newest}))

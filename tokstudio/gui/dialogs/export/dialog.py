@@ -191,8 +191,8 @@ class ExportDialog(Dialog):
         self.moves.setVisible(close_gaps)
         self._outcomes.clear()
         self.list.forget_fits()
-        given = part, self._run.corpus
-        self._fits.ask((name, partial(queue.fit_part_work, *given, name, close_gaps)) for name in self.list.rows)
+        parts = part, self._run.corpus
+        self._fits.ask((name, partial(queue.fit_part_work, *parts, name, close_gaps)) for name in self.list.rows)
         self._refresh()
 
     def _take_fit(self, name: str, answer: Fit | Exception) -> None:
@@ -203,7 +203,9 @@ class ExportDialog(Dialog):
         """Hides the results of earlier targets."""
         places = self.places
         folders = places.folders
-        self._outcomes = {name: made for name, made in self._outcomes.items() if folders.get(name) == made.folder}
+        self._outcomes = {
+            name: outcome for name, outcome in self._outcomes.items() if folders.get(name) == outcome.folder
+        }
         self._target_check = None
         self._target_checks.run(partial(queue.check_target_work, places))
         self._refresh()
@@ -326,7 +328,7 @@ class ExportDialog(Dialog):
     def _ended(self) -> None:
         self._timer.stop()
         self._choose_places()
-        failed = [name for name, made in self._outcomes.items() if made.report is None]
+        failed = [name for name, outcome in self._outcomes.items() if outcome.report is None]
         if failed:
             self.list.show_row(failed[0])
         if self._refusals:
@@ -336,7 +338,7 @@ class ExportDialog(Dialog):
 
     @property
     def _reports(self) -> dict[str, ExportReport]:
-        return {name: made.report for name, made in self._outcomes.items() if made.report is not None}
+        return {name: outcome.report for name, outcome in self._outcomes.items() if outcome.report is not None}
 
     def _copy_snippet(self, name: str) -> None:
         report = self._reports.get(name)

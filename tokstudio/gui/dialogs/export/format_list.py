@@ -67,8 +67,8 @@ class FormatRow(QWidget):
         sentences = [] if fit is None else _fit_sentences(fit)
         for role, sentence in sentences:
             self._sentences.addWidget(SignedLine(role, sentence, self._theme))
-        told = [self._description, *(sentence for _, sentence in sentences)]
-        self.check.setAccessibleDescription(" ".join(told).strip())
+        sentences_shown = [self._description, *(sentence for _, sentence in sentences)]
+        self.check.setAccessibleDescription(" ".join(sentences_shown).strip())
 
     def set_changeable(self, changeable: bool) -> None:
         """Enables or disables the check box; it is disabled while files are written."""

@@ -189,13 +189,13 @@ class SurgeryDialog(Dialog):
     def _begin(self) -> None:
         self._job.run(self.effect_work())
 
-    def _take(self, made: object) -> None:
-        if not isinstance(made, Effect):
-            self._finish(made)
+    def _take(self, result: object) -> None:
+        if not isinstance(result, Effect):
+            self._finish(result)
             return
-        self.effect = made
-        self.view.show_effect(made)
-        self.say(made.problem, "error", why_not=made.problem)
+        self.effect = result
+        self.view.show_effect(result)
+        self.say(result.problem, "error", why_not=result.problem)
 
     def _finish(self, result: object) -> None:
         try:
@@ -205,9 +205,9 @@ class SurgeryDialog(Dialog):
 
     def _fail(self, error: Exception) -> None:
         self.view.show_effect(None)
-        told = problem_of(error).text
+        message = problem_of(error).text
         # The effect is only information: the change can be made without it.
-        self.say(told, "error", why_not="" if isinstance(error, Cancelled) else told)
+        self.say(message, "error", why_not="" if isinstance(error, Cancelled) else message)
 
     def say(self, text: str, role: str = "muted", *, why_not: str = "") -> None:
         """Says below the fields what is going on, or what is wrong; `why_not` disables the main button."""

@@ -203,8 +203,8 @@ class ProofDialog(Dialog):
         reference = self._session.view.text if chosen == OF_TEXT else self.reference.currentData()
         self._proofs.run(partial(_proof_work, self._tokenizer, self._session.corpus.current, reference))
 
-    def _take(self, found: tuple[Proof, list[ChangedLine]]) -> None:
-        self.proof, lines = found
+    def _take(self, result: tuple[Proof, list[ChangedLine]]) -> None:
+        self.proof, lines = result
         self._show_points(self.proof.points)
         failed = sum(not point.holds for point in self.proof.points)
         number = len(self.proof.points)
@@ -212,8 +212,8 @@ class ProofDialog(Dialog):
             say(self.verdict, f"{several(failed, 'point fails', 'points fail')} of {number}.", "error")
         else:
             neutral = sum(point.neutral for point in self.proof.points)
-            told = f" {_NEUTRAL} marks {neutral:,} that tell a change, or what was not checked." if neutral else ""
-            say(self.verdict, f"All {number} points hold.{told}", "")
+            note = f" {_NEUTRAL} marks {neutral:,} that tell a change, or what was not checked." if neutral else ""
+            say(self.verdict, f"All {number} points hold.{note}", "")
         self.model.show(lines)
         first = "The first " if len(lines) == MOST else ""
         self.lines_note.setText(f"{first}{len(lines):,} with other tokens" if lines else "No line has other tokens.")
@@ -231,8 +231,8 @@ class ProofDialog(Dialog):
             self.labels.append(paragraph_label("" if point.holds else "error", f"{mark} {point.number}. {point.name}"))
             # The changed lines stand in a table of their own.
             shown = point.details[:_LEAST_DETAILS] if point.number != 6 else ()
-            found = "\n".join((point.sentence, *shown))
-            self.labels.append(paragraph_label("muted" if point.holds else "error", found))
+            details = "\n".join((point.sentence, *shown))
+            self.labels.append(paragraph_label("muted" if point.holds else "error", details))
         for number, label in enumerate(self.labels):
             self._grid.addWidget(label, number // 2, number % 2, Qt.AlignmentFlag.AlignTop)
             label.ensurePolished()  # the font decides the height

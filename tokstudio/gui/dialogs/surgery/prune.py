@@ -83,7 +83,11 @@ class PruneDialog(SurgeryDialog):
         self.size_limit, self.least, self.script = Number(), Number(), ChoiceBox(_scripts())
         self.size_limit.setValue(max(len(self._tokenizer) - len(self._tokenizer.merges) // 2, 1))
         self.least.setValue(_FEW)
-        choices = [choice for choice, known in ((_RUN, own is not None), (_CORPUS, session.corpus.sources)) if known]
+        choices = [
+            choice
+            for choice, is_possible in ((_RUN, own is not None), (_CORPUS, session.corpus.sources))
+            if is_possible
+        ]
         self.uses = ChoiceField("&Uses", [*choices, _NONE], theme, word="uses")
         self.ids = ChoiceField("&Ids", _IDS, theme, word="id")
         self.fields = self._make_ways(theme)

@@ -47,8 +47,8 @@ def name_with(name: str, change: str) -> str:
 
 def remark_of(name: str, number: int) -> str:
     """What follows the number in the name of a run: " (Run 1, extended)"; "" after another name was given."""
-    found = re.fullmatch(rf"Run {number}(?!\d)(.*)", name)
-    return found.group(1) if found is not None else ""
+    match = re.fullmatch(rf"Run {number}(?!\d)(.*)", name)
+    return match.group(1) if match is not None else ""
 
 
 def _kind(change: str) -> str:
@@ -118,10 +118,10 @@ def extension_work(
     while trainer.ended is None:
         trainer.advance()
         yield trainer.progress
-    run, made = trainer.run, trainer.tokenizer()
-    size = len(made)
-    made = fill_reserved(made, reserved) if reserved else made
-    new: list[int] = made.merge_results[len(start.merges) :].tolist()
+    run, tokenizer = trainer.run, trainer.tokenizer()
+    size = len(tokenizer)
+    tokenizer = fill_reserved(tokenizer, reserved) if reserved else tokenizer
+    new: list[int] = tokenizer.merge_results[len(start.merges) :].tolist()
     is_part = sample.bytes < corpus.bytes
     problem = ""
     if not new and not is_part:
@@ -129,21 +129,21 @@ def extension_work(
     after = int(run.tokens_after[-1]) if new else run.tokens_before
     scale = run.weight_scale
     figures = (
-        EffectFigure("Vocabulary", f"{len(start):,}", f"{len(made):,}"),
+        EffectFigure("Vocabulary", f"{len(start):,}", f"{len(tokenizer):,}"),
         *_tokens_of_text(run.tokens_before // scale, after // scale, sample, corpus, run.corpus.bytes // scale),
     )
     limit = config.vocabulary_size
     notes = ["Tried on the sample; the training reads the whole corpus."] if is_part else []
     if limit is not None and size < limit and not problem:
-        notes.append(f"Ends at {len(made):,} tokens: {run.ended}.")
-    lines = tuple(lines_of(made, new[:_LISTED]))
+        notes.append(f"Ends at {len(tokenizer):,} tokens: {run.ended}.")
+    lines = tuple(lines_of(tokenizer, new[:_LISTED]))
     return Effect(figures, "First new tokens", lines, tuple(notes), problem)
 
 
 def filled_work(tokenizer: Tokenizer, name: str, reserved: Sequence[str]) -> Work[ChangedTokenizer]:
     """An extended tokenizer whose first new tokens have the ids of reserved special tokens."""
-    made, title = fill_reserved(tokenizer, reserved), name_with(name, "reserved ids filled")
-    return ChangedTokenizer(made, title, "extended", (yield from keep_changed_work(title, made)))
+    filled, title = fill_reserved(tokenizer, reserved), name_with(name, "reserved ids filled")
+    return ChangedTokenizer(filled, title, "extended", (yield from keep_changed_work(title, filled)))
 
 
 def _tokens_of_text(before: int, after: int, sample: Corpus, corpus: Corpus, size: int) -> tuple[EffectFigure, ...]:
@@ -242,8 +242,8 @@ class PruneWork:
         counts = yield from self._store.counts_work(self._tokenizer, self._corpus)
         return counts.by_id(len(self._tokenizer.tokens))
 
-    def _effect_work(self, made: _Pruned) -> Work[Effect]:
-        old, new, removed, counts = self._tokenizer, made.tokenizer, made.removed, made.counts
+    def _effect_work(self, pruned: _Pruned) -> Work[Effect]:
+        old, new, removed, counts = self._tokenizer, pruned.tokenizer, pruned.removed, pruned.counts
         sample = sample_in_one(self._corpus, SAMPLE)
         before = yield from self._store.counts_work(old, sample)
         after = yield from self._store.counts_work(new, sample)
@@ -256,7 +256,7 @@ class PruneWork:
             figures += _tokens_of_text(before.tokens, after.tokens, sample, self._corpus, sample.bytes)
         figures.append(EffectFigure("Never produced", *(f"{number:,}" for number in never)))
         notes: list[str] = []
-        if needed := made.needed:
+        if needed := pruned.needed:
             notes.append(f"{several(needed, 'token stays, as another needs it', 'tokens stay, as others need them')}.")
         problem = "" if removed else _NOTHING
         uses = dict(zip(removed, (int(counts[token]) if token < len(counts) else 0 for token in removed), strict=True))
@@ -345,12 +345,12 @@ def with_specials(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Tokenizer
         ConfigError: A text or an id cannot be used, or the tokenizer cannot be changed.
     """
     renamed, added, roles = _changes(rows)
-    made = replace_specials(tokenizer, renamed) if renamed else tokenizer
-    made = add_specials(made, added) if added else made
-    given = {role: text for role, text in roles.items() if made.roles.get(role) != text}
-    made = set_roles(made, given) if given else made
+    changed = replace_specials(tokenizer, renamed) if renamed else tokenizer
+    changed = add_specials(changed, added) if added else changed
+    new_roles = {role: text for role, text in roles.items() if changed.roles.get(role) != text}
+    changed = set_roles(changed, new_roles) if new_roles else changed
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
-    return made.changed(origin=origin)
+    return changed.changed(origin=origin)
 
 
 def _changes(rows: Sequence[SpecialRow]) -> tuple[dict[str, str], dict[str, int], dict[str, str]]:
@@ -363,21 +363,21 @@ def _changes(rows: Sequence[SpecialRow]) -> tuple[dict[str, str], dict[str, int]
 def specials_work(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Work[Effect]:
     """What changes with other special tokens; ConfigError as in `with_specials`."""
     yield Progress("changing")
-    made, (renamed, added, roles) = with_specials(tokenizer, rows), _changes(rows)
+    changed, (renamed, added, roles) = with_specials(tokenizer, rows), _changes(rows)
     lines = [f"{_quoted(old)} becomes {_quoted(new)}" for old, new in renamed.items()]
     lines += [f"{_quoted(text)} is added with the id {number:,}" for text, number in added.items()]
     before = {role: renamed.get(token, token) for role, token in tokenizer.roles.items()}
-    given = {role.removesuffix("_token"): text for role, text in roles.items() if before.get(role) != text}
-    lines += [f"{_quoted(text)} is {role}" for role, text in given.items()]
-    number = EffectFigure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(made.special_tokens):,}")
-    size = EffectFigure("Vocabulary", f"{len(tokenizer):,}", f"{len(made):,}")
+    new_roles = {role.removesuffix("_token"): text for role, text in roles.items() if before.get(role) != text}
+    lines += [f"{_quoted(text)} is {role}" for role, text in new_roles.items()]
+    number = EffectFigure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(changed.special_tokens):,}")
+    size = EffectFigure("Vocabulary", f"{len(tokenizer):,}", f"{len(changed):,}")
     return Effect((size, number), "Changes", tuple(lines))
 
 
 def changed_specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[SpecialRow]) -> Work[ChangedTokenizer]:
     """The tokenizer with other special tokens; ConfigError as in `with_specials`."""
-    made, title = with_specials(tokenizer, rows), name_with(name, "other special tokens")
-    return ChangedTokenizer(made, title, "special tokens", (yield from keep_changed_work(title, made)))
+    changed, title = with_specials(tokenizer, rows), name_with(name, "other special tokens")
+    return ChangedTokenizer(changed, title, "special tokens", (yield from keep_changed_work(title, changed)))
 
 
 def _quoted(text: str) -> str:

@@ -111,10 +111,10 @@ class PlansModel(QAbstractTableModel):
     def vary(self, rows: Sequence[int], changes: Sequence[Change]) -> None:
         """Replaces each of some rows by one for each change, but makes no two alike."""
         self._replace(rows, lambda plan: [self._changed(plan, change) for change in changes], 0)
-        made = list(dict.fromkeys(self.plans))
-        if len(made) < len(self.plans):
+        plans = list(dict.fromkeys(self.plans))
+        if len(plans) < len(self.plans):
             self.beginResetModel()
-            self.plans = made
+            self.plans = plans
             self.endResetModel()
 
     def add(self, plan: TrainingPlan) -> int:
@@ -136,12 +136,12 @@ class PlansModel(QAbstractTableModel):
         self, rows: Sequence[int], make: Callable[[TrainingPlan], list[TrainingPlan]], chosen: int
     ) -> list[int]:
         self.beginResetModel()
-        made, places = list[TrainingPlan](), list[int]()
+        plans, places = list[TrainingPlan](), list[int]()
         for at, plan in enumerate(self.plans):
             if at in rows:
-                places.append(len(made) + chosen)
-            made += make(plan) if at in rows else [plan]
-        self.plans = made
+                places.append(len(plans) + chosen)
+            plans += make(plan) if at in rows else [plan]
+        self.plans = plans
         self.endResetModel()
         return places
 

@@ -78,13 +78,13 @@ def markers(hues: Sequence[int | None]) -> tuple[Marker, ...]:
     Args:
         hues: The numbers of their colours; None for simple tokenizers, which are grey.
     """
-    made: list[Marker] = []
+    marks: list[Marker] = []
     for number, hue in enumerate(hues):
         colour = GREY if hue is None else hue % COLOURS
         order = SHAPES if hue is not None else (*SHAPES[2:], *SHAPES[:2])
         free = (Marker(colour, corners) for corners in order)
-        made.append(next((each for each in free if each not in made), Marker(colour, label=f"{number + 1}")))
-    return tuple(made)
+        marks.append(next((each for each in free if each not in marks), Marker(colour, label=f"{number + 1}")))
+    return tuple(marks)
 
 
 class Dots(QAbstractScrollArea):
@@ -125,8 +125,8 @@ class Dots(QAbstractScrollArea):
         self._values = values
         self._order = []
         if content is not None:
-            known = ~np.isnan(values)
-            means = np.where(known, values, 0).sum(axis=1) / np.maximum(1, known.sum(axis=1))
+            is_measured = ~np.isnan(values)
+            means = np.where(is_measured, values, 0).sum(axis=1) / np.maximum(1, is_measured.sum(axis=1))
             self._order = content.in_groups(-means if content.figure.better == "more" else means).tolist()
         self._lay_out()
 
@@ -155,8 +155,8 @@ class Dots(QAbstractScrollArea):
         """The name of a row with the values of all tokenizers."""
         assert self._content is not None
         table, text = self._content.table, self._order[row]
-        told = (f"{name}: {table.signed(text, number)}" for number, name in enumerate(table.tokenizers))
-        return "\n".join([table.texts[text], *told])
+        values = (f"{name}: {table.signed(text, number)}" for number, name in enumerate(table.tokenizers))
+        return "\n".join([table.texts[text], *values])
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draws rows, axis and legend."""

@@ -50,20 +50,20 @@ class MatrixContent:
     @cached_property
     def table(self) -> FigureTable:
         """What is known of the figure, which are the best of each row, and how much worse the others are."""
-        made = self.comparison
-        trained = tuple(not self.is_simple(number) for number in range(len(made.compared)))
+        comparison = self.comparison
+        trained = tuple(not self.is_simple(number) for number in range(len(comparison.compared)))
         return FigureTable(
             self.figure,
             self.figure.formula,
-            tuple(filter(None, (self.figure.note, made.premium_note if self.figure.name == "premium" else ""))),
-            made.tokenizers,
-            made.texts,
-            made.figure(self.figure.name, encode=False),
+            tuple(filter(None, (self.figure.note, comparison.premium_note if self.figure.name == "premium" else ""))),
+            comparison.tokenizers,
+            comparison.texts,
+            comparison.figure(self.figure.name, encode=False),
             (),
             trained if any(trained) else (True,) * len(trained),
-            tuple(text.units for text in made.measured) if self.figure.is_of_words else None,
-            made.loses_text,
-            made.trained_on,
+            tuple(text.units for text in comparison.measured) if self.figure.is_of_words else None,
+            comparison.loses_text,
+            comparison.trained_on,
         )
 
     def is_simple(self, number: int) -> bool:
@@ -376,8 +376,8 @@ class Matrix(QWidget):
     def _about(self) -> tuple[str, ...]:
         """What copied cells are of."""
         content = self.model.content
-        told = () if content is None else (content.table.heading, *content.table.legend)
-        return (*told, f"TokStudio {__version__}")
+        lines = () if content is None else (content.table.heading, *content.table.legend)
+        return (*lines, f"TokStudio {__version__}")
 
     def _ask_column_menu(self, place: QPoint) -> None:
         header = self.table.horizontalHeader()

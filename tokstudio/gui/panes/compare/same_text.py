@@ -158,20 +158,20 @@ class SameTextView(QWidget):
             self._asked = asked
             self._encoding.run(partial(_shown_work, text, self._lines, number, columns))
 
-    def _take(self, made: _Shown) -> None:
-        self._lines = made.lines
-        most = max(len(made.lines), 1)
+    def _take(self, shown: _Shown) -> None:
+        self._lines = shown.lines
+        most = max(len(shown.lines), 1)
         with QSignalBlocker(self.line):
             self.line.setMaximum(most)
         self.total.setText(f"of {most:,}")
         at = self.line.value()
         self.before.setEnabled(at > 1)
         self.after.setEnabled(at < most)
-        self.lines.show_stack(made.stack)
-        said = [] if made.stack.text else [_EMPTY_LINE]
-        if made.shortened:
+        self.lines.show_stack(shown.stack)
+        said = [] if shown.stack.text else [_EMPTY_LINE]
+        if shown.shortened:
             said.append(f"The line is long: its first {LONGEST:,} characters are shown and counted.")
-        compared = [each for each in made.stack.rows if not each.simple]
+        compared = [each for each in shown.stack.rows if not each.simple]
         said.append(_LEGEND if len(compared) > 1 else _ONE)
         if self._rank >= 0:
             counts = [len(each.cut.ids) for each in compared if each.cut is not None]

@@ -112,16 +112,16 @@ class LineLayout:
         """The graphemes of a wrapped line, in the order of the text."""
         if number not in self._places:
             line, units, edges = self._lines[number], self._units, self._bytes_at
-            made: list[GraphemePlace] = []
+            places: list[GraphemePlace] = []
             for at in range(self._firsts[number], self._firsts[number + 1]):
                 lead, trail = _x(line, units[at]), _x(line, units[at], QTextLine.Edge.Trailing)
                 following = _x(line, units[at + 1])
                 # The next grapheme begins inside a ligature, or where this one ends.
                 if min(lead, trail) < following < max(lead, trail):
                     trail = following
-                made.append(GraphemePlace(edges[at], edges[at + 1], lead, trail))
-            self._fill_gaps(line, made, self._shown[self._firsts[number] : self._firsts[number + 1]])
-            self._places[number] = made
+                places.append(GraphemePlace(edges[at], edges[at + 1], lead, trail))
+            self._fill_gaps(line, places, self._shown[self._firsts[number] : self._firsts[number + 1]])
+            self._places[number] = places
         return self._places[number]
 
     def _fill_gaps(self, line: QTextLine, places: list[GraphemePlace], shown: Sequence[str]) -> None:
@@ -447,10 +447,10 @@ class StackedLines(QAbstractScrollArea):
 
     def tip_at(self, position: QPoint) -> str:
         """What is told of a place of the viewport."""
-        found = self._at(QPointF(position))
-        if found is None or self.stack is None:
+        hovered = self._at(QPointF(position))
+        if hovered is None or self.stack is None:
             return ""
-        _, number, place = found
+        _, number, place = hovered
         row = self.stack.rows[number]
         if place is None or row.cut is None:
             return f"{row.name}: {row.problem}" if row.problem else row.name
@@ -463,27 +463,27 @@ class StackedLines(QAbstractScrollArea):
         row, table = self.stack.rows[number], self.stack.pieces[number]
         if row.cut is None or table is None:
             return f"{row.name}: –"
-        told: list[str] = []
+        words: list[str] = []
         tokens = self.stack.tokens_at(number, place)
         for token in tokens[:_TOLD]:
             raw = self.stack.data[table.edges[token] : table.edges[token + 1]]
             text = marked(shown(raw))
             bytes_told = f" ({hex_head(raw, _HEAD)})" if text != hex_head(raw, _HEAD) and raw else ""
-            told.append(f"{isolated(text)}{bytes_told} id {int(row.cut.ids[token]):,}".strip())
+            words.append(f"{isolated(text)}{bytes_told} id {int(row.cut.ids[token]):,}".strip())
         more = f" and {len(tokens) - _TOLD} more" if len(tokens) > _TOLD else ""
-        return f"{row.name}: {', '.join(told)}{more}"
+        return f"{row.name}: {', '.join(words)}{more}"
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Highlights a character in all rows."""
-        found = self._at(event.position())
-        self._hover(None if found is None or found[2] is None else (found[0], found[2]))
+        hovered = self._at(event.position())
+        self._hover(None if hovered is None or hovered[2] is None else (hovered[0], hovered[2]))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Asks for the token that was clicked."""
-        found = self._at(event.position())
-        if event.button() != Qt.MouseButton.LeftButton or self.stack is None or found is None:
+        hovered = self._at(event.position())
+        if event.button() != Qt.MouseButton.LeftButton or self.stack is None or hovered is None:
             return
-        _, number, place = found
+        _, number, place = hovered
         if place is None:
             return
         tokens, row = self.stack.tokens_at(number, place), self.stack.rows[number]
@@ -502,9 +502,9 @@ class StackedLines(QAbstractScrollArea):
         else:
             super().keyPressEvent(event)
 
-    def _hover(self, found: tuple[int, GraphemePlace] | None) -> None:
-        if found != self._hovered:
-            self._hovered = found
+    def _hover(self, hovered: tuple[int, GraphemePlace] | None) -> None:
+        if hovered != self._hovered:
+            self._hovered = hovered
             self.viewport().update()
 
 

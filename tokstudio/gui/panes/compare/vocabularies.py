@@ -85,17 +85,17 @@ class ListQuestion:
 
 def rows_work(pair: Pair, question: ListQuestion, store: TokenStore) -> Work[NDArray[np.int64]]:
     """int64, the numbers of the tokens to list."""
-    found = pair.part(question.part)
+    part_rows = pair.part(question.part)
     if question.script is not None:
-        found &= pair.vocabularies.scripts == pair.vocabularies.script_names.index(question.script)
+        part_rows &= pair.vocabularies.scripts == pair.vocabularies.script_names.index(question.script)
     if question.length is not None:
-        found &= np.minimum(pair.lengths, LONGEST) == question.length
+        part_rows &= np.minimum(pair.lengths, LONGEST) == question.length
     if question.lengths is not None:
-        found &= (pair.lengths >= question.lengths[0]) & (pair.lengths <= question.lengths[1])
-    found &= yield from _chosen_work(pair, question.chosen, store)
+        part_rows &= (pair.lengths >= question.lengths[0]) & (pair.lengths <= question.lengths[1])
+    part_rows &= yield from _chosen_work(pair, question.chosen, store)
     query = question.query
-    found &= query.within(pair.lengths)
-    rows = np.flatnonzero(found)
+    part_rows &= query.within(pair.lengths)
+    rows = np.flatnonzero(part_rows)
     if query.needs_heads or query.byte is not None or query.number is not None:
         kept: list[int] = []
         for number, row in enumerate(rows.tolist()):
@@ -112,23 +112,23 @@ def rows_work(pair: Pair, question: ListQuestion, store: TokenStore) -> Work[NDA
 
 def _chosen_work(pair: Pair, chosen: frozenset[str], store: TokenStore) -> Work[NDArray[np.bool_]]:
     """Which tokens have one of the chosen kinds in one of the tokenizers, one of the forms, and of the uses."""
-    found = np.ones(len(pair.lengths), np.bool_)
-    made = [KINDS.index(kind) for name in chosen if name in MADE for kind in MADE[name]]
-    if made:
-        found &= np.isin(pair.kinds, made).any(axis=1)
+    is_chosen = np.ones(len(pair.lengths), np.bool_)
+    kinds = [KINDS.index(kind) for name in chosen if name in MADE for kind in MADE[name]]
+    if kinds:
+        is_chosen &= np.isin(pair.kinds, kinds).any(axis=1)
         if "Unreachable" in chosen:
             for ids, tokenizer in zip(pair.vocabularies.ids.T, pair.tokenizers, strict=True):
                 reach = yield from store.reach_work(tokenizer)
-                found |= (ids >= 0) & (reach[ids] != REACHED)
+                is_chosen |= (ids >= 0) & (reach[ids] != REACHED)
     looks = sum(LOOKS[name] for name in chosen if name in LOOKS)
     if looks:
-        found &= pair.flags & looks > 0
+        is_chosen &= pair.flags & looks > 0
     used = np.zeros(len(pair.lengths), np.bool_)
     for uses in pair.uses:
         used |= uses > 0 if uses is not None else False
     if (IN_TEXTS in chosen) != (NOT_IN_TEXTS in chosen):
-        found &= used == (IN_TEXTS in chosen)
-    return found
+        is_chosen &= used == (IN_TEXTS in chosen)
+    return is_chosen
 
 
 def kinds_work(vocabularies: Vocabularies, tokenizers: tuple[Tokenizer, Tokenizer]) -> Work[NDArray[np.int8]]:
@@ -363,18 +363,21 @@ class VocabulariesView(QWidget):
         return (first.name, second.name), tuple(text.sha256 for text in self._state.rows or ())
 
     def _use_counts(self, pair: Pair, first: ComparedColumn, second: ComparedColumn) -> None:
-        known = [self._state.uses(each) for each in (first, second)]
-        made = [None if counts is None else pair.vocabularies.uses(counts, which) for which, counts in enumerate(known)]
+        counts_of_both = [self._state.uses(each) for each in (first, second)]
+        uses_of_both = [
+            None if counts is None else pair.vocabularies.uses(counts, which)
+            for which, counts in enumerate(counts_of_both)
+        ]
         asked = self._to_show(first, second)
-        if self._pair is not None and asked == self._shown_of and all(uses is None for uses in made):
+        if self._pair is not None and asked == self._shown_of and all(uses is None for uses in uses_of_both):
             return
         self._shown_of = asked
-        self._pair = pair = replace(pair, names=(first.name, second.name), uses=(made[0], made[1]))
+        self._pair = pair = replace(pair, names=(first.name, second.name), uses=(uses_of_both[0], uses_of_both[1]))
         titles = f"Only in {pair.names[0]}", "In both", f"Only in {pair.names[1]}"
         for part, title in enumerate(titles):
             self.parts.setTabText(part, f"{title}: {np.count_nonzero(pair.part(part)):,}".replace("&", "&&"))
         share = f"Jaccard index {percent_text(pair.vocabularies.jaccard, 1)}: shared tokens / tokens of either."
-        counts = known[1]
+        counts = counts_of_both[1]
         uses = float("nan") if counts is None else pair.vocabularies.shared_uses(counts)
         more = (
             ""
@@ -472,12 +475,12 @@ class VocabulariesView(QWidget):
         if self.rows.pair is None or not index.isValid():
             return
         ids = zip(self.rows.pair.names, self.rows.ids_at(index.row()), strict=True)
-        found = [(name, token) for name, token in ids if token >= 0]
+        names = [(name, token) for name, token in ids if token >= 0]
         active = self._runs.active
         # A token of both is shown in the active run.
-        found.sort(key=lambda each: active is None or each[0] != active.name)
-        if found:
-            self.tokenAsked.emit(*found[0])
+        names.sort(key=lambda each: active is None or each[0] != active.name)
+        if names:
+            self.tokenAsked.emit(*names[0])
 
     def _fail(self, error: Exception) -> None:
         self._made_of = None
@@ -505,11 +508,13 @@ class VocabulariesView(QWidget):
 def _pair_work(first: ComparedColumn, second: ComparedColumn) -> Work[Pair]:
     assert isinstance(first.tokenizer, Tokenizer)
     assert isinstance(second.tokenizer, Tokenizer)
-    made = yield from vocabularies_work(first.tokenizer, second.tokenizer)
-    lengths, flags = np.fromiter(map(len, made.tokens), np.int64, len(made.tokens)), bytearray()
-    for start in range(0, len(made.tokens), _STEP):
-        flags += bytes(map(describe_token, made.tokens[start : start + _STEP]))
-        yield Progress("comparing vocabularies", start, len(made.tokens))
+    vocabularies = yield from vocabularies_work(first.tokenizer, second.tokenizer)
+    lengths, flags = np.fromiter(map(len, vocabularies.tokens), np.int64, len(vocabularies.tokens)), bytearray()
+    for start in range(0, len(vocabularies.tokens), _STEP):
+        flags += bytes(map(describe_token, vocabularies.tokens[start : start + _STEP]))
+        yield Progress("comparing vocabularies", start, len(vocabularies.tokens))
     both = first.tokenizer, second.tokenizer
-    kinds = yield from kinds_work(made, both)
-    return Pair((first.name, second.name), made, lengths, (None, None), both, kinds, np.frombuffer(flags, np.uint8))
+    kinds = yield from kinds_work(vocabularies, both)
+    return Pair(
+        (first.name, second.name), vocabularies, lengths, (None, None), both, kinds, np.frombuffer(flags, np.uint8)
+    )

@@ -90,7 +90,7 @@ class CutWords:
 
 def cut_words_work(columns: Sequence[ComparedColumn], words: Sequence[bytes]) -> Work[CutWords]:
     """Encodes each word by itself with each tokenizer; words are as `ComparedText.word_types` has them."""
-    made: list[InTokenizer] = []
+    in_tokenizers: list[InTokenizer] = []
     for compared in columns:
         tokenizer = compared.tokenizer
         if tokenizer is None:
@@ -105,8 +105,8 @@ def cut_words_work(columns: Sequence[ComparedColumn], words: Sequence[bytes]) ->
             if number % _STEP == 0:
                 yield Progress("spelling tokens", number)
         is_simple = isinstance(tokenizer, SimpleTokenizer)
-        made.append(InTokenizer(compared.name, is_simple, ids, np.cumsum(sizes), spelled, problem))
-    return CutWords([word.decode("utf-8", "replace").removeprefix(" ") for word in words], made)
+        in_tokenizers.append(InTokenizer(compared.name, is_simple, ids, np.cumsum(sizes), spelled, problem))
+    return CutWords([word.decode("utf-8", "replace").removeprefix(" ") for word in words], in_tokenizers)
 
 
 def _each_work(
@@ -143,13 +143,13 @@ class WordRows(TableModel):
         self._sorting = MOST, Qt.SortOrder.DescendingOrder
         self.show(CutWords((), ()))
 
-    def show(self, made: CutWords) -> None:
+    def show(self, cut_words: CutWords) -> None:
         """Lists other words, in the order that was chosen."""
         self.beginResetModel()
-        self.made = made
-        self.titles = ("Word", "Most", *(each.name for each in made.columns))
+        self.made = cut_words
+        self.titles = ("Word", "Most", *(each.name for each in cut_words.columns))
         tips = "The words; a check mark: one token in every tokenizer", "The most tokens in any tokenizer"
-        self.tips = (*tips, *(each.problem for each in made.columns))
+        self.tips = (*tips, *(each.problem for each in cut_words.columns))
         self.order: NDArray[np.int64] = self._sorted(*self._sorting)
         self.endResetModel()
 
@@ -195,12 +195,12 @@ class WordRows(TableModel):
         self.layoutChanged.emit()
 
     def _sorted(self, column: int, order: Qt.SortOrder) -> NDArray[np.int64]:
-        made, words = self.made, range(len(self.made.words))
-        key = made.most
+        cut_words, words = self.made, range(len(self.made.words))
+        key = cut_words.most
         if column == WORD:
-            key = np.argsort(np.array(sorted(words, key=lambda at: made.words[at].casefold()), np.int64))
-        elif MOST < column <= MOST + len(made.columns):
-            key = made.columns[column - MOST - 1].counts
+            key = np.argsort(np.array(sorted(words, key=lambda at: cut_words.words[at].casefold()), np.int64))
+        elif MOST < column <= MOST + len(cut_words.columns):
+            key = cut_words.columns[column - MOST - 1].counts
         return np.argsort(key if order == Qt.SortOrder.AscendingOrder else -key, kind="stable")
 
     def _told(self, word: int, column: int) -> str:
@@ -274,22 +274,22 @@ class PieceCells(QStyledItemDelegate):
             if state & QStyle.StateFlag.State_Selected:
                 painter.fillRect(rect, QColor(self._theme.palette.accent_soft))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            made = self._blocks(model, model.made, int(model.order[index.row()]), index.row(), index.column())
+            blocks_of_cell = self._blocks(model, model.made, int(model.order[index.row()]), index.row(), index.column())
             painter.setFont(self._theme.tabular_font())
             painter.setPen(QColor(self._theme.palette.muted))
             area = rect.adjusted(_PADDING, 0, 0, 0)
             area.setWidth(round(self._digits))
             right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            if made is None:
+            if blocks_of_cell is None:
                 painter.drawText(area, right, "–")
                 return
-            count, blocks = made
+            count, blocks = blocks_of_cell
             painter.drawText(area, right | Qt.TextFlag.TextDontClip, str(count))
             place = QPointF(area.right() + _PADDING, rect.top() + (rect.height() - blocks.height - 2 * INSET) / 2)
             RowPainter(painter, blocks, self._theme.palette, self._style).paint_row(0, place.x(), place.y())
 
     def _lay_out(
-        self, model: WordRows, made: CutWords, word: int, at: int, column: int
+        self, model: WordRows, cut_words: CutWords, word: int, at: int, column: int
     ) -> tuple[int, TokenBlocks] | None:
         # `made` and `word` are in the key of the cache: rows change their places.
         pieces = model.pieces_at(at, column)
@@ -379,15 +379,15 @@ class WordsView(QWidget):
             self._encoding.run(partial(_words_work, _Asked(own, text, columns)))
 
     def _take(self, result: tuple[CutWords, str]) -> None:
-        made, left_out = result
-        others = [each.name for each in self.rows.made.columns] != [each.name for each in made.columns]
-        self.rows.show(made)
+        cut_words, left_out = result
+        others = [each.name for each in self.rows.made.columns] != [each.name for each in cut_words.columns]
+        self.rows.show(cut_words)
         if others:
             self._spread()
-        whole, split = int(made.whole.sum()), int((made.most > 1).sum())
-        said = f"{several(len(made.words), 'word')}: {whole:,} are one token in every tokenizer, "
+        whole, split = int(cut_words.whole.sum()), int((cut_words.most > 1).sum())
+        said = f"{several(len(cut_words.words), 'word')}: {whole:,} are one token in every tokenizer, "
         said += f"{split:,} are split in at least one."
-        problems = [f"{each.name}: {each.problem}" for each in made.columns if each.problem]
+        problems = [f"{each.name}: {each.problem}" for each in cut_words.columns if each.problem]
         self.note.setText(" ".join([said, *([left_out] if left_out else []), *problems]))
 
     def _fail(self, error: Exception) -> None:
@@ -425,5 +425,5 @@ def _words_work(asked: _Asked) -> Work[tuple[CutWords, str]]:
         left_out.append(f"{several(len(words) - len(fitting), 'word')} of more than {LONGEST_WORD} characters")
     if len(fitting) > MOST_WORDS:
         left_out.append(f"{several(len(fitting) - MOST_WORDS, 'word')} after the first {MOST_WORDS:,}")
-    made = yield from cut_words_work(asked.columns, [in_running_text(word) for word in fitting[:MOST_WORDS]])
-    return made, f"Left out: {' and '.join(left_out)}." if left_out else ""
+    cut_words = yield from cut_words_work(asked.columns, [in_running_text(word) for word in fitting[:MOST_WORDS]])
+    return cut_words, f"Left out: {' and '.join(left_out)}." if left_out else ""

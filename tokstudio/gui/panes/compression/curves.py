@@ -89,10 +89,10 @@ def has_other_corpus(run: StudioRun, active: StudioRun | None, measured_on: Chos
     if _held_out(run) != _held_out(active or run):
         return True
     corpora = [one.corpus if one.has_counts else measured_on and measured_on.corpus for one in (run, active or run)]
-    known = [each for each in corpora if each is not None]
-    if len(known) < 2 or known[0].multipliers != known[1].multipliers:
+    corpora_known = [each for each in corpora if each is not None]
+    if len(corpora_known) < 2 or corpora_known[0].multipliers != corpora_known[1].multipliers:
         return True
-    one, other = (each.sources for each in known)
+    one, other = (each.sources for each in corpora_known)
     return len(one) != len(other) or not all(map(is_same_text, one, other))
 
 
@@ -123,8 +123,8 @@ def start_marks(run: StudioRun) -> tuple[Mark, ...]:
     """The point where training went on from a tokenizer, if it did."""
     if not run.before or len(run) < run.before:
         return ()
-    told = f"Training started here, from a tokenizer of {run.before:,} merges; their counts are those of this corpus"
-    return (Mark(float(run.before), run.bytes_per_token(run.before), "start", told),)
+    text = f"Training started here, from a tokenizer of {run.before:,} merges; their counts are those of this corpus"
+    return (Mark(float(run.before), run.bytes_per_token(run.before), "start", text),)
 
 
 def playhead_text(run: StudioRun, merges: int, view: View) -> str:
@@ -157,12 +157,12 @@ def remark(run: StudioRun, merges: int, view: View) -> str:
     share, held_out = _share_saved(run, merges - last, merges), run.held_out.tokens is not None
     if held_out:
         hint, other = "", _share_saved(run, merges - last, merges, held_out=True)
-        told = f"{several} saved {other} of the held-out tokens, {share} of those trained on"
+        text = f"{several} saved {other} of the held-out tokens, {share} of those trained on"
     else:
         hint = missing or "Hold out a share to see this for other text."
-        told = f"{several} saved {share} of the tokens"
+        text = f"{several} saved {share} of the tokens"
     now = (
-        f"{told}. In 1 MB of text, a merge now saves about {_few(_saved_by(run, merges, held_out=held_out))} bytes "
+        f"{text}. In 1 MB of text, a merge now saves about {_few(_saved_by(run, merges, held_out=held_out))} bytes "
         f"of ids, at {id_bytes(run, merges)} bytes per id."
     )
     return " ".join(filter(None, (now, hint, _cost_of_long_ids(run, merges))))
@@ -305,16 +305,16 @@ class OpenedCurves:
 
     def why_no_curve(self, run: StudioRun) -> str:
         """Why an opened tokenizer has no curve, or not yet."""
-        found = self._on_text.found(run)
+        measured = self._on_text.found(run)
         if run.no_playhead is not None:
             why = "only all merges together are known" if len(run) else "this tokenizer has no merges"
             return f"No curve: {why}. No playhead either: {run.no_playhead}."
         if not len(run):
             reason = "No curve: this tokenizer has no merges."
-        elif found is None:
+        elif measured is None:
             reason = f"Bytes per token are being measured on {self._name}."
         else:
-            reason = f"No curve. {found.no_curve if isinstance(found, TextTokens) else found}"
+            reason = f"No curve. {measured.no_curve if isinstance(measured, TextTokens) else measured}"
         return f"{reason} The playhead still works."
 
     @property
@@ -329,5 +329,5 @@ class OpenedCurves:
 
     def _ratios(self, run: StudioRun) -> NDArray[np.float64]:
         """Bytes per token after 0, 1, ... n merges; [] where they are not known."""
-        found = self._on_text.found(run)
-        return found.curve if isinstance(found, TextTokens) else np.zeros(0)
+        measured = self._on_text.found(run)
+        return measured.curve if isinstance(measured, TextTokens) else np.zeros(0)

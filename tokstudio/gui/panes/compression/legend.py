@@ -52,8 +52,8 @@ class LegendEntry:
             return f"{self.name} bytes per token of this source at the playhead"
         if self.active:
             return f"{self.name}: {'held-out text of the active run' if self.held_out else 'the active run'}"
-        told = ". Its curve is of other text than the active run's: another corpus, weights or held-out share"
-        return f"Show {self.name}{told if self.other_corpus else ''}"
+        text = ". Its curve is of other text than the active run's: another corpus, weights or held-out share"
+        return f"Show {self.name}{text if self.other_corpus else ''}"
 
 
 class Legend(QWidget):
@@ -223,13 +223,13 @@ class SourceLines:
         wanted = may_draw and self._wanted[self._by_turns] and run is not None and run.run is not None
         shown = run if wanted else None
         self._measurer.want(() if shown is None else [shown], _ASKER)
-        known = None if shown is None else shown.by_source
-        if known is self._known:
+        curves = None if shown is None else shown.by_source
+        if curves is self._known:
             return
         for number in range(len(self._names)):
             self._plot.remove_curve((_KEY, number))
-        self._known, self._names = known, []
-        self._drawn = (known.parallel or known) if isinstance(known, SourceCurves) else None
+        self._known, self._names = curves, []
+        self._drawn = (curves.parallel or curves) if isinstance(curves, SourceCurves) else None
         if self._drawn is not None and shown is not None:
             self._draw_each(self._drawn, shown.hue)
 

@@ -118,13 +118,13 @@ class CompressionPane(Pane):
         run = self._session.runs.active
         if run is None:
             return f"TokStudio {__version__}"
-        told = [f"{run.sized_name(min(self._session.view.playhead, len(run)))} at the playhead"]
+        sentences = [f"{run.sized_name(min(self._session.view.playhead, len(run)))} at the playhead"]
         if not run.has_counts:
-            told.append(self._opened.measured_on)
+            sentences.append(self._opened.measured_on)
         else:
-            told.append(f"trained on {size_text(round(in_units(run.corpus_bytes, run.weight_scale)))} of text")
-            told.append("" if run.run is None else f"SHA-256 {run.run.corpus.sha256}")
-        return " · ".join(filter(None, (*told, f"TokStudio {__version__}")))
+            sentences.append(f"trained on {size_text(round(in_units(run.corpus_bytes, run.weight_scale)))} of text")
+            sentences.append("" if run.run is None else f"SHA-256 {run.run.corpus.sha256}")
+        return " · ".join(filter(None, (*sentences, f"TokStudio {__version__}")))
 
     def show_title(self, shown: bool) -> None:
         """Shows the title; without it, the button names the curve."""
@@ -368,19 +368,19 @@ class CompressionPane(Pane):
         if self.bar.maximum() != length:
             self.bar.set_range(length)
         self.bar.set_value(merges)
-        told = ""
+        text = ""
         if run is not None and self._opened.has_curve(run):
             self.plot.set_playhead(float(merges), self._opened.playhead_text(run, merges, self._view))
-            told = self._opened.remark(run, self._view)
+            text = self._opened.remark(run, self._view)
         elif run is not None and run.has_counts and length:
             self.plot.set_playhead(float(merges), curves.playhead_text(run, merges, self._view))
             if self.stack.currentWidget() is self.plot:
-                told = curves.remark(run, merges, self._view) or self._lines.remark
+                text = curves.remark(run, merges, self._view) or self._lines.remark
         else:
             self.plot.set_playhead(None, "")
-        told = " ".join(filter(None, (told, self._of_other_corpora)))
-        self.remark.setText(told)
-        self.remark_line.setText(told)
+        text = " ".join(filter(None, (text, self._of_other_corpora)))
+        self.remark.setText(text)
+        self.remark_line.setText(text)
         self._fit_remark()
 
     @property

@@ -138,8 +138,8 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
 
 def unusual_words(settings: Settings) -> str:
     """Names the settings under More that differ from the defaults; "" if none does."""
-    told = (each.in_line(settings) for each in SETTINGS.values() if each.place == "more" and settings.has(each.name))
-    also = ", ".join(filter(None, told))
+    words = (each.in_line(settings) for each in SETTINGS.values() if each.place == "more" and settings.has(each.name))
+    also = ", ".join(filter(None, words))
     return f"Also set: {also}." if also else ""
 
 
@@ -150,12 +150,12 @@ def outdated_words(outdated: Mapping[Source, str]) -> str:
     one, words = len(outdated) == 1, set(outdated.values())
     what = next(iter(outdated)).name if one else f"{len(outdated):,} files"
     if words == {CHANGED}:
-        told = f"{'has' if one else 'have'} changed on disk"
+        text = f"{'has' if one else 'have'} changed on disk"
     elif words == {GONE}:
-        told = f"{'is' if one else 'are'} gone from disk"
+        text = f"{'is' if one else 'are'} gone from disk"
     else:
-        told = "have changed on disk or are gone from it"
-    return f"{what} {told}: training uses the text as it was read."
+        text = "have changed on disk or are gone from it"
+    return f"{what} {text}: training uses the text as it was read."
 
 
 def _special_tokens(number: int) -> str:
@@ -414,8 +414,8 @@ class ConfigurePane(Pane):
         self.buttons["train"].setToolTip(plain(tip))
         self.buttons["train"].setAccessibleDescription(tip)
         # The error is shown already.
-        known = obstacle in (None, self._problem) or self._training.busy
-        _tell(self.reason, "" if known else str(obstacle), "muted")
+        is_shown = obstacle in (None, self._problem) or self._training.busy
+        _tell(self.reason, "" if is_shown else str(obstacle), "muted")
         self._explain()
         if had_focus and not any(button.hasFocus() for button in self.buttons.values()):
             self.buttons[shown[0]].setFocus()

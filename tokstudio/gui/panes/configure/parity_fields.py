@@ -187,30 +187,30 @@ class TextsField(_ByLanguage[TextBox]):
         return self._before if dict(chosen) == self._given else tuple(chosen)
 
     def show_texts(
-        self, languages: Sequence[str], given: Sequence[tuple[str, str]], offered: Mapping[str, str]
+        self, languages: Sequence[str], texts: Sequence[tuple[str, str]], offered: Mapping[str, str]
     ) -> None:
         """Shows the text of each language, and offers others; no rows where there are neither."""
         if offered is not self._texts:
             self._choices = (_NONE, *(Choice(name, name, lines_text(text)) for name, text in offered.items()))
-        self._before, self._texts, self._given = tuple(given), offered, by_language(languages, given)
-        self._show(list(dict.fromkeys([*languages, *self._given])) if given or offered else [])
+        self._before, self._texts, self._given = tuple(texts), offered, by_language(languages, texts)
+        self._show(list(dict.fromkeys([*languages, *self._given])) if texts or offered else [])
 
     def _make(self) -> TextBox:
-        made = TextBox()
-        made.currentIndexChanged.connect(self.changed)
-        return made
+        box = TextBox()
+        box.currentIndexChanged.connect(self.changed)
+        return box
 
     def _fill(self, one: _Row[TextBox]) -> None:
-        given = self._given.get(one.language)
-        if given is None:
+        text_or_file = self._given.get(one.language)
+        if text_or_file is None:
             one.control.offer(self._choices, _NONE)
             return
-        value = next((name for name, text in self._texts.items() if text == given), "")
+        value = next((name for name, text in self._texts.items() if text == text_or_file), "")
         chosen = next((choice for choice in self._choices if value and choice.value == value), None)
         if chosen is not None:
             one.control.offer(self._choices, chosen)
         else:
-            kept = Choice(_KEPT, lines_text(given), "The text that was chosen before.")
+            kept = Choice(_KEPT, lines_text(text_or_file), "The text that was chosen before.")
             one.control.offer((*self._choices, kept), kept)
 
 
@@ -232,21 +232,21 @@ class RatiosField(_ByLanguage[Decimal]):
             return self._before
         return tuple((language, ratio) for language, ratio in shown.items() if ratio != 1)
 
-    def show_ratios(self, languages: Sequence[str], given: Sequence[tuple[str, float]]) -> None:
+    def show_ratios(self, languages: Sequence[str], ratios: Sequence[tuple[str, float]]) -> None:
         """Shows the ratio of each language; none shows no rows."""
-        self._before, self._given = tuple(given), by_language(languages, given)
+        self._before, self._given = tuple(ratios), by_language(languages, ratios)
         self._show(list(dict.fromkeys([*languages, *self._given])) if languages else [])
 
     def _shown(self, language: str) -> float:
         return round(self._given.get(language, 1.0), DECIMALS)
 
     def _make(self) -> Decimal:
-        made = Decimal(MOST_RATIO)
-        made.setValue(1)
-        made.setToolTip("Above 1, the language chooses more often; below 1, less often")
-        made.apply_style(self._theme)
-        made.valueChanged.connect(self.changed)
-        return made
+        field = Decimal(MOST_RATIO)
+        field.setValue(1)
+        field.setToolTip("Above 1, the language chooses more often; below 1, less often")
+        field.apply_style(self._theme)
+        field.valueChanged.connect(self.changed)
+        return field
 
     def _fill(self, one: _Row[Decimal]) -> None:
         if self._shown(one.language) != one.control.value():
@@ -298,9 +298,9 @@ class ParityFields(OwnFields):
     def take_texts(self, texts: Mapping[str, str]) -> None:
         """Offers parallel texts by name, and gives those to languages of the corpus that are named like them."""
         names = languages_in(self._corpus.current)
-        found = matching_texts(names, list(texts))
-        self._offered, self._waits = texts, not found
-        parallel = tuple((name, texts[found[name]]) for name in names if name in found)
+        texts_by_name = matching_texts(names, list(texts))
+        self._offered, self._waits = texts, not texts_by_name
+        parallel = tuple((name, texts[texts_by_name[name]]) for name in names if name in texts_by_name)
         settings = self._training.settings.with_algorithm(ParityAware.name, self._training.defaults)
         self._training.set_settings(replace(settings, parallel=parallel))
         self.refresh_asked.emit()

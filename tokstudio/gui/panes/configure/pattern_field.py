@@ -95,7 +95,7 @@ def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
     """Splits the beginning of a corpus, document by document."""
     raw, documents = first_lines(sources)
     data = np.frombuffer(raw, np.uint8)
-    found: list[NDArray[np.int64]] = []
+    ends_of_words: list[NDArray[np.int64]] = []
     start = 0
     problem = ""
     try:
@@ -105,12 +105,12 @@ def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
             yield from prepare_work()
         for stop in documents:
             for ends in chosen.ends_work(data, start, stop):
-                found.append(ends)
+                ends_of_words.append(ends)
                 yield Progress("splitting", stop, len(raw))
             start = stop
     except ConfigError as error:
         problem = str(error)
-    return Split(raw, np.concatenate(found) if found else np.empty(0, np.int64), problem)
+    return Split(raw, np.concatenate(ends_of_words) if ends_of_words else np.empty(0, np.int64), problem)
 
 
 _OWN = "own"

@@ -276,11 +276,11 @@ class Mixture(QWidget):
         """In steps, as many rows take longer than a slot may."""
         for place, entry in enumerate(self._shown):
             if place == len(self.rows):
-                made = WeightRow(self._theme)
-                made.moved.connect(partial(self._moved, place))
-                made.released.connect(self._settle)
-                self.rows.append(made)
-                self._list.addWidget(made)
+                weight_row = WeightRow(self._theme)
+                weight_row.moved.connect(partial(self._moved, place))
+                weight_row.released.connect(self._settle)
+                self.rows.append(weight_row)
+                self._list.addWidget(weight_row)
             weight = self._corpus.weights[entry.places[0]]
             self.rows[place].show_entry(entry, self._scripts.get(self._key(entry), ""), weight)
             self.rows[place].setVisible(True)
@@ -296,9 +296,9 @@ class Mixture(QWidget):
         if len(self.rows) != len(self._shown) or len(weights) != len(self._sources):
             return
         parts = shares(self._sources, self._shown, weights)
-        for made, entry, share in zip(self.rows, self._shown, parts, strict=True):
-            made.show_weight(weights[entry.places[0]])
-            made.show_share(share)
+        for weight_row, entry, share in zip(self.rows, self._shown, parts, strict=True):
+            weight_row.show_weight(weights[entry.places[0]])
+            weight_row.show_share(share)
         self._show_ratios()
 
     def _measure(self) -> None:
@@ -317,8 +317,8 @@ class Mixture(QWidget):
             curves = run.by_source
             if isinstance(curves, SourceCurves) and merges < len(curves.tokens):
                 ratios = curves.bytes_per_token(merges).tolist()
-        for place, made in enumerate(self.rows):
-            made.show_ratio(ratios[place] if place < len(ratios) else None)
+        for place, weight_row in enumerate(self.rows):
+            weight_row.show_ratio(ratios[place] if place < len(ratios) else None)
 
     def _show_note(self) -> None:
         if len(self._entries) > _MOST:
@@ -329,8 +329,8 @@ class Mixture(QWidget):
         if text != self.note.text():
             self.note.setText(text)
 
-    def _take_scripts(self, found: dict[tuple[Source, ...], str]) -> None:
-        self._scripts |= found
+    def _take_scripts(self, scripts: dict[tuple[Source, ...], str]) -> None:
+        self._scripts |= scripts
         self._building.start(self._build(), self._show_weights)
 
     def _moved(self, place: int, weight: int) -> None:
@@ -348,7 +348,7 @@ class Mixture(QWidget):
 
 
 def _scripts_work(wanted: list[tuple[Source, ...]]) -> Work[dict[tuple[Source, ...], str]]:
-    found: dict[tuple[Source, ...], str] = {}
+    scripts: dict[tuple[Source, ...], str] = {}
     for sources in wanted:
-        found[sources] = yield from main_script_work(sources)
-    return found
+        scripts[sources] = yield from main_script_work(sources)
+    return scripts

@@ -122,8 +122,8 @@ class _Row(QWidget):
         self.close_button = tool_button("Dismiss (Esc dismisses all)", icon("close", theme, "muted"), name="Dismiss")
         top = Qt.AlignmentFlag.AlignTop
         # Beside the sentence, a button would leave it no room in a narrow pane.
-        told = column(self._label, row(*self.buttons, STRETCH), spacing=2)
-        row((told, 1), (self.close_button, top), spacing=4, parent=self)
+        column_of_row = column(self._label, row(*self.buttons, STRETCH), spacing=2)
+        row((column_of_row, 1), (self.close_button, top), spacing=4, parent=self)
 
     def show_problem(self, problem: Problem | None) -> None:
         """Shows a problem; None hides the row."""
@@ -244,14 +244,14 @@ class CorpusPane(Pane):
 
     def _show_sources(self) -> None:
         model, sources = self.source_list.sources_model, self._corpus.sources
-        known, rows = model.sources, self.source_list.selected_rows()
+        sources_before, rows = model.sources, self.source_list.selected_rows()
         model.set_sources(sources)
-        self._mend_problems(known, sources)
-        if len(sources) > len(known) and sources[: len(known)] == known:
-            rows = [len(known)]
-        elif len(sources) < len(known):
+        self._mend_problems(sources_before, sources)
+        if len(sources) > len(sources_before) and sources[: len(sources_before)] == sources_before:
+            rows = [len(sources_before)]
+        elif len(sources) < len(sources_before):
             places = {source: row for row, source in enumerate(sources)}
-            kept = [places[known[row]] for row in rows if known[row] in places]
+            kept = [places[sources_before[row]] for row in rows if sources_before[row] in places]
             rows = kept or [min(rows[0] if rows else 0, len(sources) - 1)]
         self.source_list.select_rows([row for row in rows if 0 <= row < len(sources)] or [0])
         self.source_list.fit()
@@ -269,11 +269,11 @@ class CorpusPane(Pane):
         self.mixture.button.setVisible(mixed and self.tabs.currentIndex() == 1)
         self._stack.setCurrentIndex(self.tabs.currentIndex() + 1 if sources else 0)
 
-    def _mend_problems(self, known: tuple[Source, ...], sources: tuple[Source, ...]) -> None:
+    def _mend_problems(self, sources_before: tuple[Source, ...], sources: tuple[Source, ...]) -> None:
         """Removes problems that are solved: files that were read again or removed, and all of a replaced corpus."""
-        if known and set(map(_origin, known)).isdisjoint(map(_origin, sources)):
+        if sources_before and set(map(_origin, sources_before)).isdisjoint(map(_origin, sources)):
             self.problems.clear()
-        if changed := set(known) ^ set(sources):
+        if changed := set(sources_before) ^ set(sources):
             # Problems without a file, as with the clipboard, are irrelevant after text was added.
             self.problems.mend({None, *(source.path for source in changed)})
 

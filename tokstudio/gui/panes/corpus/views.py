@@ -76,11 +76,11 @@ class SourcesModel(TableModel):
 
     def set_sources(self, sources: tuple[Source, ...]) -> None:
         """Shows other sources; rows added at the end keep selection and scroll position."""
-        known = len(self._sources)
+        size_before = len(self._sources)
         self._changed = _of(sources, self._changed)
-        if sources[:known] == self._sources:
-            if len(sources) > known:
-                self.beginInsertRows(QModelIndex(), known, len(sources) - 1)
+        if sources[:size_before] == self._sources:
+            if len(sources) > size_before:
+                self.beginInsertRows(QModelIndex(), size_before, len(sources) - 1)
                 self._sources = sources
                 self.endInsertRows()
             return
@@ -150,8 +150,8 @@ def encoding_text(encoding: str) -> str:
 
 
 def _of(sources: tuple[Source, ...], changed: Mapping[Source, str]) -> dict[Source, str]:
-    known = set(sources)
-    return {source: word for source, word in changed.items() if source in known}
+    shown_sources = set(sources)
+    return {source: word for source, word in changed.items() if source in shown_sources}
 
 
 def _words(source: Source) -> str:

@@ -80,14 +80,14 @@ class RunsModel(TableModel):
                 self.beginRemoveRows(QModelIndex(), row, row)
                 del self._runs[row]
                 self.endRemoveRows()
-        known = len(self._runs)
-        if list(runs[:known]) != self._runs:
+        size_before = len(self._runs)
+        if list(runs[:size_before]) != self._runs:
             self.beginResetModel()
             self._runs = list(runs)
             self.endResetModel()
-        elif len(runs) > known:
-            self.beginInsertRows(QModelIndex(), known, len(runs) - 1)
-            self._runs += runs[known:]
+        elif len(runs) > size_before:
+            self.beginInsertRows(QModelIndex(), size_before, len(runs) - 1)
+            self._runs += runs[size_before:]
             self.endInsertRows()
         self.tell()
 
@@ -183,10 +183,10 @@ class RunsModel(TableModel):
             return self._state
         if number != RATIO:
             return COLUMNS[number].text(run)
-        found = self._on_text.found(run)
-        if not isinstance(found, TextTokens):
-            return _COMING if found is None else _NOTHING
-        return f"{found.bytes_per_token:,.3f}{' ' + _ELSEWHERE if self.is_elsewhere(run) else ''}"
+        measured = self._on_text.found(run)
+        if not isinstance(measured, TextTokens):
+            return _COMING if measured is None else _NOTHING
+        return f"{measured.bytes_per_token:,.3f}{' ' + _ELSEWHERE if self.is_elsewhere(run) else ''}"
 
     def is_elsewhere(self, run: StudioRun) -> bool:
         """Whether a run was trained on another text than the one that it is measured on."""
@@ -204,12 +204,12 @@ class RunsModel(TableModel):
         return f"{COLUMNS[RATIO].tip}{on}; {_ELSEWHERE} marks runs that were trained on another text"
 
     def _measured_lines(self, run: StudioRun) -> list[str]:
-        text, found = self._on_text.text, self._on_text.found(run)
+        text, measured = self._on_text.text, self._on_text.found(run)
         lines = [f"Measured on: {text.name}"] if text is not None else []
-        if found is None:
+        if measured is None:
             return [*lines, "It is being measured."]
-        if isinstance(found, str):
-            return [*lines, f"Not measured: {found}"]
+        if isinstance(measured, str):
+            return [*lines, f"Not measured: {measured}"]
         if self.is_elsewhere(run):
             lines.append(f"{_ELSEWHERE} It was trained on another text: {_corpus_name(run)}")
         return lines
@@ -283,8 +283,8 @@ def _base(run: StudioRun) -> str:
 
 
 def _ties(run: StudioRun) -> str:
-    known = None if run.config is None else TIE_RULES.get(run.config.tie_break)
-    return "Smallest bytes" if run.config is not None and known is None else known[0] if known else _NOTHING
+    rule = None if run.config is None else TIE_RULES.get(run.config.tie_break)
+    return "Smallest bytes" if run.config is not None and rule is None else rule[0] if rule else _NOTHING
 
 
 def _ended(run: StudioRun) -> str:

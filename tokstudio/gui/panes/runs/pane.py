@@ -102,9 +102,9 @@ class TextButton(QToolButton):
             menu.addAction(f"{len(of_entry) - _MOST:,} more").setEnabled(False)
 
     def _choose(self, name: str, number: int, count: int) -> None:
-        found = by_entry(self._corpus.sources)
-        if number < len(found) and found[number][0] == name and len(found[number][1]) == count:
-            self._on_text.choose(ChosenText.of_sources(*found[number]))
+        named = by_entry(self._corpus.sources)
+        if number < len(named) and named[number][0] == name and len(named[number][1]) == count:
+            self._on_text.choose(ChosenText.of_sources(*named[number]))
 
     def _name(self) -> None:
         text = self._on_text.text
@@ -168,9 +168,9 @@ class RunTable(ReadOnlyTable):
 
     def set_choices(self, text: str) -> None:
         """Restores `choices_text`; unknown columns are ignored."""
-        known = {COLUMNS[column].title: column for column in _CHOOSABLE}
-        entries = [entry for entry in text.split(",") if entry[1:] in known]
-        self._choices = {known[entry[1:]]: entry[0] == "+" for entry in entries}
+        columns = {COLUMNS[column].title: column for column in _CHOOSABLE}
+        entries = [entry for entry in text.split(",") if entry[1:] in columns]
+        self._choices = {columns[entry[1:]]: entry[0] == "+" for entry in entries}
         self.spread()
 
     def show_seldom(self, column: int, shown: bool) -> None:

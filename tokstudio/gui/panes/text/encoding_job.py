@@ -124,7 +124,7 @@ def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False)
     Raises:
         ConfigError: Their text is longer than `LONGEST`.
     """
-    known: list[int] = []
+    known_ids: list[int] = []
     unknown: dict[str, None] = {}
     wrong: dict[str, None] = {}
     tokens = tokenizer.tokens
@@ -134,12 +134,12 @@ def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False)
         if token is None:
             wrong[item] = None
         elif tokens.in_use(token):
-            known.append(token)
+            known_ids.append(token)
         else:
             unknown[item] = None
         if number % _IDS == _IDS - 1:
             yield Progress("reading ids", match.end(), len(written))
-    ids = np.array(known, np.uint32)
+    ids = np.array(known_ids, np.uint32)
     data, ends = yield from _spell_work(tokenizer, ids)
     # A library may decode ids to another text than their tokens joined.
     decoded = data if tokenizer.library is None else (yield from tokenizer.decode_bytes_work(ids))

@@ -170,8 +170,8 @@ class CountsGrid(QWidget):
 
 def _tip_of(count: Count) -> str:
     name, tokens = count
-    told = f"{name}: cannot encode this text" if tokens is None else f"{name}: {tokens:,} tokens of this text"
-    return explained(told, _TERMS.get(name, ""))
+    text = f"{name}: cannot encode this text" if tokens is None else f"{name}: {tokens:,} tokens of this text"
+    return explained(text, _TERMS.get(name, ""))
 
 
 # --- A list of any number of ids in aligned columns, which draws the visible ones and has a selection -----------------

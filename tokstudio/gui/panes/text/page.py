@@ -185,7 +185,7 @@ def _as_shown(text: str) -> str:
 
 def _place(text: str, shown: int) -> int:
     """The character of `text` at a character of `_as_shown(text)`."""
-    places = [found.start() - before for before, found in enumerate(re.finditer("\r\n", text))]
+    places = [match.start() - before for before, match in enumerate(re.finditer("\r\n", text))]
     return shown + bisect_left(places, shown)
 
 
@@ -197,9 +197,9 @@ def _edited(text: str, shown: str, at: int) -> str:
     # Among equal characters, not after the start of the edit.
     head = min(_same(before, shown), _characters(shown, at))
     tail = min(_same(before[::-1], shown[::-1]), len(before) - head, len(shown) - head)
-    made = text[: _place(text, head)] + shown[head : len(shown) - tail] + text[_place(text, len(before) - tail) :]
+    edited = text[: _place(text, head)] + shown[head : len(shown) - tail] + text[_place(text, len(before) - tail) :]
     # A carriage return directly before a new line feed would form one line end with it, but is shown as two.
-    return made if _as_shown(made) == shown else shown
+    return edited if _as_shown(edited) == shown else shown
 
 
 def _same(one: str, other: str) -> int:
@@ -434,11 +434,11 @@ class TextPage(QWidget):
         # It is for the same text at another playhead; or any text, if a library would have to start again.
         return key[2] == asked[2] or (tokenizer.library is not None and self.latest.busy)
 
-    def _finished(self, made: tuple[object, EncodedText]) -> None:
+    def _finished(self, result: tuple[object, EncodedText]) -> None:
         self._prepared = True
         self._shown = self._asked
         self.tell_shortened()
-        self.display(*made)
+        self.display(*result)
         if self._shown is not None and len(self._shown[2]) > _DIRECT:
             self._pause.start()
         elif self._stale:

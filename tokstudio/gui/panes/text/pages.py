@@ -133,8 +133,8 @@ class EncodePage(TextPage):
     def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Encoded, EncodedText]]:
         """Encodes the text."""
         recognised = "all" if self._recognised else ()
-        made = yield from encode_work(tokenizer, text, recognised, byte_level=self.byte_level)
-        return made, EncodedText(*made.drawn, made.ids, made.special)
+        encoded = yield from encode_work(tokenizer, text, recognised, byte_level=self.byte_level)
+        return encoded, EncodedText(*encoded.drawn, encoded.ids, encoded.special)
 
     def variant(self) -> object:
         """Returns the dropout, and whether special tokens are recognised: their ids change while a run grows."""
@@ -247,8 +247,8 @@ class EncodePage(TextPage):
     def _show_counts(self, counts: Sequence[Count]) -> None:
         self._dim_others(False)
         self.others.set_counts(counts)
-        told = ", ".join(f"{name} {figure(count)}" for name, count in counts)
-        self.brief.setText(f"Others: {told}" if told else "")
+        text = ", ".join(f"{name} {figure(count)}" for name, count in counts)
+        self.brief.setText(f"Others: {text}" if text else "")
         self.figures.add_to_tip("tokens", self.brief.text())
         self._fit()
 
@@ -305,10 +305,10 @@ class EncodePage(TextPage):
 
     def _tell_selected(self) -> None:
         selection, place = self.view.selection(), self._selected_bytes()
-        told = None
+        text = None
         if selection is not None and place is not None:
-            told = TextSelection(*place, selection[1] - selection[0] + 1)
-        self.session.view.select(told)
+            text = TextSelection(*place, selection[1] - selection[0] + 1)
+        self.session.view.select(text)
 
     def _selected_bytes(self) -> tuple[int, int] | None:
         selection = self.view.selection()
@@ -384,8 +384,8 @@ class DecodePage(TextPage):
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[DecodedIds, EncodedText]]:
         """Decodes the entered ids."""
-        made = yield from decode_work(tokenizer, text, byte_level=self.byte_level)
-        return made, EncodedText(*made.drawn, made.ids, made.special)
+        decoded = yield from decode_work(tokenizer, text, byte_level=self.byte_level)
+        return decoded, EncodedText(*decoded.drawn, decoded.ids, decoded.special)
 
     def display(self, result: object, table: EncodedText) -> None:
         """Shows the text of the existing ids, and names the others."""

@@ -193,22 +193,22 @@ def _while(full: Steps, piece: int) -> str:
 
 
 def answer_words(
-    made: Stepping, here: Steps, asked: tuple[int, int], playhead: int, *, of_word: bool
+    stepping: Stepping, here: Steps, asked: tuple[int, int], playhead: int, *, of_word: bool
 ) -> tuple[str, dict[int, int]]:
     """Explains in sentences why some bytes of the text are not one token at the playhead.
 
     `asked` has the first of the bytes and the one after the last; with `of_word`, the whole pre-token with the first
     is meant. Returns the sentences, and the tokens of the merges that they name, by number.
     """
-    start, stop = made.here(*asked)
+    start, stop = stepping.here(*asked)
     if of_word:
-        words = made.steps.pre_tokens
+        words = stepping.steps.pre_tokens
         word = int(np.searchsorted(words.stops, start, side="right"))
         start, stop = int(words.starts[word]), int(words.stops[word])
-    why, more = answer(made.steps, here, start, stop)
+    why, more = answer(stepping.steps, here, start, stop)
     moves = why.kind in ("one", "was one", "fell apart", "after", "late") or why.left is not None
-    lead = f"At merge {playhead:,}: " if moves and playhead < made.steps.merges else ""
-    results = made.steps.tokenizer.merge_results
+    lead = f"At merge {playhead:,}: " if moves and playhead < stepping.steps.merges else ""
+    results = stepping.steps.tokenizer.merge_results
     merges = {merge: int(results[merge - 1]) for merge in (why.merge, why.taken_by) if merge}
     return f"{lead}{why.sentence} {more}".strip(), merges
 
@@ -298,11 +298,11 @@ class RoundsModel(TokenTable):
 
     def round(self, row: int) -> Round:
         """The step to the state in a row."""
-        known = self._known.get(row)
-        if known is None:
+        round_known = self._known.get(row)
+        if round_known is None:
             assert self._rounds is not None
-            known = self._known[row] = self._rounds.round(row)
-        return known
+            round_known = self._known[row] = self._rounds.round(row)
+        return round_known
 
     def token_at(self, row: int) -> int | None:
         """The id of the token that a row's merge makes; None for the first two rows."""

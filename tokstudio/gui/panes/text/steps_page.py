@@ -175,13 +175,13 @@ class StepsPage(QWidget):
 
     # ---- results
 
-    def _take(self, made: steps.Stepping) -> None:
+    def _take(self, stepping: steps.Stepping) -> None:
         asked, before = self._asked, self._shown
-        self._shown, self.stepping, self._playhead = asked, made, -1
+        self._shown, self.stepping, self._playhead = asked, stepping, -1
         anew = before is None or asked is None or before[2:4] != asked[2:4]
-        self.note.setText(made.note)
+        self.note.setText(stepping.note)
         self.whole.setVisible(self._selected is not None)
-        self._top.setVisible(bool(made.note))
+        self._top.setVisible(bool(stepping.note))
         self.pages.setCurrentWidget(self.page)
         asked_now = self.question == self._selected
         if anew and self.question is not None and not (asked_now or self._holds(*self.question)):
@@ -216,15 +216,15 @@ class StepsPage(QWidget):
 
     def _follow_playhead(self, *, begin: bool = False, end: bool = False) -> None:
         """Shows the steps with the merges at the playhead; at the last step, it stays there."""
-        made, run = self.stepping, self._runs.active
-        if made is None or run is None:
+        stepping, run = self.stepping, self._runs.active
+        if stepping is None or run is None:
             return
-        playhead = min(self._view.playhead, made.steps.merges)
+        playhead = min(self._view.playhead, stepping.steps.merges)
         if playhead == self._playhead:
             return
         last = end or self.rounds is None or self.number >= len(self.rounds) - 1
         self._playhead = playhead
-        self.rounds = rounds = Rounds(made.steps.at(playhead))
+        self.rounds = rounds = Rounds(stepping.steps.at(playhead))
         self.model.set_rounds(run, rounds)
         self.table.refit()
         number = 0 if begin else len(rounds) - 1 if last else min(self.number, len(rounds) - 1)
@@ -250,8 +250,8 @@ class StepsPage(QWidget):
         self._own = False
         self.view.set_ids_known(number > 0)
         self.view.set_show_ids(self._actions["show_ids"].isChecked() and number > 0)
-        made = np.searchsorted(state.starts, step.starts) if step.merge else np.zeros(0, np.int64)
-        self.view.mark(made.tolist())
+        merged = np.searchsorted(state.starts, step.starts) if step.merge else np.zeros(0, np.int64)
+        self.view.mark(merged.tolist())
         self.phase.setText(steps.step_words(rounds, number, len(state), in_characters=characters))
         self.model.set_current(number)
         self.table.show_row(number)
@@ -268,14 +268,14 @@ class StepsPage(QWidget):
     # ---- why not one token
 
     def _answer(self) -> None:
-        made, rounds, asked = self.stepping, self.rounds, self.question
+        stepping, rounds, asked = self.stepping, self.rounds, self.question
         if asked is not None and asked[1] - asked[0] > steps.LONGEST:
             self.why_not.show_answer(_TOO_LONG, {})
-        elif asked is not None and made is not None and made.steps.tokenizer.dropout is not None:
+        elif asked is not None and stepping is not None and stepping.steps.tokenizer.dropout is not None:
             self.why_not.show_answer(_DROPPED, {})
-        elif made is not None and rounds is not None and asked is not None and self._holds(*asked):
+        elif stepping is not None and rounds is not None and asked is not None and self._holds(*asked):
             self.why_not.show_answer(
-                *steps.answer_words(made, rounds.steps, asked, self._playhead, of_word=self._of_word)
+                *steps.answer_words(stepping, rounds.steps, asked, self._playhead, of_word=self._of_word)
             )
         else:
             self.why_not.hide()
@@ -284,11 +284,11 @@ class StepsPage(QWidget):
 
     def _holds(self, start: int, stop: int) -> bool:
         """Whether these bytes of the text are encoded here."""
-        made = self.stepping
-        if made is None:
+        stepping = self.stepping
+        if stepping is None:
             return False
-        first, last = made.here(start, stop)
-        return first >= 0 and last <= len(made.steps.data)
+        first, last = stepping.here(start, stop)
+        return first >= 0 and last <= len(stepping.steps.data)
 
     def _close_answer(self) -> None:
         self.question = None
@@ -307,12 +307,12 @@ class StepsPage(QWidget):
             self.refresh()
 
     def _tell_selected(self, first: int, last: int) -> None:
-        made, here = self.stepping, self.here
-        if self._own or made is None or here is None:
+        stepping, here = self.stepping, self.here
+        if self._own or stepping is None or here is None:
             return
         self._own, self._chosen = True, None
         if first >= 0:
-            begin, end = made.in_text(int(here.starts[first]), int(here.stops[last]))
+            begin, end = stepping.in_text(int(here.starts[first]), int(here.stops[last]))
             self._chosen = (begin, end) if begin < end else None
         self._view.select(TextSelection(*self._chosen, last - first + 1) if self._chosen is not None else None)
         self._own = False

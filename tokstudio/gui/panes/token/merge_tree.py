@@ -82,8 +82,8 @@ class MergeTree(QAbstractScrollArea):
             painter.translate(_MARGIN, _MARGIN)
             drawn.draw(painter, QRectF(0, 0, drawn.width, drawn.height))
 
-        told = " · ".join(filter(None, (self.accessibleDescription(), about)))
-        return svg_of(self, width, height, drawn.font, paint, told)
+        description = " · ".join(filter(None, (self.accessibleDescription(), about)))
+        return svg_of(self, width, height, drawn.font, paint, description)
 
     def zoom_in(self) -> None:
         """Enlarges the tree."""
@@ -309,9 +309,9 @@ class MergeTree(QAbstractScrollArea):
             return
         box = self.drawn.boxes[self._current]
         parts = " and ".join(self.drawn.boxes[child].label for child in box.children)
-        made = f", merged from {parts}" if parts else ", a base token" if box.kind == "leaf" else ""
+        origin = f", merged from {parts}" if parts else ", a base token" if box.kind == "leaf" else ""
         words = "the parts of this token" if box.kind == "more" else box.label
-        self.setAccessibleDescription(f"{words}, id {box.id:,}{made}")
+        self.setAccessibleDescription(f"{words}, id {box.id:,}{origin}")
 
 
 # --- The origin of a token and its use: the tree of its merges, and the tokens that contain it as a part --------------
@@ -357,11 +357,11 @@ class MergesPage(QWidget):
         """Shows the tree of a token, in the byte-level alphabet if that is switched on."""
         self._tokenizer, self._as_characters = tokenizer, as_characters
         self.chips.set_chips([])
-        made = tokenizer.parts(token) is not None and tokenizer.kind(token) != "whole word"
-        self.tree.set_tree(self._tree(tokenizer, token) if made else None)
-        self.tree.setVisible(made)
-        self.chips.show_rows(_ROWS_BESIDE_TREE if made else _ROWS_ALONE)
-        self._filler.setVisible(not made)
+        is_merged = tokenizer.parts(token) is not None and tokenizer.kind(token) != "whole word"
+        self.tree.set_tree(self._tree(tokenizer, token) if is_merged else None)
+        self.tree.setVisible(is_merged)
+        self.chips.show_rows(_ROWS_BESIDE_TREE if is_merged else _ROWS_ALONE)
+        self._filler.setVisible(not is_merged)
 
     def show_built(self, tokenizer: Tokenizer, token: int, playhead: int) -> None:
         """Shows the tokens that the first merges have built from it; of very many, scrolling shows more."""
@@ -374,7 +374,7 @@ class MergesPage(QWidget):
         if not same or results[:same] != ids[:same]:
             results = results[:_CHIPS_AT_ONCE]
         if results != ids:
-            self.chips.set_chips([Chip(made, self._label(tokenizer, made)) for made in results])
+            self.chips.set_chips([Chip(result, self._label(tokenizer, result)) for result in results])
         count = len(self._rows)
         self.built.setText(f"Built from it: {several(count, 'token')}" if count else "")
         self._fit()
@@ -391,10 +391,10 @@ class MergesPage(QWidget):
         self._fit()
 
     def _more(self) -> None:
-        tokenizer, known = self._tokenizer, len(self.chips.chips())
-        if tokenizer is not None and known < len(self._rows):
-            more = tokenizer.merge_results[self._rows[known : known + _CHIPS_AT_ONCE]].tolist()
-            self.chips.add_chips([Chip(made, self._label(tokenizer, made)) for made in more])
+        tokenizer, number_shown = self._tokenizer, len(self.chips.chips())
+        if tokenizer is not None and number_shown < len(self._rows):
+            more = tokenizer.merge_results[self._rows[number_shown : number_shown + _CHIPS_AT_ONCE]].tolist()
+            self.chips.add_chips([Chip(token, self._label(tokenizer, token)) for token in more])
 
     def _label(self, tokenizer: Tokenizer, token: int) -> str:
         limit = 4 * _LONGEST_LABEL  # a character has four bytes at most
@@ -407,9 +407,9 @@ class MergesPage(QWidget):
         ids = [token]
         first_parts: list[int] = []  # places; 0 for a base token, and where it is cut short
         for one in ids:  # which grows
-            made = tokenizer.parts(one) if len(ids) + 2 <= _MOST_NODES else None
-            first_parts.append(len(ids) if made is not None else 0)
-            ids += made or ()
+            parts = tokenizer.parts(one) if len(ids) + 2 <= _MOST_NODES else None
+            first_parts.append(len(ids) if parts is not None else 0)
+            ids += parts or ()
         labels = {one: self._label(tokenizer, one) for one in set(ids)}
         nodes: dict[int, TreeNode] = {}
         for place, (one, part) in reversed(list(enumerate(zip(ids, first_parts, strict=True)))):

@@ -67,9 +67,9 @@ class ShownTokens:
         cls, tokens: RunTokens, size: int, uses: TokenUses, query: Query, present: NDArray[np.bool_] | None = None
     ) -> ShownTokens:
         """Takes the current tokens."""
-        known = tokens.ids, tokens.kinds(size), tokens.lengths()[:size], tokens.parts[: max(size - tokens.first, 0)]
+        tables = tokens.ids, tokens.kinds(size), tokens.lengths()[:size], tokens.parts[: max(size - tokens.first, 0)]
         numbered = () if query.number is None else (tokens.slot_of(query.number), tokens.slot_of_merge(query.number))
-        return cls(size, tokens.first, *known, tokens.reach, uses, tokens.index, numbered, present)
+        return cls(size, tokens.first, *tables, tokens.reach, uses, tokens.index, numbered, present)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +96,16 @@ def rows_work(tokens: ShownTokens, question: VocabularyQuestion, matches: Matche
 def _chosen_work(tokens: ShownTokens, question: VocabularyQuestion) -> Work[NDArray[np.bool_]]:
     """Finds the tokens of the chosen kinds, forms, scripts, uses and lengths."""
     size, chosen, index = tokens.size, question.chosen, tokens.index
-    found = np.ones(size, np.bool_)
-    made = [KINDS.index(kind) for one in chosen if one in MADE for kind in MADE[one]]
-    if made:
-        found &= np.isin(tokens.kinds, made)
+    is_chosen = np.ones(size, np.bool_)
+    kinds = [KINDS.index(kind) for one in chosen if one in MADE for kind in MADE[one]]
+    if kinds:
+        is_chosen &= np.isin(tokens.kinds, kinds)
         if "Unreachable" in chosen and tokens.reach is not None:
-            found |= tokens.reach[:size] != REACHED
+            is_chosen |= tokens.reach[:size] != REACHED
         yield Progress("searching tokens")
     states = [state for one in chosen if one in USES_STATES for state in USES_STATES[one]]
     if states:
-        found &= np.isin(tokens.uses.states(size), states)
+        is_chosen &= np.isin(tokens.uses.states(size), states)
         yield Progress("searching tokens")
     looks = [LOOKS[one] for one in chosen if one in LOOKS]
     scripts = [one.removeprefix(SCRIPT) for one in chosen if one.startswith(SCRIPT)]
@@ -115,10 +115,10 @@ def _chosen_work(tokens: ShownTokens, question: VocabularyQuestion) -> Work[NDAr
             yield from index.scripts_work()
         for script in scripts:
             of_look |= index.of_script(script)
-        found &= of_look[:size]
+        is_chosen &= of_look[:size]
     if question.lengths is not None:
-        found &= (tokens.lengths >= question.lengths[0]) & (tokens.lengths <= question.lengths[1])
-    return found
+        is_chosen &= (tokens.lengths >= question.lengths[0]) & (tokens.lengths <= question.lengths[1])
+    return is_chosen
 
 
 def _order_work(tokens: ShownTokens, question: VocabularyQuestion) -> Work[NDArray[np.int32]]:

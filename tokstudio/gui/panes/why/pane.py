@@ -81,8 +81,8 @@ def asked(view: ViewState) -> Asked | str:
         return Asked(run, number, None, f"{run.corpus_problem}, and its pairs cannot be counted.")
     if run.corpus is None:
         return Asked(run, number, None, _NO_CORPUS)
-    made = run.so_far()
-    return Asked(run, number, made, "" if made is not None else _NOT_BEGUN)
+    run_so_far = run.so_far()
+    return Asked(run, number, run_so_far, "" if run_so_far is not None else _NOT_BEGUN)
 
 
 def _no_merge(run: StudioRun, token: int) -> str:
@@ -187,9 +187,9 @@ class WhyPane(Pane):
         self.tabs.show()
         self.pages.setCurrentWidget(self.page)
         self._show_merge(now)
-        known = self._known.get((now.run, now.number))
-        if known is not None:
-            self._show(known)
+        answer = self._known.get((now.run, now.number))
+        if answer is not None:
+            self._show(answer)
         elif now.problem:
             self._say(now.problem, again=False)
         else:
@@ -208,9 +208,9 @@ class WhyPane(Pane):
         question = self._asked
         if question is None or question.made is None or question.run.corpus is None:
             return
-        corpus, made, number = question.run.corpus, question.made, question.number
+        corpus, run_so_far, number = question.run.corpus, question.made, question.number
         self._patience.start()
-        self._latest.run(lambda: why_work(corpus, made, number, _RUNNERS_UP))
+        self._latest.run(lambda: why_work(corpus, run_so_far, number, _RUNNERS_UP))
 
     def _take(self, answer: WhyMerge) -> None:
         if self._asked is not None:

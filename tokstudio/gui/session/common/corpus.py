@@ -66,9 +66,9 @@ class CorpusState(QObject):
     @property
     def weights(self) -> tuple[int, ...]:
         """How much each source counts, in thousandths; sources of one entry count alike."""
-        found = zip(self.sources, entries(self.sources), strict=True)
+        named = zip(self.sources, entries(self.sources), strict=True)
         of_entry: dict[int, int] = {}
-        return tuple(of_entry.setdefault(number, self._weights.get(source, ONCE)) for source, (_, number) in found)
+        return tuple(of_entry.setdefault(number, self._weights.get(source, ONCE)) for source, (_, number) in named)
 
     @property
     def splitting(self) -> bool:
@@ -84,11 +84,11 @@ class CorpusState(QObject):
 
     def read_as_bytes(self, path: Path) -> None:
         """Reads a file without decoding it: again if it is in the corpus, else as a new source."""
-        known = next((index for index, source in enumerate(self.sources) if source.path == path), None)
-        if known is None:
+        index_of_source = next((index for index, source in enumerate(self.sources) if source.path == path), None)
+        if index_of_source is None:
             self.open_paths([path], "bytes")
         else:
-            self.reread(known, "bytes")
+            self.reread(index_of_source, "bytes")
 
     def open_counts(self, paths: list[Path]) -> None:
         """Reads files of word counts in the background and adds them to the corpus."""
@@ -105,8 +105,8 @@ class CorpusState(QObject):
 
     def add_texts(self, texts: Sequence[tuple[str, str]]) -> None:
         """Adds short texts, each with its name, as sources."""
-        made = (Source.from_texts([text], name).split_work(self._documents) for name, text in texts)
-        self.set_sources((*self.sources, *map(finish, made)))
+        sources = (Source.from_texts([text], name).split_work(self._documents) for name, text in texts)
+        self.set_sources((*self.sources, *map(finish, sources)))
 
     def set_sources(self, sources: tuple[Source, ...]) -> None:
         """Replaces the sources, and counts them again; those that stay keep their weights."""
@@ -114,8 +114,8 @@ class CorpusState(QObject):
         self.sources = sources
         self.counts.use(sources)
         self._before = {source: self._before[source] for source in sources if source in self._before}
-        known = set(sources)
-        self.outdated = {source: word for source, word in self.outdated.items() if source in known}
+        sources_before = set(sources)
+        self.outdated = {source: word for source, word in self.outdated.items() if source in sources_before}
         self.statistics = None
         if self._counting is not None:
             self._counting.cancel()
@@ -146,8 +146,8 @@ class CorpusState(QObject):
 
     def set_outdated(self, outdated: dict[Source, str]) -> None:
         """Sets which sources' files have changed; others are ignored."""
-        known = set(self.sources)
-        outdated = {source: word for source, word in outdated.items() if source in known}
+        sources_now = set(self.sources)
+        outdated = {source: word for source, word in outdated.items() if source in sources_now}
         if outdated != self.outdated:
             self.outdated = outdated
             self.outdated_changed.emit()
@@ -248,8 +248,8 @@ class CorpusState(QObject):
             self.texts_added.emit()
 
         def holds() -> bool:
-            known = {id(source.data) for source in self.sources}
-            return not known.isdisjoint(later) and replaces == known.isdisjoint(earlier)
+            arrays = {id(source.data) for source in self.sources}
+            return not arrays.isdisjoint(later) and replaces == arrays.isdisjoint(earlier)
 
         if replaces:
             self._jobs.notify(f"{what} replaced {whom}.", "Keep Both", keep_both, holds)
@@ -261,16 +261,16 @@ class CorpusState(QObject):
         if isinstance(changed, Unread):
             self.report(problem_of(changed.error, changed.source.path))
             return
-        ((old, made),) = changed.pairs
+        ((old, new),) = changed.pairs
         # It may have been divided while it was read; then only the file tells which source it is.
-        known = old if old in self.sources else next((one for one in self.sources if _same_place(one, old)), None)
-        if known is not None:
-            self._weights[made] = self._weights.get(known, ONCE)
-            self.set_sources(tuple(made if source is known else source for source in self.sources))
+        replaced = old if old in self.sources else next((one for one in self.sources if _same_place(one, old)), None)
+        if replaced is not None:
+            self._weights[new] = self._weights.get(replaced, ONCE)
+            self.set_sources(tuple(new if source is replaced else source for source in self.sources))
             if changed.problem:
-                self.report(Problem(changed.problem, path=made.path))
+                self.report(Problem(changed.problem, path=new.path))
             elif is_missing(old):
-                self.source_found.emit(old, made)
+                self.source_found.emit(old, new)
             if changed.documents != self._documents:
                 self.split()
 
@@ -297,10 +297,10 @@ class CorpusState(QObject):
     def _take_split(self, changed: ChangedSources) -> None:
         if self.sender() is self._splitting:
             self._divided = self._documents
-            made = dict(changed.pairs)
+            new_of = dict(changed.pairs)
             self._before |= {new: old for old, new in changed.pairs if new is not old}
             self._weights.update({new: self._weights.get(old, ONCE) for old, new in changed.pairs})
-            self.set_sources(tuple(made.get(source, source) for source in self.sources))
+            self.set_sources(tuple(new_of.get(source, source) for source in self.sources))
 
     def _reading_failed(self, error: Exception) -> None:
         self.report(problem_of(error))

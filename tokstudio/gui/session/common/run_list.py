@@ -195,11 +195,11 @@ class RunList(QObject):
     def replace_tokenizer(self, run: StudioRun, tokenizer: Tokenizer, origin: RunOrigin) -> None:
         """Replaces `run` by a tokenizer that was read again; the playhead does not move."""
         self._made += 1
-        made = StudioRun.opened(self._made, run.name, tokenizer, origin)
-        self.all[self.all.index(run)] = made
+        replacement = StudioRun.opened(self._made, run.name, tokenizer, origin)
+        self.all[self.all.index(run)] = replacement
         if run is self.active:
             playhead, token = self._view.playhead, self._view.chosen
-            self.activate(made)
+            self.activate(replacement)
             self._view.set_playhead(playhead)
             self._view.look_at(token)
         else:
@@ -245,10 +245,10 @@ class RunList(QObject):
         if self._counting_uses is not None:
             job, self._counting_uses = self._counting_uses[0], None
             job.cancel()
-        known = [run for run in self.all if run.uses.counted is not None]
-        for run in known:
+        counted = [run for run in self.all if run.uses.counted is not None]
+        for run in counted:
             run.uses.take_counted(None)
-        if known:
+        if counted:
             self.changed.emit()
 
     # ---- private
@@ -261,7 +261,7 @@ class RunList(QObject):
                 run.identify(number=self._trained + 1)
             self._trained = max(self._trained, run.number)
 
-    def _give_back(self, missing: Source, found: Source) -> None:
+    def _give_back(self, missing: Source, source: Source) -> None:
         for run in self.all:
-            run.use_sources({missing: found})
+            run.use_sources({missing: source})
         self.changed.emit()

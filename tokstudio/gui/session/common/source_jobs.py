@@ -104,9 +104,9 @@ def read_all(
 
 def dropped(sources: Iterable[Source]) -> list[tuple[Path, str]]:
     """One remark about all data sets of which something was dropped."""
-    told = [source for source in sources if source.is_rows and source.note]
-    more = f" (and of {len(told) - 1:,} more: see their notes)" if len(told) > 1 else ""
-    return [(one.path, f"{one.name}: {one.note}{more}.") for one in told[:1] if one.path is not None]
+    with_notes = [source for source in sources if source.is_rows and source.note]
+    more = f" (and of {len(with_notes) - 1:,} more: see their notes)" if len(with_notes) > 1 else ""
+    return [(one.path, f"{one.name}: {one.note}{more}.") for one in with_notes[:1] if one.path is not None]
 
 
 def read_counts(paths: list[Path], documents: str = "file") -> Work[Read]:
@@ -143,15 +143,15 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
     try:
         try:
             if old.counts is not None:
-                made = yield from _counts_again_work(old, path)
+                sources = yield from _counts_again_work(old, path)
             else:
                 again = read_again_work(path, documents, encoding, old.reading, old.member, old.value)
-                made = replace((yield from again), group=old.group)
+                sources = replace((yield from again), group=old.group)
         except BinaryError:
             if old.encoding != "bytes":
                 raise
-            made = yield from read_source(path, documents, "bytes")
-        return ChangedSources(((old, made),), documents)
+            sources = yield from read_source(path, documents, "bytes")
+        return ChangedSources(((old, sources),), documents)
     except TokStudioError as error:
         return Unread(old, error)
 
@@ -162,20 +162,20 @@ def read_otherwise(
     """Reads the data set of a source again in another way, which may give another number of sources."""
     assert old.path is not None
     try:
-        made = yield from read_otherwise_work(old.path, documents, encoding, reading, old.member)
+        source = yield from read_otherwise_work(old.path, documents, encoding, reading, old.member)
     except TokStudioError as error:
         return Unread(old, error)
-    return Replaced(old, tuple(replace(one, group=old.group) for one in made), documents)
+    return Replaced(old, tuple(replace(one, group=old.group) for one in source), documents)
 
 
 def find_again(missing: Source, kept: ProjectSource) -> Work[ChangedSources | Unread]:
     """Tries to read the missing file of a source of a project; it is divided as before."""
     try:
-        found = yield from reopen_source_work(kept)
+        source = yield from reopen_source_work(kept)
     except TokStudioError as error:
         return Unread(missing, error)
-    problem = changed_since(kept) if found.changed else ""
-    return ChangedSources(((missing, found.source),), kept.documents or "file", problem)
+    problem = changed_since(kept) if source.changed else ""
+    return ChangedSources(((missing, source.source),), kept.documents or "file", problem)
 
 
 def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source, Source]) -> Work[ChangedSources]:
@@ -186,16 +186,16 @@ def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source,
     """
     pairs: list[tuple[Source, Source]] = []
     for source in sources:
-        made = source if is_missing(source) else (yield from source.split_work(documents))
-        known = (source, *([before[source]] if source in before else []))
-        pairs.append((source, next((one for one in known if np.array_equal(one.ends, made.ends)), made)))
+        parts = source if is_missing(source) else (yield from source.split_work(documents))
+        candidates = (source, *([before[source]] if source in before else []))
+        pairs.append((source, next((one for one in candidates if np.array_equal(one.ends, parts.ends)), parts)))
     return ChangedSources(tuple(pairs), documents)
 
 
 def _counts_again_work(old: Source, path: Path) -> Work[Source]:
     """The same source of a file of word counts: by its number too where several have its name."""
-    made = yield from counted_sources_work(path)
-    named = [source for source in made if source.name == old.name]
+    sources = yield from counted_sources_work(path)
+    named = [source for source in sources if source.name == old.name]
     if not named:
         raise CorpusError(f"{file_name(path)}: the counts of {old.name} are no longer in it.")
     same = named if len(named) == 1 else [source for source in named if source.member == old.member]

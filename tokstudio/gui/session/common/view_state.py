@@ -213,4 +213,4 @@ def _same_token(before: StudioRun, run: StudioRun, token: int | None) -> int | N
         return None
     special = before.tokenizer.kind(token) == "special"
     same = run.tokenizer.tokens.spelling(text)
-    return next((found for found in same if (run.tokenizer.kind(found) == "special") == special), None)
+    return next((same_token for same_token in same if (run.tokenizer.kind(same_token) == "special") == special), None)

@@ -94,17 +94,17 @@ def file_set(paths: Sequence[Path]) -> TextSet:
 
 def text_sets_of(kept: object) -> tuple[TextSet, ...]:
     """The sets of `TextSet.as_plain`, which a project of a stranger may have; what is not one is left out."""
-    made: list[TextSet] = []
+    sets: list[TextSet] = []
     for each in kept[:_MOST_SETS] if isinstance(kept, list) else ():
-        given = each if isinstance(each, dict) else {}
-        listed = given.get("paths")
+        values = each if isinstance(each, dict) else {}
+        listed = values.get("paths")
         texts = (path for path in (listed if isinstance(listed, list) else ()) if isinstance(path, str))
         paths = [path for path in texts if path and "\0" not in path]
-        if given.get("parallel") is True and len(paths) == 1:
-            made.append(parallel_set(Path(paths[0])))
-        elif given.get("parallel") is False and paths:
-            made.append(file_set([Path(path) for path in paths[:_MOST_PATHS]]))
-    return tuple({each.key: each for each in made}.values())
+        if values.get("parallel") is True and len(paths) == 1:
+            sets.append(parallel_set(Path(paths[0])))
+        elif values.get("parallel") is False and paths:
+            sets.append(file_set([Path(path) for path in paths[:_MOST_PATHS]]))
+    return tuple({each.key: each for each in sets}.values())
 
 
 def _files_work(paths: Sequence[Path]) -> Work[ReadTexts]:
@@ -205,19 +205,19 @@ class Measurements:
         self._changes = 0  # how often something became known, or was released
         self._last: tuple[object, Comparison] | None = None  # the last comparison, and what it is of
 
-    def take(self, key: Key, found: Found) -> None:
+    def take(self, key: Key, result: Found) -> None:
         """Stores what was measured."""
-        self.found[key] = found
+        self.found[key] = result
         self._changes += 1
 
     def forget_failed(self) -> None:
         """Releases what could not be measured, so that it is tried again."""
-        self.found = {key: found for key, found in self.found.items() if not isinstance(found, TokStudioError)}
+        self.found = {key: result for key, result in self.found.items() if not isinstance(result, TokStudioError)}
         self._changes += 1
 
     def keep_only(self, tokenizers: Set[object]) -> None:
         """Releases what is of other tokenizers than these: identities of runs, and names of simple tokenizers."""
-        self.found = {key: found for key, found in self.found.items() if key[1][0] in tokenizers}
+        self.found = {key: result for key, result in self.found.items() if key[1][0] in tokenizers}
         self._changes, self._last = self._changes + 1, None
 
     def comparison(
@@ -249,17 +249,17 @@ class Measurements:
         results: dict[tuple[int, int], Cell | TokStudioError] = {}
         for at, row in enumerate(rows):
             for number, column in enumerate(columns):
-                found = self.found.get((row.sha256, column.key))
+                result = self.found.get((row.sha256, column.key))
                 counts = self.found.get((row.sha256, column.by_merge))
-                if found is None and column.whole is not None and isinstance(counts, CountsByMerge):
-                    found = cell_at(row, column, counts)
-                if found is not None and not isinstance(found, CountsByMerge):
-                    results[at, number] = found
+                if result is None and column.whole is not None and isinstance(counts, CountsByMerge):
+                    result = cell_at(row, column, counts)
+                if result is not None and not isinstance(result, CountsByMerge):
+                    results[at, number] = result
         return results
 
 
 def missing_works(
-    known: Mapping[Key, Found],
+    results: Mapping[Key, Found],
     rows: Sequence[ComparedText],
     columns: Sequence[ComparedColumn],
     needs_words: bool,
@@ -270,12 +270,12 @@ def missing_works(
     for row in rows:
         for column in columns:
             key, by_merge = (row.sha256, column.key), (row.sha256, column.by_merge)
-            found, counts = known.get(key), known.get(by_merge)
+            result, counts = results.get(key), results.get(by_merge)
             if column.whole is not None and counts is None:
                 works[by_merge] = partial(_by_merge_work, row, column.whole, store)
             elif column.whole is not None and isinstance(counts, CountsByMerge) and not needs_words:
                 continue
-            elif found is None or (needs_words and isinstance(found, Cell) and found.words is None):
+            elif result is None or (needs_words and isinstance(result, Cell) and result.words is None):
                 works[key] = partial(_cell_work, row, column, needs_words, store)
     return works
 
@@ -294,14 +294,14 @@ def cell_at(row: ComparedText, column: ComparedColumn, counts: CountsByMerge) ->
 
 def with_words_work(columns: Sequence[ComparedColumn], rows: Sequence[ComparedText]) -> Work[list[ComparedColumn]]:
     """Makes the tokenizer of the words of all texts."""
-    made: list[ComparedColumn] = []
+    with_words: list[ComparedColumn] = []
     for column in columns:
         if column.tokenizer is None:
             text = b"\n".join(np.asarray(row.source.data).tobytes() for row in rows)
             words = yield from WordTokenizer.from_text_work(text, WORDS)
             column = ComparedColumn(column.name, (column.name, tuple(row.sha256 for row in rows)), words)
-        made.append(column)
-    return made
+        with_words.append(column)
+    return with_words
 
 
 def _cell_work(row: ComparedText, column: ComparedColumn, needs_words: bool, store: TokenStore) -> Work[Cell]:

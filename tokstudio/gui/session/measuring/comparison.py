@@ -118,17 +118,17 @@ class ComparisonState(QObject):
             state = run.identity, run.name, merges, len(run)
             of_runs[state] = self._run_columns.get(state) or _column_of(run, merges)
         self._run_columns = of_runs
-        made = list(of_runs.values())
+        columns = list(of_runs.values())
         simple: dict[str, AnyTokenizer | None] = {
             "Characters": CharacterTokenizer(), "Bytes": ByteTokenizer(), "Words and marks": None
         }  # fmt: skip
         words = tuple(row.sha256 for row in self._rows or ())
-        made += [
+        columns += [
             ComparedColumn(name, (name, words if tokenizer is None else ()), tokenizer)
             for name, tokenizer in simple.items()
             if name in self.simple
         ]
-        return tuple(made)
+        return tuple(columns)
 
     @property
     def others(self) -> tuple[ComparedColumn, ...]:
@@ -163,11 +163,11 @@ class ComparisonState(QObject):
     @property
     def is_measured(self) -> bool:
         """Whether each text was measured by each tokenizer; some may have failed."""
-        made = self.comparison
-        if made is None:
+        comparison = self.comparison
+        if comparison is None:
             return False
-        cells = ((row, column) for row in range(len(made.measured)) for column in range(len(made.compared)))
-        return all(made.result(row, column) is not None for row, column in cells)
+        cells = ((row, column) for row in range(len(comparison.measured)) for column in range(len(comparison.compared)))
+        return all(comparison.result(row, column) is not None for row, column in cells)
 
     @property
     def comparison(self) -> Comparison | None:
@@ -179,14 +179,14 @@ class ComparisonState(QObject):
 
     def uses(self, column: ComparedColumn) -> NDArray[np.int64] | None:
         """int64, the uses of a tokenizer's tokens in all texts, by id; None until they are known."""
-        made, keys = self.comparison, [each.key for each in self.columns]
-        if made is None or column.key not in keys:
+        comparison, keys = self.comparison, [each.key for each in self.columns]
+        if comparison is None or column.key not in keys:
             return None
-        cells = [made.result(row, keys.index(column.key)) for row in range(len(made.texts))]
-        known = [cell.counts for cell in cells if isinstance(cell, Cell)]
-        if not known or len(known) < len(cells):
+        cells = [comparison.result(row, keys.index(column.key)) for row in range(len(comparison.texts))]
+        counts_of_cells = [cell.counts for cell in cells if isinstance(cell, Cell)]
+        if not counts_of_cells or len(counts_of_cells) < len(cells):
             return None
-        counts = joined_counts(tuple(known))
+        counts = joined_counts(tuple(counts_of_cells))
         return counts.by_id(int(counts.ids.max(initial=-1)) + 1)
 
     # ---- choices
@@ -229,12 +229,12 @@ class ComparisonState(QObject):
 
     def restore(self, kept: object) -> None:
         """Brings back `to_plain`; what is missing or wrong in it is as at the start."""
-        given: dict[str, object] = kept if isinstance(kept, dict) else {}
-        self._sets.restore(given.get("sets"))
-        texts, figure, words, simple = (given.get(name) for name in ("texts", "figure", "words", "simple"))
+        values: dict[str, object] = kept if isinstance(kept, dict) else {}
+        self._sets.restore(values.get("sets"))
+        texts, figure, words, simple = (values.get(name) for name in ("texts", "figure", "words", "simple"))
         self.texts = next((each for each in self.sets if each.key == texts), self._sets.of_corpus)
         self.figure = figure if isinstance(figure, str) and figure in FIGURES else "bytes_per_token"
-        base, against = (given.get(name) for name in ("base", "against"))
+        base, against = (values.get(name) for name in ("base", "against"))
         self.base, self.against = (name if isinstance(name, str) else None for name in (base, against))
         self.simple = frozenset(name for name in SIMPLE if isinstance(simple, list) and name in simple)
         self.set_own_words(words if isinstance(words, str) else "")
@@ -318,8 +318,8 @@ class ComparisonState(QObject):
             self._forget_rows()
 
     def _sources_changed(self) -> None:
-        known = {id(source.data) for source in self._corpus.sources}
-        self._texts = {key: text for key, text in self._texts.items() if key[1] in known}
+        arrays = {id(source.data) for source in self._corpus.sources}
+        self._texts = {key: text for key, text in self._texts.items() if key[1] in arrays}
         if self.texts is self._sets.of_corpus:
             self._forget_rows()
 
@@ -361,8 +361,8 @@ class ComparisonState(QObject):
         works = missing_works(known, rows, (yield from with_words_work(columns, rows)), needs_words, self._store)
         keys = list(works)
 
-        def tell(number: int, found: Found) -> None:
-            self._cell_found.emit(keys[number], found)
+        def tell(number: int, result: Found) -> None:
+            self._cell_found.emit(keys[number], result)
 
         yield from in_threads("comparing", list(works.values()), tell)
 
@@ -373,10 +373,10 @@ class ComparisonState(QObject):
         for (name, source), whole in zip(read.named, wholes, strict=True):
             if source.counts is not None:
                 continue
-            known = self._texts.get((name, id(source.data)))
-            if known is None or known.source.data is not source.data or known.source.ends is not source.ends:
-                known = yield from text_work(name, source, texts.is_parallel, whole, read.held_out)
-            rows.append(known)
+            text = self._texts.get((name, id(source.data)))
+            if text is None or text.source.data is not source.data or text.source.ends is not source.ends:
+                text = yield from text_work(name, source, texts.is_parallel, whole, read.held_out)
+            rows.append(text)
         return tuple(rows), read.notes
 
     def _take_texts(self, changes: int, rows: tuple[ComparedText, ...], notes: tuple[str, ...]) -> None:
@@ -388,8 +388,8 @@ class ComparisonState(QObject):
             self._texts |= {(row.name, id(row.source.data)): row for row in rows}
             self._tell.start()
 
-    def _take_cell(self, key: Key, found: Found) -> None:
-        self._measured.take(key, found)
+    def _take_cell(self, key: Key, result: Found) -> None:
+        self._measured.take(key, result)
         if not self._tell.isActive():
             self._tell.start()
 

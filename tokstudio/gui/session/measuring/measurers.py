@@ -49,9 +49,11 @@ class ChosenText:
     @classmethod
     def of_corpus(cls, corpus: Corpus) -> ChosenText:
         """The corpus of the window, each entry a part."""
-        found = by_entry(corpus.sources)
-        name = found[0][0] + (f" and {len(found) - 1:,} more" if len(found) > 1 else "")
-        return cls(name, corpus, tuple(zip((Corpus(each) for _, each in found), corpus.multipliers, strict=True)))
+        named_sources = by_entry(corpus.sources)
+        name = named_sources[0][0] + (f" and {len(named_sources) - 1:,} more" if len(named_sources) > 1 else "")
+        return cls(
+            name, corpus, tuple(zip((Corpus(each) for _, each in named_sources), corpus.multipliers, strict=True))
+        )
 
     @classmethod
     def of_sources(cls, name: str, sources: tuple[Source, ...]) -> ChosenText:

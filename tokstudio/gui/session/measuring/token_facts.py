@@ -92,8 +92,8 @@ class TokenIndexing(QObject):
             return True
         if tokens is not self._tokens and tokens.run.ready:
             self._tokens = tokens
-            made, earlier = tokens.snapshot(), tokens.index
-            self._latest.run(lambda: index_work(made, earlier))
+            snapshot, earlier = tokens.snapshot(), tokens.index
+            self._latest.run(lambda: index_work(snapshot, earlier))
         return False
 
     def _take(self, index: TokenIndex) -> None:

@@ -360,10 +360,10 @@ class TrainingControl(QObject):
         self._delivery.start(training)
         self.state_changed.emit()
 
-    def _take_from_library(self, made: tuple[StudioRun, str]) -> None:
-        self.from_library, told = made
+    def _take_from_library(self, result: tuple[StudioRun, str]) -> None:
+        self.from_library, message = result
         self._runs.add(self.from_library)
-        self._jobs.tell(told)
+        self._jobs.tell(message)
 
     def _library_ended(self) -> None:
         self.by_library = None

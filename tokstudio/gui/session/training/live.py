@@ -106,15 +106,15 @@ class LiveTraining(QObject):
     def _settle(self) -> None:
         if self._job is None and self._runs.live is None:
             return
-        if (known := self._known) is not None:
+        if (count := self._known) is not None:
             self._cancel()
             origin, self._origin = self._origin, None
             # The run to whose weights the corpus returned takes the place of the last live one.
-            self._runs.stand_down(origin if origin is not known and origin is self.following else None)
-            if known is self._runs.active:
+            self._runs.stand_down(origin if origin is not count and origin is self.following else None)
+            if count is self._runs.active:
                 self._runs.tell()
             else:
-                self._view.start_in_place(known)
+                self._view.start_in_place(count)
             self.changed.emit()
         elif self._job is None:
             self._origin = None

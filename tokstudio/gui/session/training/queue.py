@@ -108,8 +108,8 @@ class TrainingQueue(QObject):
         if self._name:
             if self._training.failure is not None:
                 self._failures.append(f"{self._name}: {self._training.failure.text}")
-            if (made := self._training.from_library) is not None and made not in self._runs:
-                self._runs.append(made)
+            if (run := self._training.from_library) is not None and run not in self._runs:
+                self._runs.append(run)
             self._name = ""
         # After the other slots of the signal.
         QTimer.singleShot(0, self, partial(self._before_next, self._next))

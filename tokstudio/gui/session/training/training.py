@@ -46,13 +46,13 @@ _READING, _STEP = 2.0, 0.1  # seconds between two merges
 _NAP = 0.01
 
 
-def played_interval(made: int) -> float:
+def played_interval(merges: int) -> float:
     """Seconds from a merge of a played training to the next, where so many are made."""
-    if made <= _READ:
+    if merges <= _READ:
         return _READING
-    if made <= _SLOW:
-        return _READING * (_STEP / _READING) ** ((made - _READ) / (_SLOW - _READ))
-    return _STEP * min(1.0, _STEADY / made)
+    if merges <= _SLOW:
+        return _READING * (_STEP / _READING) ** ((merges - _READ) / (_SLOW - _READ))
+    return _STEP * min(1.0, _STEADY / merges)
 
 
 class Training(QObject):
@@ -118,12 +118,12 @@ class Training(QObject):
         news = False
         self.run.spend(self._seconds)
         while self._unread:
-            made = self._unread.popleft()
-            if isinstance(made, MergeBatch):
-                self.run.append(made)
+            batch = self._unread.popleft()
+            if isinstance(batch, MergeBatch):
+                self.run.append(batch)
                 news = True
             else:
-                self.run.prepare(*made)
+                self.run.prepare(*batch)
                 news, self.prepared = news or not self.prepared, True
         return news
 
@@ -141,7 +141,7 @@ class Training(QObject):
             trainer = Trainer(corpus, config, self._threads, counted, self.run.start)
         else:
             trainer = Trainer.resume(corpus, earlier, config, self._threads)
-        told = False
+        is_told = False
         while trainer.ended is None:
             if self._stop.is_set():
                 trainer.stop()
@@ -149,9 +149,9 @@ class Training(QObject):
             single = self._single.is_set()
             played = self._played.is_set()
             batch = trainer.advance(1 if single or played else _LONGEST_BATCH)
-            if not told and trainer.prepared is not None:
+            if not is_told and trainer.prepared is not None:
                 # Before the first merge is delivered: a run needs its base to take merges.
-                told = True
+                is_told = True
                 self._unread.append((trainer.prepared, (yield from self._begin_work(trainer))))
             if len(batch):
                 self._seconds = counting + trainer.seconds
@@ -168,18 +168,18 @@ class Training(QObject):
                 time.sleep(0.002)
         # Still to be done after an early stop.
         yield from corpus.sha256_work()
-        made = replace(trainer.run, seconds=counting + trainer.seconds)
-        if earlier is not None and len(made) < len(earlier):
+        run = replace(trainer.run, seconds=counting + trainer.seconds)
+        if earlier is not None and len(run) < len(earlier):
             # Stopped while the earlier run's merges were repeated: the run has them all.
-            made = replace(earlier, config=config, ended=STOPPED)
+            run = replace(earlier, config=config, ended=STOPPED)
         if self._recorder is not None:
-            self._recorder.finish(made)
-        _ = made.falls  # of Picky BPE, for the window
-        return made
+            self._recorder.finish(run)
+        _ = run.falls  # of Picky BPE, for the window
+        return run
 
-    def _rest_work(self, trainer: Trainer, made: int) -> Work[None]:
+    def _rest_work(self, trainer: Trainer, merges: int) -> Work[None]:
         """Waits before the next merge of a played training; a step, a stop and the end of playing need not wait."""
-        until = time.monotonic() + played_interval(made)
+        until = time.monotonic() + played_interval(merges)
         while self._played.is_set() and time.monotonic() < until and not (self._stop.is_set() or self._single.is_set()):
             time.sleep(_NAP)
             yield trainer.progress
@@ -302,43 +302,47 @@ class Delivery(QObject):
 
 def train_for_runs_work(corpus: Corpus, config: LibraryConfig, name: str) -> Work[tuple[StudioRun, str]]:
     """Trains, and makes a run of what the library made, with a sentence about it; raises as `train_by_library`."""
-    made = yield from train_by_library_work(corpus, config)
+    trained = yield from train_by_library_work(corpus, config)
     yield from corpus.sha256_work()
-    files = tuple(TokenizerFile(file, content) for file, content in made.files.items())
-    how = f"trained by {config.library} {made.version}, {_settings(config)}"
+    files = tuple(TokenizerFile(file, content) for file, content in trained.files.items())
+    how = f"trained by {config.library} {trained.version}, {_settings(config)}"
     marks = held_out_marks(corpus.sha256, corpus.weights, config.held_out)
     kept, texts = ProjectTokenizer(name, files), (*corpus.counted_hashes, *sorted(marks))
     origin = RunOrigin(Path(name), (), how, True, kept, how, trained_on=texts)
-    run = StudioRun.opened(0, name, made.tokenizer, origin)
-    if made.held_out:
+    run = StudioRun.opened(0, name, trained.tokenizer, origin)
+    if trained.held_out:
         try:
-            measured = yield from measure_work(made.tokenizer, made.held_out, config.as_plain)
+            measured = yield from measure_work(trained.tokenizer, trained.held_out, config.as_plain)
             run.take_held_out(HeldOutState(ratio=measured.bytes_per_token, bytes=measured.bytes))
         except ConfigError as error:
             run.take_held_out(str(error))
-    return run, _told(run, made)
+    return run, _told(run, trained)
 
 
 def _settings(config: LibraryConfig) -> str:
     """What the library was given, as the end of a sentence."""
-    told = [f"vocabulary size {config.vocabulary_size:,}"]
+    facts = [f"vocabulary size {config.vocabulary_size:,}"]
     if config.special_tokens:
-        told.append(several(len(config.special_tokens), "special token"))
+        facts.append(several(len(config.special_tokens), "special token"))
     if config.min_frequency is not None:
-        told.append(f"minimum frequency {config.min_frequency:,}")
+        facts.append(f"minimum frequency {config.min_frequency:,}")
     if config.character_coverage is not None:
-        told.append(f"{100 * config.character_coverage:.10g}\u00a0% of the characters")
+        facts.append(f"{100 * config.character_coverage:.10g}\u00a0% of the characters")
     if config.byte_fallback:
-        told.append("bytes for rare characters")
+        facts.append("bytes for rare characters")
     if config.held_out:
-        told.append(f"{100 * config.held_out:.10g}\u00a0% held out")
-    return ", ".join(told)
+        facts.append(f"{100 * config.held_out:.10g}\u00a0% held out")
+    return ", ".join(facts)
 
 
-def _told(run: StudioRun, made: TrainedByLibrary) -> str:
-    told = f"{run.name} is in Runs: {several(run.vocabulary_size, 'token')}."
-    if made.skipped:
-        told += f" The library passed over {several(made.skipped, 'line')}: longer than 65,000 bytes, or with U+2585."
-    if made.replaced:
-        told += f" {several(made.replaced, 'byte sequence was', 'byte sequences were')} not UTF-8 and became U+FFFD."
-    return told
+def _told(run: StudioRun, trained: TrainedByLibrary) -> str:
+    sentence = f"{run.name} is in Runs: {several(run.vocabulary_size, 'token')}."
+    if trained.skipped:
+        sentence += (
+            f" The library passed over {several(trained.skipped, 'line')}: longer than 65,000 bytes, or with U+2585."
+        )
+    if trained.replaced:
+        sentence += (
+            f" {several(trained.replaced, 'byte sequence was', 'byte sequences were')} not UTF-8 and became U+FFFD."
+        )
+    return sentence
