@@ -1,4 +1,4 @@
-"""An algorithm that no place of the product knows trains, resumes, is saved, opened, exported and shown."""
+"""An algorithm that no place of the product knows trains, shows, saves, opens, resumes and exports like the others."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tokstudio import Corpus, Trainer, TrainingConfig, load, save, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project.reader import open_work
 from tokstudio.core.project.tokenizers import save_project
+from tokstudio.gui.panes.configure.algorithm_field import AlgorithmField
 from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.state.training_settings import Settings
 
@@ -31,7 +32,7 @@ def test_a_seventh_algorithm_needs_no_change_elsewhere():
     arguments = ["-q", "-p", "tests.seventh", "--numprocesses=0", "-p", "no:randomly", os.fspath(Path(__file__))]
     ran = subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "3 passed" in ran.stdout
+    assert "4 passed" in ran.stdout
 
 
 def config(size=290):
@@ -69,7 +70,21 @@ def test_it_is_saved_opened_and_exported(tmp_path):
 
 
 @inside
-def test_the_merge_log_shows_what_it_adds(qtbot, session, theme, actions, dock):
+def test_the_command_line_has_it(tmp_path, capsys):
+    from tokstudio.cli import main
+
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT, encoding="utf-8")
+    assert main(["train", str(text), "--vocab-size", "280", "--algorithm", "second-most", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["merges"] == 24
+
+
+@inside
+def test_the_window_has_it(qtbot, session, theme, actions, dock):
+    field = AlgorithmField(session, theme, actions)
+    qtbot.addWidget(field)
+    combo = field.choice.combo
+    assert any(combo.itemText(at).startswith("Second-most BPE") for at in range(combo.count()))
     pane = MergesPane(session, theme, actions)
     dock(pane, 900, 500)
     session.corpus.add_text(TEXT)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from tokstudio.core.base.wording import several
-from tokstudio.core.model.algorithms import ALGORITHMS, ALPHA, MAX_WORDS, THRESHOLD, WINDOW, AlgorithmName, TieBreak
+from tokstudio.core.model.algorithms import ALGORITHMS, ALPHA, MAX_WORDS, THRESHOLD, WINDOW, Algorithm, TieBreak
 
 Base = Literal["bytes", "characters"]
 SpecialPlacement = Literal["last", "first"]
@@ -22,6 +23,7 @@ Documents = Literal["file", "line"]
 LibraryAlgorithm = Literal["unigram", "wordpiece", "sentencepiece-bpe", "sentencepiece-unigram"]
 LIBRARY_ALGORITHMS: tuple[LibraryAlgorithm, ...] = get_args(LibraryAlgorithm)
 
+_T = TypeVar("_T")
 _LARGEST = 1 << 31  # numbers in files are below it
 _NAMED = 5  # texts of a list that are named
 
@@ -30,7 +32,7 @@ _NAMED = 5  # texts of a list that are named
 #: The name of a value, and one sentence that explains it.
 Named = tuple[str, str]
 
-_OF_LIBRARIES: Mapping[LibraryAlgorithm, Named] = {
+_OF_LIBRARIES: Mapping[str, Named] = {
     "unigram": ("Unigram", "The likeliest pieces (Kudo, 2018). The tokenizers library trains."),
     "wordpiece": ("WordPiece", "As for BERT (Devlin et al., 2019). The tokenizers library trains."),
     "sentencepiece-bpe": (
@@ -39,13 +41,28 @@ _OF_LIBRARIES: Mapping[LibraryAlgorithm, Named] = {
     ),
     "sentencepiece-unigram": ("SentencePiece Unigram", "As for T5 (Kudo, 2018). SentencePiece trains."),
 }
-#: The titles of all algorithms by name, ours and those of other libraries.
-ALGORITHM_TITLES: Mapping[AlgorithmName | LibraryAlgorithm, str] = MappingProxyType(
-    {
-        **{each.name: each.title for each in ALGORITHMS.values()},
-        **{name: title for name, (title, _) in _OF_LIBRARIES.items()},
-    }
-)
+
+
+class _OfAlgorithms(Mapping[str, _T]):
+    """What is said of each algorithm: ours, as they are listed when it is asked, then those of other libraries."""
+
+    def __init__(self, of_ours: Callable[[type[Algorithm]], _T], of_libraries: Callable[[Named], _T]) -> None:
+        self._of_ours, self._of_libraries = of_ours, of_libraries
+
+    def __getitem__(self, name: str) -> _T:
+        if name in ALGORITHMS:
+            return self._of_ours(ALGORITHMS[name])
+        return self._of_libraries(_OF_LIBRARIES[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(ALGORITHMS, _OF_LIBRARIES)
+
+    def __len__(self) -> int:
+        return len(ALGORITHMS) + len(_OF_LIBRARIES)
+
+
+#: The titles of all algorithms by name.
+ALGORITHM_TITLES = _OfAlgorithms(lambda ours: ours.title, lambda named: named[0])
 #: The patterns with a name.
 PATTERNS: Mapping[str, Named] = MappingProxyType(
     {
@@ -272,7 +289,7 @@ _TIES = {
 _TABLE = (
     Setting(
         name="algorithm", title="Algorithm", kind="choice", default="bpe",
-        choices={**{each.name: (each.label, each.purpose) for each in ALGORITHMS.values()}, **_OF_LIBRARIES},
+        choices=_OfAlgorithms(lambda ours: (ours.label, ours.purpose), lambda named: named),
         label="Al&gorithm", word="algorithm", place="top", option="--algorithm",
         usage=f"{'; '.join(_OPTIONS[:-1])}; or {_OPTIONS[-1]}", libraries=LIBRARY_ALGORITHMS,
         column=SettingColumn(title="Algorithm", tip="How the tokens are learnt", width=170, each="Algorithm",
