@@ -107,6 +107,7 @@ def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbo
     for pane in (look_at_vocabulary(qtbot, window), window.merges):
         pane.raise_()
         qtbot.waitUntil(lambda pane=pane: pane.seen)
+        pane.filter.clear()
         qtbot.keyClicks(pane.filter, "/q/")
         qtbot.waitUntil(lambda pane=pane: pane.limit.text() == said, timeout=PATIENCE)
         assert pane.limit.isVisible()

@@ -54,7 +54,7 @@ def comparison() -> Comparison:
 
 @pytest.fixture(scope="module")
 def page(comparison: Comparison) -> ElementTree.Element:
-    return parsed(finish(report_work(comparison, made=datetime(2026, 5, 4, 3, 2, tzinfo=UTC))))
+    return parsed(finish(report_work(comparison, written_at=datetime(2026, 5, 4, 3, 2, tzinfo=UTC))))
 
 
 class Tags(HTMLParser):

@@ -16,7 +16,7 @@ from tokstudio import Corpus, train
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.comparison.counts import tokens_of_text_work
-from tokstudio.core.tokenizer import tokenizer as core_tokenizer
+from tokstudio.core.tokenizer import content
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text import encoding_job as encoded
 from tokstudio.gui.panes.text.encoding_job import decode_work, encode_work
@@ -551,7 +551,7 @@ def test_slow_preparation_runs_outside_the_gui_thread(qtbot, session, trained, m
     original, encoder = EncodedText.__init__, Tokenizer._encoder
     monkeypatch.setattr(EncodedText, "__init__", noted)
     monkeypatch.setattr(Tokenizer, "_encoder", property(never_here))
-    monkeypatch.setattr(core_tokenizer, "_SOON", 0)
+    monkeypatch.setattr(content, "_SOON", 0)
     opened = Tokenizer(session.view.tokenizer.merges, session.view.tokenizer.merge_results, pattern="gpt2")
     assert not opened.ready
     session.runs.add_tokenizer(opened, "File")
