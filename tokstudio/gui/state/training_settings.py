@@ -100,7 +100,7 @@ class Settings:
         """The errors of single fields, in the core's words, by name."""
         return self._built.faults if isinstance(self._built, ConfigError) else {}
 
-    def with_algorithm(self, algorithm: AlgorithmName | LibraryAlgorithm, defaults: Settings) -> Settings:
+    def with_algorithm(self, algorithm: str, defaults: Settings) -> Settings:
         """The same for another algorithm, with its usual tie rule unless the user has chosen one."""
         is_usual = self.tie_break == _usual_ties(self.algorithm, defaults)
         ties = _usual_ties(algorithm, defaults) if is_usual else self.tie_break
@@ -110,9 +110,7 @@ class Settings:
             transition = int(_FIRST_STAGE * self.vocabulary_size)
         return replace(self, algorithm=algorithm, tie_break=ties, transition=transition)
 
-    def with_usual(
-        self, algorithm: AlgorithmName | LibraryAlgorithm, configured: Settings, defaults: Settings
-    ) -> Settings:
+    def with_usual(self, algorithm: str, configured: Settings, defaults: Settings) -> Settings:
         """The same for another algorithm, whose own settings are those of Configure if that has it chosen.
 
         Otherwise they are the usual ones. Parallel texts are always those of Configure.
@@ -171,7 +169,7 @@ class Settings:
             return error.with_traceback(None)
 
 
-def _usual_ties(algorithm: AlgorithmName | LibraryAlgorithm, defaults: Settings) -> TieBreak:
+def _usual_ties(algorithm: str, defaults: Settings) -> TieBreak:
     """The tie rule of an algorithm that has its own and others; of the rest, that of the defaults."""
     kind = ALGORITHMS.get(algorithm, PlainBPE)
     return defaults.tie_break if kind is PlainBPE or len(kind.ties) == 1 else kind.usual_ties
