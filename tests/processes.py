@@ -1,8 +1,10 @@
-"""The child processes of a test: recorded, or none at all."""
+"""The child processes of a test: recorded, ended, or none at all."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from subprocess import Popen
 from typing import Any
 
@@ -31,3 +33,13 @@ def started_processes(monkeypatch: pytest.MonkeyPatch) -> list[Popen[bytes]]:
 
     monkeypatch.setattr(subprocesses, "start_process", record)
     return started
+
+
+@contextmanager
+def killed_at_the_end(program: Popen[bytes]) -> Iterator[Popen[bytes]]:
+    """A program that does not outlive a test that fails: nobody else would end it."""
+    with program:
+        try:
+            yield program
+        finally:
+            program.kill()

@@ -123,10 +123,10 @@ def _read(tokenizers: Iterable[Path], texts: Iterable[Path], console: Console) -
             yield from console.finish(read_folder_work(path)).files
 
 
-def _paths(given: Mapping[str, object], names: Iterable[str]) -> Iterator[Path]:
+def _paths(values: Mapping[str, object], names: Iterable[str]) -> Iterator[Path]:
     """The paths in arguments, each of which has one or a list, some with a name before it."""
     for name in names:
-        value = given.get(name)
+        value = values.get(name)
         for one in value if isinstance(value, list) else [value]:
             path = one[1] if isinstance(one, tuple) else one
             # `compare` has a flag with the name of the parallel texts of `train`.

@@ -186,10 +186,12 @@ def _unused_ids(tokenizer: Tokenizer) -> int:
 def chosen(arguments: argparse.Namespace, kind: type[TrainingConfig | LibraryConfig]) -> dict[str, Any]:
     """The settings of a configuration that are among the arguments, by name."""
     options = {each.name: SETTINGS[each.name].argument for each in fields(kind)}
-    given = {name: value for name, option in options.items() if (value := getattr(arguments, option, None)) is not None}
-    if "special_tokens" in given:
-        given["special_tokens"] = [_utf8(token) for token in given["special_tokens"]]
-    return given
+    values = {
+        name: value for name, option in options.items() if (value := getattr(arguments, option, None)) is not None
+    }
+    if "special_tokens" in values:
+        values["special_tokens"] = [_utf8(token) for token in values["special_tokens"]]
+    return values
 
 
 SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export
@@ -207,9 +209,12 @@ def extend(arguments: argparse.Namespace, console: Console, signals: Signals) ->
     proving = Proving(arguments.reference, arguments.map, arguments.report, console)
     whole = load_tokenizer_or_run(arguments.source, arguments.run, arguments.pattern, console)
     extension = Extension(whole, arguments.merges, arguments.fill, proving, console)
-    given = chosen(arguments, TrainingConfig)
-    given["pattern"], given["vocabulary_size"] = extension.start.pattern, extension.training_size(arguments.vocab_size)
-    config = check_start(extension.start, TrainingConfig(**given))
+    values = chosen(arguments, TrainingConfig)
+    values["pattern"], values["vocabulary_size"] = (
+        extension.start.pattern,
+        extension.training_size(arguments.vocab_size),
+    )
+    config = check_start(extension.start, TrainingConfig(**values))
     return _train_to_the_end(config, training_texts(arguments), _wanted(arguments), console, signals, extension)
 
 
@@ -231,8 +236,15 @@ class _Wanted:
         return exported if self.project is None else [*exported, self.project]
 
 
-def _wanted(given: argparse.Namespace) -> _Wanted:
-    return _Wanted(given.export, given.project, given.accept_loss, given.force, given.json, given.print_merges)
+def _wanted(arguments: argparse.Namespace) -> _Wanted:
+    return _Wanted(
+        arguments.export,
+        arguments.project,
+        arguments.accept_loss,
+        arguments.force,
+        arguments.json,
+        arguments.print_merges,
+    )
 
 
 def _train_to_the_end(
@@ -395,21 +407,21 @@ def _weights(pairs: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | i
 
 
 def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
-    given = chosen(arguments, TrainingConfig)
-    if "base_vocabulary" in given:
-        given["base_vocabulary"] = console.finish(read_base_vocabulary_work(arguments.base_vocabulary))
+    values = chosen(arguments, TrainingConfig)
+    if "base_vocabulary" in values:
+        values["base_vocabulary"] = console.finish(read_base_vocabulary_work(arguments.base_vocabulary))
     if arguments.base == "characters":
-        _check_unknown_token(arguments.unknown_token, (*arguments.special, *given.get("base_vocabulary", ())))
+        _check_unknown_token(arguments.unknown_token, (*arguments.special, *values.get("base_vocabulary", ())))
     counted = next(filter(None, map(counted_with, arguments.counts)), CountedWith("none"))
-    given["algorithm"] = algorithm_of(arguments.algorithm, {name: getattr(arguments, name) for name in OWN_SETTINGS})
-    given["special_tokens"] = given["special_tokens"] or counted.special_tokens
-    given.setdefault("pattern", counted.pattern)
-    return TrainingConfig(**given)
+    values["algorithm"] = algorithm_of(arguments.algorithm, {name: getattr(arguments, name) for name in OWN_SETTINGS})
+    values["special_tokens"] = values["special_tokens"] or counted.special_tokens
+    values.setdefault("pattern", counted.pattern)
+    return TrainingConfig(**values)
 
 
-def _check_unknown_token(token: str | None, known: Collection[str]) -> None:
+def _check_unknown_token(token: str | None, special_tokens: Collection[str]) -> None:
     """Refuses an unknown token that is not a special token, in terms of the command line."""
-    if token is not None and token not in known:
+    if token is not None and token not in special_tokens:
         raise ConfigError(
             f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
             "or add it to the base vocabulary."

@@ -19,6 +19,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
 from tests.gui.person import PATIENCE, at_the_window, at_window, quiet, trained
+from tests.processes import killed_at_the_end
 from tokstudio import ConfigError, __version__
 from tokstudio.core.base.progress import Progress
 from tokstudio.gui.app.app import ReportOffer
@@ -263,7 +264,7 @@ def test_an_old_report_in_a_read_only_folder_does_not_count_as_running(with_lock
 def test_unsaved_work_is_offered_before_the_crash_report(qtbot, monkeypatch, tmp_path):
     log = tmp_path / "log"
     command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as program:
+    with killed_at_the_end(subprocess.Popen(command, stderr=subprocess.DEVNULL)) as program:
         kept = Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
         # The copy has the run, and its record from the training is gone.
         qtbot.waitUntil(

@@ -18,6 +18,7 @@ import pytest
 
 from tests.gui.person import PATIENCE, Answers, at_the_window, at_window, quiet, trained
 from tests.gui.project.behind import Behind, at_a_session, recovery_folder
+from tests.processes import killed_at_the_end
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, recoverable_work
@@ -391,7 +392,7 @@ def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch
 def test_unsaved_work_at_the_end_of_the_session_is_offered(qtbot, monkeypatch, tmp_path):
     log = tmp_path / "log"
     command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
-    with subprocess.Popen(command) as program:
+    with killed_at_the_end(subprocess.Popen(command)) as program:
         qtbot.waitUntil(lambda: log.exists() and " ended: " in log.read_text(), timeout=PATIENCE)
         program.send_signal(signal.SIGTERM)
         assert program.wait(timeout=60) == 128 + signal.SIGTERM

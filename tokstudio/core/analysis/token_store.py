@@ -125,7 +125,7 @@ class TokenStore:
                     return self._answers[key][0]
                 other = self._under_way.get(key)
                 if other is None:
-                    found = self._under_way[key] = threading.Event()
+                    is_found = self._under_way[key] = threading.Event()
                     break
             yield Progress("waiting")
             other.wait(_TURN)
@@ -135,7 +135,7 @@ class TokenStore:
         finally:
             with self._lock:
                 del self._under_way[key]
-            found.set()
+            is_found.set()
         return answer
 
     def _keep(self, key: Hashable, answer: object) -> None:
@@ -151,19 +151,19 @@ class TokenStore:
 
     def _hash_work(self, value: AnyTokenizer | Source) -> Work[str]:
         with self._lock:
-            known = self._hashes.get(value)
-        if known is None:
+            value_hash = self._hashes.get(value)
+        if value_hash is None:
             if isinstance(value, Source):
-                known = yield from Corpus((value,)).sha256_work()
+                value_hash = yield from Corpus((value,)).sha256_work()
             elif isinstance(value, SimpleTokenizer):
                 segments = value.segments if isinstance(value, WordTokenizer) else ()
-                known = value.title + _hash("\0".join(segments).encode())
+                value_hash = value.title + _hash("\0".join(segments).encode())
             else:
                 # One file can be read by two libraries, and one tokenizer has many dropouts.
-                known = f"{yield from hash_work(value)} {value.library} {value.dropout}"
+                value_hash = f"{yield from hash_work(value)} {value.library} {value.dropout}"
             with self._lock:
-                self._hashes[value] = known
-        return known
+                self._hashes[value] = value_hash
+        return value_hash
 
 
 def _counts_work(tokenizer: AnyTokenizer, corpus: Corpus, recognise: bool) -> Work[TokenCounts]:
@@ -182,12 +182,12 @@ def hash_work(tokenizer: AnyTokenizer) -> Work[str]:
     """
     if not isinstance(tokenizer, Tokenizer):
         return ""
-    told: dict[str, object] = {name: _hash(content) for name, content in tokenizer.source_files.items()}
+    values: dict[str, object] = {name: _hash(content) for name, content in tokenizer.source_files.items()}
     yield Progress("hashing")
     alphabet, preparation = tokenizer.alphabet, asdict(tokenizer.preparation)  # which has sets
     rows = np.column_stack([tokenizer.merges, tokenizer.merge_results])
     supermerges, removals = tokenizer.supermerges, tokenizer.removals
-    told |= {
+    values |= {
         "base": alphabet.base,
         "base_ids": _hash(alphabet.ids.astype("<i8").tobytes()),
         "base_units": _hash(alphabet.units.astype("<i8").tobytes()),
@@ -196,14 +196,14 @@ def hash_work(tokenizer: AnyTokenizer) -> Work[str]:
         "supermerges": None if supermerges is None else _hash(supermerges.astype(np.uint8).tobytes()),
         "removals": None if removals is None else _hash(removals.astype("<i8").tobytes()),
         "special_tokens": dict(tokenizer.special_tokens),
-        "extra_tokens": {token: made.hex() for token, made in tokenizer.extra_tokens.items()},
+        "extra_tokens": {token: token_bytes.hex() for token, token_bytes in tokenizer.extra_tokens.items()},
         "whole_words": sorted(tokenizer.whole_words),
         "pattern": tokenizer.pattern,
         "first_stage": tokenizer.content.first_stage,
         "preparation": preparation,
     }
     yield Progress("hashing")
-    digest, parts = hashlib.sha256(), json.JSONEncoder(sort_keys=True, default=sorted).iterencode(told)
+    digest, parts = hashlib.sha256(), json.JSONEncoder(sort_keys=True, default=sorted).iterencode(values)
     # `json.dumps` of a large vocabulary would stop all other threads.
     while some := "".join(islice(parts, _PARTS)):
         digest.update(some.encode())

@@ -181,8 +181,8 @@ class ComparedText:
 def how_read(source: Source) -> str:
     """How a text was read, as a sentence; "" where that is as it stands."""
     encoding = "" if source.encoding == "utf-8" else f"read as {source.encoding}"
-    told = ", ".join(filter(None, (encoding, source.note)))
-    return f"{source.name}: {told}." if told else ""
+    remarks = ", ".join(filter(None, (encoding, source.note)))
+    return f"{source.name}: {remarks}." if remarks else ""
 
 
 def trained_texts(tokenizer: AnyTokenizer) -> frozenset[str]:

@@ -105,10 +105,10 @@ def entries(sources: Sequence[Named]) -> list[tuple[str, int]]:
 
 def by_entry(sources: Sequence[Source]) -> list[tuple[str, tuple[Source, ...]]]:
     """The name and the sources of each entry."""
-    found: dict[int, tuple[str, list[Source]]] = {}
+    entries_by_name: dict[int, tuple[str, list[Source]]] = {}
     for source, (name, number) in zip(sources, entries(sources), strict=True):
-        found.setdefault(number, (name, []))[1].append(source)
-    return [(name, tuple(each)) for name, each in found.values()]
+        entries_by_name.setdefault(number, (name, []))[1].append(source)
+    return [(name, tuple(each)) for name, each in entries_by_name.values()]
 
 
 def entry_name(source: Named) -> str:

@@ -68,10 +68,7 @@ def save_work(
     targets = {**targets, **further}
     fitting = yield from writer.fit_work(tokenizer)
     fitting = replace(fitting, losses=fitting.losses + writer.lost_at(tokenizer, targets))
-    if fitting.problem is not None:
-        raise FormatError(f"{name}: {fitting.problem}")
-    if fitting.losses and not accept_loss:
-        raise FormatError(f"{name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(fitting.losses)}")
+    _refuse(fitting, chosen, name, accept_loss)
     size = _checked_size(writer, chosen, tokenizer, name)
     with StagedFiles() as staged:
         for folder in {Path(path)} & {target.parent for target in targets.values()}:
@@ -94,6 +91,14 @@ def save_work(
             moved,
             () if proof is None else proof.read_back(f"{chosen.title}: {identical or 'a table'}.").lines(),
         )
+
+
+def _refuse(fitting: Fit, chosen: Format, name: str, accept_loss: bool) -> None:
+    """Raises FormatError where a tokenizer does not fit, or where something is lost that must not be."""
+    if fitting.problem is not None:
+        raise FormatError(f"{name}: {fitting.problem}")
+    if fitting.losses and not accept_loss:
+        raise FormatError(f"{name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(fitting.losses)}")
 
 
 def _write_work(

@@ -54,13 +54,13 @@ class MergeColumn:
 
         return np.concatenate([self.shaped(np.empty(0, self.dtype)), *parts])
 
-    def repeats(self, known: NDArray[Any], again: NDArray[Any]) -> bool:
+    def repeats(self, values: NDArray[Any], again: NDArray[Any]) -> bool:
         """Whether a training that repeats the merges of a run, to go further, makes the same array."""
         import numpy as np
 
-        if self.later is not None and len(known) == len(again):
-            again = np.where(known == self.later, np.minimum(again, self.later), again)
-        return np.array_equal(known, again)
+        if self.later is not None and len(values) == len(again):
+            again = np.where(values == self.later, np.minimum(again, self.later), again)
+        return np.array_equal(values, again)
 
 
 class _MergeTable(Protocol):

@@ -294,15 +294,15 @@ class _Question:
 
     def lines_work(self, reference: str) -> Work[Point]:
         """How many lines of a text become other tokens; libraries find new special tokens in any text."""
-        name, told = "Lines of the reference text with other tokens", list[str]()
+        name, details = "Lines of the reference text with other tokens", list[str]()
         changed, lines = (yield from changed_lines_work(self._new, reference)), len(reference.splitlines())
         for line in changed[:1]:
             place = f"line {line.number:,}, token {line.first + 1:,}"
-            told.append(f"{place}, before: {_pieces(self._old, line.before[line.first :])}")
-            told.append(f"{place}, after: {_pieces(self._new, line.after[line.first :])}")
+            details.append(f"{place}, before: {_pieces(self._old, line.before[line.first :])}")
+            details.append(f"{place}, after: {_pieces(self._new, line.after[line.first :])}")
         holds = not changed or self._origin.change in ("extended", "pruned")
         sentence = f"{len(changed):,} of {several(lines, 'line')}." if lines else "no reference text was given."
-        return Point(6, name, holds, sentence, tuple(told), neutral=holds and bool(changed or not lines))
+        return Point(6, name, holds, sentence, tuple(details), neutral=holds and bool(changed or not lines))
 
     def specials_work(self) -> Work[Point]:
         """Special tokens keep their ids and are never made of plain text."""
@@ -390,7 +390,7 @@ def changed_lines_work(tokenizer: Tokenizer, reference: str) -> Work[list[Change
     """
     origin = tokenizer.origin
     assert origin is not None
-    found: list[ChangedLine] = []
+    changed_lines: list[ChangedLine] = []
     new_specials = tuple(tokenizer.special_tokens.keys() - origin.old.special_tokens.keys())
     lines = reference.splitlines()
     for number, line in enumerate(lines, 1):
@@ -400,10 +400,10 @@ def changed_lines_work(tokenizer: Tokenizer, reference: str) -> Work[list[Change
         mapped, size = origin.new_ids[before], min(len(before), len(after))
         if not np.array_equal(mapped, after):
             first = int(np.argmax(np.append(mapped[:size] != after[:size], True)))
-            found.append(ChangedLine(number, before, after, first))
+            changed_lines.append(ChangedLine(number, before, after, first))
         if number % _REPORTED == 0:
             yield Progress("proving", number, len(lines))
-    return found
+    return changed_lines
 
 
 def _merged_alone_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[list[tuple[int, NDArray[np.uint32]]]]:

@@ -127,13 +127,13 @@ def check_text(tokenizer: Tokenizer, token: str) -> None:
         )
 
 
-def _with(tokenizer: Tokenizer, new: list[str], **given: Any) -> Tokenizer:  # noqa: ANN401
+def _with(tokenizer: Tokenizer, new: list[str], **changes: Any) -> Tokenizer:  # noqa: ANN401
     """The tokenizer with the given arguments of `Tokenizer`; `new` are its new texts."""
     check_changeable(tokenizer, whole_words=True)
     for token in new:
         check_text(tokenizer, token)
     origin = Origin(tokenizer, "specials", unchanged_ids(tokenizer.tokens.ids()))
-    return tokenizer.changed(origin=origin, **given)
+    return tokenizer.changed(origin=origin, **changes)
 
 
 def _named(specials: Mapping[str, int]) -> str:

@@ -122,15 +122,15 @@ class TokenizerContent:
         used = new_ids[new_ids >= 0]
         if len(np.unique(used)) < len(used):
             raise ConfigError("Two tokens cannot get the same id.")
-        known = {number: int(new) for number, new in enumerate(new_ids.tolist()) if new >= 0}
+        id_of = {number: int(new) for number, new in enumerate(new_ids.tolist()) if new >= 0}
         return replace(
             self.alone(),
             merges=new_ids[merges],
             merge_results=new_ids[results],
             alphabet=alphabet.renumbered(new_ids),
-            special_tokens={token: known[number] for token, number in specials.items()},
-            extra_tokens={known[number]: token for number, token in self.extra_tokens.items() if number in known},
-            whole_words=frozenset(known[number] for number in self.whole_words if number in known),
+            special_tokens={token: id_of[number] for token, number in specials.items()},
+            extra_tokens={id_of[number]: token for number, token in self.extra_tokens.items() if number in id_of},
+            whole_words=frozenset(id_of[number] for number in self.whole_words if number in id_of),
             settings=self.settings.renumbered(new_ids),
             supermerges=None if self.supermerges is None else self.supermerges[stays],
             origin=origin,
@@ -152,8 +152,8 @@ class SharedTables:
         self.order = None if in_order else order_of_merges(merges, results)
         rows = slice(None) if self.order is None else self.order.rows
         specials = {number: token.encode() for token, number in content.special_tokens.items()}
-        known = {**specials, **content.extra_tokens, **content.alphabet.tokens}
-        self.parts = TokenParts(known, read_only(merges[rows]), read_only(results[rows]))  # the parts of every token
+        tokens = {**specials, **content.extra_tokens, **content.alphabet.tokens}
+        self.parts = TokenParts(tokens, read_only(merges[rows]), read_only(results[rows]))  # the parts of every token
         self.finders = SpecialFinders(content.special_tokens)  # what finds special tokens in text
 
     @property
@@ -183,9 +183,9 @@ class SharedTables:
         """Bool [all ids and more], which base tokens and results of merges within words hold a letter."""
         within, supermerges = self._all.merge_results, self._all.supermerges
         within = within if supermerges is None else within[~supermerges]
-        found, words = np.zeros(self.parts.size + 1, np.bool_), np.concatenate([self._all.alphabet.ids, within])
-        found[words] = self.parts.holds_letter[words]
-        return found
+        has_letters, words = np.zeros(self.parts.size + 1, np.bool_), np.concatenate([self._all.alphabet.ids, within])
+        has_letters[words] = self.parts.holds_letter[words]
+        return has_letters
 
     @cached_property
     def events(self) -> Events | None:
@@ -240,12 +240,12 @@ def content_of_parts(
     if (byte := missing_byte({token[0] for token in ids if len(token) == 1})) is not None:
         raise ConfigError(f"The byte {byte} has no token in the vocabulary: each of the 256 bytes needs one.")
     rows = np.array([_row(ids, number, pair) for number, pair in enumerate(merges, 1)], np.int32).reshape(-1, 3)
-    made: dict[int, int] = {}
+    id_of_part: dict[int, int] = {}
     for number, result in enumerate(rows[:, 2].tolist(), 1):
-        if (earlier := made.setdefault(result, number)) != number:
+        if (earlier := id_of_part.setdefault(result, number)) != number:
             token = _shown(b"".join(merges[number - 1]))
             raise ConfigError(f"Merges {earlier:,} and {number:,} make the same token, {token}.")
-    others = {number: token for token, number in ids.items() if len(token) > 1 and number not in made}
+    others = {number: token for token, number in ids.items() if len(token) > 1 and number not in id_of_part}
     alphabet = Alphabet.of_bytes([ids.get(bytes([byte]), -1) for byte in range(BYTES)])
     content = TokenizerContent(rows[:, :2].copy(), rows[:, 2].copy(), alphabet, specials, pattern, others).frozen()
     content.check()
@@ -256,10 +256,10 @@ def _ids_of_tokens(vocabulary: Mapping[int, bytes], specials: Mapping[str, int])
     """The id of each token that is not special."""
     texts = {number: token.encode() for token, number in specials.items()}
     ids: dict[bytes, int] = {}
-    for given, token in vocabulary.items():
+    for id_of_token, token in vocabulary.items():
         if not isinstance(token, bytes) or not token:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigError(f"Token {given!r} must be bytes, at least one, not {token!r}.")
-        number = _id(_shown(token), given)
+            raise ConfigError(f"Token {id_of_token!r} must be bytes, at least one, not {token!r}.")
+        number = _id(_shown(token), id_of_token)
         if texts.get(number) == token:
             continue
         if (earlier := ids.setdefault(token, number)) != number:
@@ -279,8 +279,8 @@ def _row(ids: Mapping[bytes, int], number: int, pair: tuple[bytes, bytes]) -> tu
     return ids[left], ids[right], ids[left + right]
 
 
-def _id(name: str, given: object) -> int:
-    number = whole_number(f"The id of {name}", given)
+def _id(name: str, value: object) -> int:
+    number = whole_number(f"The id of {name}", value)
     if not 0 <= number <= LARGEST_ID:
         raise ConfigError(f"The id of {name} must be from 0 to {LARGEST_ID:,}, not {number:,}.")
     return number

@@ -100,9 +100,9 @@ def unchanged_ids(ids: NDArray[np.int64]) -> NDArray[np.int32]:
 
 def frozen_new_ids(ids: NDArray[np.int32]) -> NDArray[np.int32]:
     """New ids as read-only int32; raises ConfigError where one is neither -1 nor an id."""
-    given = np.asarray(ids)
-    if given.size and (given.dtype.kind not in "iu" or given.min() < -1 or given.max() > LARGEST_ID):
+    numbers = np.asarray(ids)
+    if numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < -1 or numbers.max() > LARGEST_ID):
         raise ConfigError(f"New ids must be whole numbers from -1, for none, to {LARGEST_ID:,}.")
-    array = given.astype(np.int32)
+    array = numbers.astype(np.int32)
     array.setflags(write=False)
     return array

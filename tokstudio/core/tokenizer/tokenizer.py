@@ -396,9 +396,9 @@ class Tokenizer:
         """
         return self if self._tables.closed(self._content) is self._content else self.changed()
 
-    def changed(self, **given: Any) -> Tokenizer:  # noqa: ANN401
+    def changed(self, **changes: Any) -> Tokenizer:  # noqa: ANN401
         """The same tokenizer with the given fields of its content, which are valid; without run, origin and dropout."""
-        return Tokenizer.of(replace(self._tables.closed(self._content).alone(), **given))
+        return Tokenizer.of(replace(self._tables.closed(self._content).alone(), **changes))
 
     def encode(self, text: Text, allowed_special: AllowedSpecial = ()) -> list[int]:
         """The ids of a text, or of arbitrary bytes.

@@ -128,9 +128,9 @@ class Action:
 
 def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> dict[str, QAction]:
     """Creates the QAction of each action."""
-    made: dict[str, QAction] = {}
+    action_by_id: dict[str, QAction] = {}
     for action in actions:
-        built = made[action.id] = QAction(action.text, owner)
+        built = action_by_id[action.id] = QAction(action.text, owner)
         built.setObjectName(action.id)
         built.setCheckable(action.checkable)
         built.setMenuRole(action.role)
@@ -144,7 +144,7 @@ def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> di
             built.setIconVisibleInMenu(not action.checkable)
         built.triggered.connect(partial(_log_action, action.id))
         built.triggered.connect(action.run)
-    return made
+    return action_by_id
 
 
 def refresh_actions(actions: Iterable[Action], built: Mapping[str, QAction], session: Session) -> None:

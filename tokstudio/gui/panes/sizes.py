@@ -118,8 +118,8 @@ class SizesModel(TableModel):
 
     def tip(self, row: int, column: int) -> str:
         """Returns all of a row, as a narrow table shows only a part."""
-        told = (f"{one.title}: {one.text(self, self._rows[row])}" for one in COLUMNS if one.title)
-        return "\n".join((*told, "Click to move the playhead to this size."))
+        lines = (f"{one.title}: {one.text(self, self._rows[row])}" for one in COLUMNS if one.title)
+        return "\n".join((*lines, "Click to move the playhead to this size."))
 
     def font(self, row: int, column: int) -> QFont:
         """Returns that of figures, bold for sizes with a remark."""

@@ -352,9 +352,9 @@ class StudioRun:
         tokens = self.log.tokens_at(merges)
         return self.corpus_bytes / tokens if tokens else 0.0
 
-    def take_by_source(self, found: SourceCurves | str) -> None:
+    def take_by_source(self, curves: SourceCurves | str) -> None:
         """Stores the measurements of its sources, or why there are none."""
-        self.by_source = found
+        self.by_source = curves
 
     def take_held_out(self, held_out: HeldOut | HeldOutState | str) -> None:
         """Stores the measurements of the held-out text, or why there are none, and releases the text."""

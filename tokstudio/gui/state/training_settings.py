@@ -137,12 +137,12 @@ class Settings:
     @classmethod
     def from_plain(cls, read: object) -> Settings:
         """Reads the values of `to_plain`; invalid ones get their defaults."""
-        known: dict[str, Any] = {}
+        known_values: dict[str, Any] = {}
         values = cast("dict[str, object]", read) if isinstance(read, dict) else {}
         for name in _NAMES:
             if name in values and SETTINGS[name].accepts(values[name]):
-                known[name] = _as_tuples(values[name])
-        return cls(**known)
+                known_values[name] = _as_tuples(values[name])
+        return cls(**known_values)
 
     def to_text(self) -> str:
         """All of them as one text, for the preferences; without parallel texts, which may be as large as a corpus."""
@@ -158,12 +158,12 @@ class Settings:
 
     @cached_property
     def _built(self) -> TrainingConfig | LibraryConfig | ConfigError:
-        given = {name: getattr(self, name) for name in _NAMES if self.has(name)}
+        values = {name: getattr(self, name) for name in _NAMES if self.has(name)}
         try:
             if self.by_library:
-                return LibraryConfig(**given)
-            algorithm = algorithm_of(self.algorithm, {name: value for name, value in given.items() if name in _OWN})
-            common = {name: value for name, value in given.items() if name in _COMMON}
+                return LibraryConfig(**values)
+            algorithm = algorithm_of(self.algorithm, {name: value for name, value in values.items() if name in _OWN})
+            common = {name: value for name, value in values.items() if name in _COMMON}
             return TrainingConfig(**common, algorithm=algorithm)
         except ConfigError as error:
             return error.with_traceback(None)

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.bpe.engine import PairEngine, PlainRoom
-from tokstudio.core.algorithms.common.engines import NOTHING, Allows, ChosenMerges, Task
+from tokstudio.core.algorithms.common.engines import NOTHING, Allows, ChosenMerges, Merger, Merging, Task
 from tokstudio.core.algorithms.common.from_tokenizer import gathered
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work, prepare_corpus_work
-from tokstudio.core.algorithms.common.progress_estimate import MergingProgress
 from tokstudio.core.algorithms.common.symbols import LARGEST_CORPUS, huggingface_order
 from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import grown, in_four_bytes
@@ -55,13 +54,11 @@ class BoundlessEngine:
     Nothing is given before phase 1 is complete, because its last counts decide.
     """
 
-    def __init__(self, task: Task, engine: PairEngine) -> None:
+    def __init__(self, task: Task, in_words: Merging) -> None:
         self._corpus, self._config, self._prepared = task.corpus, task.config, task.prepared
         self._limit, self._floor, self._given = task.limit, task.floor, 0
         self._words: list[ChosenMerges] = []  # the merges of phase 1 so far
-        self._made = 0
-        self._engine: PairEngine | None = engine
-        self._merging = MergingProgress(task.prepared.positions, task.limit, task.floor)
+        self._merging: Merging | None = in_words  # of the phase
         self._finding: Work[Runs] | None = None
         self._list: _FinalList | None = None
         self._start: Tokenizer | None = None
@@ -69,11 +66,11 @@ class BoundlessEngine:
         self.progress = Progress("merging words", 0, 1000)
 
     @property
-    def supermerging(self) -> tuple[PairEngine, Tokenizer] | None:
-        """The engine of phase 2, and the tokenizer of phase 1; None before phase 2 merges."""
-        if self._finding is not None or self._start is None or self._engine is None:
+    def supermerging(self) -> tuple[Merger, Tokenizer] | None:
+        """The merger of phase 2, and the tokenizer of phase 1; None before phase 2 merges."""
+        if self._finding is not None or self._start is None or self._merging is None:
             return None
-        return self._engine, self._start
+        return self._merging.merger, self._start
 
     @property
     def is_full(self) -> bool:
@@ -90,29 +87,27 @@ class BoundlessEngine:
             self._do_phase_1()
         elif self._finding is not None:
             self._find_runs()
-        elif not self._list.waiting and self._engine is None:
+        elif not self._list.waiting and self._merging is None:
             return None
         elif not self._list.waiting:
             self._do_phase_2()
         if self._list is None:
             return NOTHING
-        made = self._list.next(min(merges, _BATCH, *(() if self._limit is None else (self._limit - self._given,))))
-        self._given += len(made.left)
-        return made
+        chosen = self._list.next(min(merges, _BATCH, *(() if self._limit is None else (self._limit - self._given,))))
+        self._given += len(chosen.left)
+        return chosen
 
     def _do_phase_1(self) -> None:
-        assert self._engine is not None
-        left = _BATCH if self._limit is None else self._limit - self._made
-        made = self._engine.advance(min(left, _BATCH))
-        if made is not None and len(made.left):
-            self._words.append(made)
-            self._made += len(made.left)
-            self._merging.note(self._engine, self._made, int(made.count[-1]))
-        self.progress = self._progress("merging words")
-        if made is None or self._made == self._limit:
-            self._rare = made is None and self._engine.has_eligible_pair()
-            self._engine = None
-            self._begin_phase_2(reached=made is not None)
+        assert self._merging is not None
+        chosen = self._merging.advance(_BATCH)
+        if chosen is not None and len(chosen.left):
+            self._words.append(chosen)
+        progress = self._merging.progress
+        self.progress = replace(progress, phase="merging words") if progress.phase == "merging" else progress
+        if chosen is None or self._merging.is_full:
+            self._rare = chosen is None and self._merging.has_eligible_pair()
+            self._merging = None
+            self._begin_phase_2(reached=chosen is not None)
 
     def _begin_phase_2(self, reached: bool) -> None:
         words, prepared = _joined(self._words), self._prepared
@@ -136,33 +131,22 @@ class BoundlessEngine:
             units = units_of(end.value, config, self._start, base_size)
             scale = self._corpus.weight_scale
             allows = allows_supermerge(config, self._start, base_size)
-            self._made = 0
-            self._engine = PairEngine(units, config.tie_break, self._floor, config.max_token_bytes, scale, allows)
-            self._merging = MergingProgress(len(units.symbols), self._limit, self._floor)
+            merger = PairEngine(units, config.tie_break, self._floor, config.max_token_bytes, scale, allows)
+            self._merging = Merging(merger, len(units.symbols), None, self._limit, self._floor)
             assert self._list is not None
-            self._list.begin_runs(self._engine.tokens)
+            self._list.begin_runs(merger.tokens)
 
     def _do_phase_2(self) -> None:
-        assert self._engine is not None
+        assert self._merging is not None
         assert self._list is not None
-        made = self._engine.advance()
-        if made is None:
-            self._rare = self._rare or self._engine.has_eligible_pair()
-            self._engine = None
+        chosen = self._merging.advance(_BATCH)
+        self.progress = self._merging.progress
+        if chosen is None:
+            self._rare = self._rare or self._merging.has_eligible_pair()
+            self._merging = None
             self._list.end()
-        elif len(made.left):
-            self._made += len(made.left)
-            self._merging.note(self._engine, self._made, int(made.count[-1]))
-            self._list.add(made)
-        self.progress = self._progress("merging")
-
-    def _progress(self, phase: str) -> Progress:
-        engine = self._engine
-        if engine is None:
-            return Progress(phase, 1000, 1000)
-        if (share := engine.first_count) is not None:
-            return Progress("counting", int(1000 * share), 1000)
-        return Progress(phase, int(1000 * self._merging.share(engine)), 1000)
+        elif len(chosen.left):
+            self._list.add(chosen)
 
 
 class _FinalList:
@@ -220,23 +204,23 @@ class _FinalList:
         overtaken[is_super] = np.append(words.count, 0)[before]
         left, right, count, fall = rows.T.copy()
         after = self._tokens - np.cumsum(fall)
-        made = ChosenMerges(self._new_ids[left], self._new_ids[right], count, after, {"overtaken": overtaken})
-        self._waiting.append(made)
+        merges = ChosenMerges(self._new_ids[left], self._new_ids[right], count, after, {"overtaken": overtaken})
+        self._waiting.append(merges)
         self._at, self._supermerges, self._tokens = until, self._supermerges + len(before), int(after[-1])
 
     def next(self, most: int) -> ChosenMerges:
         """The next merges of the list that are known, at most so many."""
         if not self._waiting:
             return NOTHING
-        made = self._waiting.pop(0)
-        if len(made.left) > most:
-            self._waiting.insert(0, _part(made, slice(most, None)))
-            made = _part(made, slice(most))
-        return made
+        merges = self._waiting.pop(0)
+        if len(merges.left) > most:
+            self._waiting.insert(0, _part(merges, slice(most, None)))
+            merges = _part(merges, slice(most))
+        return merges
 
 
-def supermerging_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[PairEngine, Tokenizer]]:
-    """Makes phase 1 again; returns the engine before its first supermerge, and the tokenizer of phase 1."""
+def supermerging_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Merger, Tokenizer]]:
+    """Makes phase 1 again; returns the merger before its first supermerge, and the tokenizer of phase 1."""
     prepared, units = yield from prepare_corpus_work(corpus, config)
     limit, floor = max_merges(config, len(prepared.base_counts)), corpus.weight_scale * (config.min_frequency or 1)
     phases = ROOM.engine(Task(corpus, config, prepared, limit, floor), units)
@@ -258,15 +242,15 @@ def find_runs_work(corpus: Corpus, config: TrainingConfig, start: Tokenizer) -> 
     letters = start.words_with_letters()
     joining = Joining(letters, MergeTable(start.merges[:0], start.merge_results[:0]).pairs)
     encoder = Encoder(start.alphabet, table, len(start.merges), config.pattern, joining=joining)
-    found, parts = _RunTable(), counted.weighted(corpus.multipliers)
+    run_table, parts = _RunTable(), counted.weighted(corpus.multipliers)
     total, done = sum(len(part.starts) for part in parts), 0
     for part in parts:
-        yield from part_of(_add_part_work(encoder, part, found), "finding runs", done, len(part.starts), total)
+        yield from part_of(_add_part_work(encoder, part, run_table), "finding runs", done, len(part.starts), total)
         done += len(part.starts)
-    return found.runs()
+    return run_table.runs()
 
 
-def _add_part_work(encoder: Encoder, part: Sequences, found: _RunTable) -> Work[None]:
+def _add_part_work(encoder: Encoder, part: Sequences, run_table: _RunTable) -> Work[None]:
     lengths = part.stops - part.starts
     until, first, nothing = np.cumsum(lengths), 0, np.full(1, -1, np.int32)
     while first < len(lengths):
@@ -277,7 +261,7 @@ def _add_part_work(encoder: Encoder, part: Sequences, found: _RunTable) -> Work[
         work = encoder.marked_work(gathered(part, first, last), pieces, nothing)
         marked = yield from part_of(work, "finding runs", first, last - first, len(lengths))
         times = np.ones(last - first, np.int64) if part.counts is None else part.counts[first:last]
-        found.add(np.concatenate([np.empty(0, np.uint32), *marked]), times)
+        run_table.add(np.concatenate([np.empty(0, np.uint32), *marked]), times)
         yield Progress("finding runs", last, len(lengths))
         first = last
 
@@ -360,17 +344,17 @@ def allows_supermerge(config: TrainingConfig, start: Tokenizer, base_size: int) 
     """Whether a supermerge may be made: not where it is forbidden, or would make the bytes of another token."""
     forbidden = Forbidden(config.forbidden)
     first = base_size + len(start.merges)
-    spelled = {token: made for token, made in enumerate(start.tokens[:first]) if made is not None}
+    spelled = {token: token_bytes for token, token_bytes in enumerate(start.tokens[:first]) if token_bytes is not None}
     taken = set(spelled.values())
 
     def allowed(left: int, right: int, result: int) -> bool:
         # A pair may be asked for and not be merged: only ids below the next one are tokens.
         if result > first:
             taken.add(spelled[result - 1])
-        made = spelled[left] + spelled[right]
-        if made in taken or made in forbidden:
+        joined = spelled[left] + spelled[right]
+        if joined in taken or joined in forbidden:
             return False
-        spelled[result] = made
+        spelled[result] = joined
         return True
 
     return allowed
@@ -387,9 +371,9 @@ def _joined(parts: Sequence[ChosenMerges]) -> ChosenMerges:
     )
 
 
-def _part(made: ChosenMerges, rows: slice) -> ChosenMerges:
-    columns = {name: column[rows] for name, column in made.columns.items()}
-    return ChosenMerges(made.left[rows], made.right[rows], made.count[rows], made.tokens_after[rows], columns)
+def _part(merges: ChosenMerges, rows: slice) -> ChosenMerges:
+    columns = {name: column[rows] for name, column in merges.columns.items()}
+    return ChosenMerges(merges.left[rows], merges.right[rows], merges.count[rows], merges.tokens_after[rows], columns)
 
 
 def _falls(merges: ChosenMerges, tokens: int) -> NDArray[np.int64]:
@@ -402,9 +386,8 @@ class BoundlessRoom(PlainRoom):
 
     def engine(self, task: Task, units: Units) -> BoundlessEngine:
         """See `Room`."""
-        allows = self.allows(task.config, task.prepared.alphabet, None)
-        in_words = self.merger(units, task.config, task.floor, task.corpus.weight_scale, allows)
-        return BoundlessEngine(task, in_words)
+        in_words = self.new_merger(task, units)
+        return BoundlessEngine(task, Merging(in_words, task.prepared.positions, task.limit, task.limit, task.floor))
 
 
 ROOM = BoundlessRoom()

@@ -155,11 +155,11 @@ class Merging:
 
     def advance(self, merges: int) -> ChosenMerges | None:
         """See `Engine`."""
-        made = self.merger.advance(merges if self._limit is None else min(merges, self._limit - self._made))
-        if made is not None and len(made.left):
-            self._made += len(made.left)
-            self._progress.note(self.merger, self._made, int(made.count[-1]))
-        return made
+        chosen = self.merger.advance(merges if self._limit is None else min(merges, self._limit - self._made))
+        if chosen is not None and len(chosen.left):
+            self._made += len(chosen.left)
+            self._progress.note(self.merger, self._made, int(chosen.count[-1]))
+        return chosen
 
     def has_eligible_pair(self) -> bool:
         """See `Engine`."""
@@ -208,13 +208,13 @@ def allowed_beside(
         return None
     spelled = dict(alphabet.tokens)
     if start is not None:
-        spelled = {token: made for token, made in enumerate(start.tokens) if made is not None}
+        spelled = {token: token_bytes for token, token_bytes in enumerate(start.tokens) if token_bytes is not None}
 
     def allowed(left: int, right: int, result: int) -> bool:
-        made = spelled[left] + spelled[right]
-        if made in taken or made in forbidden or (is_vetoed is not None and is_vetoed(made)):
+        joined = spelled[left] + spelled[right]
+        if joined in taken or joined in forbidden or (is_vetoed is not None and is_vetoed(joined)):
             return False
-        spelled[result] = made
+        spelled[result] = joined
         return True
 
     return allowed

@@ -75,7 +75,7 @@ def prepared_sources_work(sources: Sequence[Source], start: Tokenizer | None) ->
     """
     if start is None or start.preparation.is_plain:
         return tuple(sources)
-    finders, made = SpecialFinders(start.special_tokens), list[Source]()
+    finders, sources_prepared = SpecialFinders(start.special_tokens), list[Source]()
     for source in sources:
         if source.counts is not None:
             raise ConfigError(
@@ -86,8 +86,8 @@ def prepared_sources_work(sources: Sequence[Source], start: Tokenizer | None) ->
         pieces = prepared.pieces
         text = prepared.data[: prepared.size]
         text.setflags(write=False)
-        made.append(replace(source, data=text, ends=pieces.stops[pieces.specials < 0]))
-    return tuple(made)
+        sources_prepared.append(replace(source, data=text, ends=pieces.stops[pieces.specials < 0]))
+    return tuple(sources_prepared)
 
 
 def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, start: Tokenizer) -> Work[Layout]:
@@ -164,9 +164,9 @@ def order_of_tokens(start: Tokenizer) -> NDArray[np.int32]:
     Bytes come first, by their characters in the byte-level alphabet, then the results of merges by rank, then others.
     """
     alphabet, ids = start.alphabet, np.arange(len(start.tokens))
-    known = np.concatenate([alphabet.ids[np.argsort(np.array(BYTE_ORDER)[alphabet.units])], start.merge_results])
+    base_ids = np.concatenate([alphabet.ids[np.argsort(np.array(BYTE_ORDER)[alphabet.units])], start.merge_results])
     order = np.empty(len(ids), np.int32)
-    order[np.concatenate([known, np.setdiff1d(ids, known)])] = ids
+    order[np.concatenate([base_ids, np.setdiff1d(ids, base_ids)])] = ids
     return order
 
 

@@ -53,19 +53,19 @@ def languages_of(corpus: Corpus, config: TrainingConfig) -> tuple[Language, ...]
     names = entry_names(corpus)
     parallel = _by_entry("a parallel text", algorithm.parallel, names)
     ratios = _by_entry("a ratio", algorithm.ratios, names)
-    made = [
+    languages = [
         Language(names[entry], entry, ratios.get(entry, 1.0), parallel.get(entry))
         for entry, multiplier in enumerate(corpus.multipliers)
         if multiplier
     ]
-    if len(made) < 2:
+    if len(languages) < 2:
         raise ConfigError("Parity-aware BPE needs at least two languages, each as a text or a folder of its own.")
-    missing = [shown(language.name) for language in made if language.parallel is None]
-    if parallel and len(made) - len(missing) < 2:
+    missing = [shown(language.name) for language in languages if language.parallel is None]
+    if parallel and len(languages) - len(missing) < 2:
         raise ConfigError(
             f"The parallel text of {', '.join(missing)} is missing: at least two languages need one, or none."
         )
-    return tuple(made)
+    return tuple(languages)
 
 
 def silent_languages(corpus: Corpus, config: TrainingConfig) -> tuple[str, ...]:
@@ -86,12 +86,14 @@ def check_parallel_lines(corpus: Corpus, config: TrainingConfig) -> None:
     Raises:
         ConfigError: They have different numbers of lines.
     """
-    given = [language for language in languages_of(corpus, config) if language.parallel is not None]
-    lines = [(language.parallel or "").rstrip("\r\n").count("\n") + 1 for language in given]
+    parallel = [language for language in languages_of(corpus, config) if language.parallel is not None]
+    lines = [(language.parallel or "").rstrip("\r\n").count("\n") + 1 for language in parallel]
     other = next((number for number, count in enumerate(lines) if count != lines[0]), None)
     if other is not None:
-        told = f"{shown(given[0].name)} has {several(lines[0], 'line')}, {shown(given[other].name)} {lines[other]:,}"
-        raise ConfigError(f"The parallel texts must be the same lines in each language: that of {told}.")
+        numbers = (
+            f"{shown(parallel[0].name)} has {several(lines[0], 'line')}, {shown(parallel[other].name)} {lines[other]:,}"
+        )
+        raise ConfigError(f"The parallel texts must be the same lines in each language: that of {numbers}.")
 
 
 def why_no_languages(corpus: Corpus, config: TrainingConfig) -> str:
@@ -108,13 +110,13 @@ def languages_in(corpus: Corpus) -> list[str]:
     return [name for name, multiplier in zip(entry_names(corpus), corpus.multipliers, strict=True) if multiplier]
 
 
-def by_language(names: Sequence[str], given: Pairs[_T]) -> dict[str, _T]:
+def by_language(names: Sequence[str], pairs: Pairs[_T]) -> dict[str, _T]:
     """What is given for each language, whose name may lack the ending of a file; then what is for none of them."""
-    found, others = dict[str, _T](), dict[str, _T]()
-    for name, value in given:
+    by_name, others = dict[str, _T](), dict[str, _T]()
+    for name, value in pairs:
         meant = entries_named(name, names)
-        (found if meant else others)[names[meant[0]] if meant else name] = value
-    return {name: found[name] for name in names if name in found} | others
+        (by_name if meant else others)[names[meant[0]] if meant else name] = value
+    return {name: by_name[name] for name in names if name in by_name} | others
 
 
 def entry_names(corpus: Corpus) -> list[str]:
@@ -124,8 +126,8 @@ def entry_names(corpus: Corpus) -> list[str]:
 
 def entries_named(name: str, names: Sequence[str]) -> list[int]:
     """The entries that a name means: those with this name, else those with this name and the ending of a file."""
-    found = [entry for entry, known in enumerate(names) if known == name]
-    return found or [entry for entry, known in enumerate(names) if _stem(known) == name]
+    entries = [entry for entry, entry_name in enumerate(names) if entry_name == name]
+    return entries or [entry for entry, entry_name in enumerate(names) if _stem(entry_name) == name]
 
 
 def matching_texts(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
@@ -133,18 +135,18 @@ def matching_texts(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]
 
     They have the same name, but for the ending of a file, or are codes of one language: `de.txt` and `deu_Latn`.
     """
-    found: dict[str, str] = {}
+    texts_by_name: dict[str, str] = {}
     for same in (str, _stem, _language):
         of_text: dict[str, list[str]] = {}
         for text in texts:
-            if text not in found.values():
+            if text not in texts_by_name.values():
                 of_text.setdefault(same(text), []).append(text)
-        left = [name for name in names if name not in found]
+        left = [name for name in names if name not in texts_by_name]
         for key in {same(name) for name in left}:
             meant, there = [name for name in left if same(name) == key], of_text.get(key, [])
             if len(meant) == len(there) == 1:
-                found[meant[0]] = there[0]
-    return found
+                texts_by_name[meant[0]] = there[0]
+    return texts_by_name
 
 
 def _stem(name: str) -> str:
@@ -155,17 +157,17 @@ def _language(name: str) -> str:
     return language_name(_stem(name))
 
 
-def _by_entry(what: str, given: Pairs[_T], names: Sequence[str]) -> dict[int, _T]:
+def _by_entry(what: str, pairs: Pairs[_T], names: Sequence[str]) -> dict[int, _T]:
     """What is given by name, by entry; a name may lack the ending of a file."""
-    made: dict[int, _T] = {}
-    for name, value in given:
-        found = entries_named(name, names)
-        if not found:
+    by_entry: dict[int, _T] = {}
+    for name, value in pairs:
+        entries = entries_named(name, names)
+        if not entries:
             raise ConfigError(f"There is no language {shown(name)} for {what}: the corpus has {', '.join(names)}.")
-        if len(found) > 1 or found[0] in made:
+        if len(entries) > 1 or entries[0] in by_entry:
             raise ConfigError(f"{shown(name)} names several languages, or one of them twice: each needs its own name.")
-        made[found[0]] = value
-    return made
+        by_entry[entries[0]] = value
+    return by_entry
 
 
 def parallel_corpus(languages: Sequence[Language]) -> Corpus:

@@ -80,15 +80,15 @@ class CountedText:
         if self.counts is not None:
             # Sources that were counted together count once.
             return [self.counts.weighted(weights if self.by_source else (1,))]
-        made: list[Sequences] = []
+        weighted_parts: list[Sequences] = []
         used = [(source, *each) for source, each in zip(self.sources, self.documents, strict=False) if weights[each[0]]]
         for text in texts_of([source for source, *_ in used]):
             parts = [(weights[entry], part, places) for _, entry, part, places in (used[number] for number in text)]
             if len(parts) > 1:
-                made.append(_in_order(parts))
+                weighted_parts.append(_in_order(parts))
             else:
-                made += [part if weight == 1 else _times(part, weight) for weight, part, _ in parts]
-        return made
+                weighted_parts += [part if weight == 1 else _times(part, weight) for weight, part, _ in parts]
+        return weighted_parts
 
 
 def check_corpus(corpus: Corpus, config: TrainingConfig) -> None:
@@ -166,8 +166,8 @@ def _lay_out_languages_work(
         measured = iter(sections_of(same.weighted, beside.multipliers))
         parallel = [[] if language.parallel is None else next(measured) for language in languages]
     layout = yield from lay_out_work([*chain(*texts)], config, [*chain(*parallel)])
-    found = laid_out(layout, config, languages, texts, parallel)
-    return replace(layout, units=replace(layout.units, languages=found))
+    languages_of_corpus = laid_out(layout, config, languages, texts, parallel)
+    return replace(layout, units=replace(layout.units, languages=languages_of_corpus))
 
 
 def count_text_work(
@@ -272,7 +272,7 @@ def _places(source: Source, pieces: Pieces) -> NDArray[np.int64] | None:
 
 def _placed_again(before: Sequence[Source], sources: Sequence[Source]) -> tuple[Source, ...]:
     """The sources; where text became longer or shorter, the parts of a divided text have new places in its order."""
-    made = list(sources)
+    placed = list(sources)
     for text in texts_of(sources):
         parts = [sources[part] for part in text]
         if any(part.places is None for part in parts) or all(before[part] is sources[part] for part in text):
@@ -283,8 +283,8 @@ def _placed_again(before: Sequence[Source], sources: Sequence[Source]) -> tuple[
         places[order] = np.cumsum(lengths[order]) - lengths[order]
         borders = np.cumsum([part.documents for part in parts])[:-1]
         for index, part, here in zip(text, parts, np.split(places, borders), strict=True):
-            made[index] = replace(part, places=here)
-    return tuple(made)
+            placed[index] = replace(part, places=here)
+    return tuple(placed)
 
 
 def _in_order(parts: Sequence[tuple[int, Sequences, NDArray[np.int64] | None]]) -> Sequences:
@@ -311,7 +311,7 @@ def valid_work(source: Source) -> Work[tuple[Source, int]]:
     """Makes every document valid UTF-8; returns the source, and how many places became U+FFFD."""
     if (yield from _is_valid_work(source)):
         return source, 0
-    made, ends, own = bytearray(), list[int](), _REPLACEMENT.encode()
+    valid, ends, own = bytearray(), list[int](), _REPLACEMENT.encode()
     start = replaced = 0
     for stop in source.ends.tolist():
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -321,20 +321,20 @@ def valid_work(source: Source) -> Work[tuple[Source, int]]:
             before = max(start, at - len(own) + 1)
             raw = source.data[before:end].tobytes()
             text = decoder.decode(raw[at - before :], end == stop)
-            made += text.encode()
+            valid += text.encode()
             replaced += text.count(_REPLACEMENT) - raw.count(own)
             yield Progress("reading", end, len(source.data))
-        ends.append(len(made))
+        ends.append(len(valid))
         start = stop
-    return replace(source, data=np.frombuffer(made, np.uint8), ends=np.array(ends, np.int64)), replaced
+    return replace(source, data=np.frombuffer(valid, np.uint8), ends=np.array(ends, np.int64)), replaced
 
 
 def _is_valid_work(source: Source) -> Work[bool]:
     from tokstudio.core.kernels.documents import valid_until
 
-    data, ends, known = read_only(source.data), read_only(source.ends), classes()
+    data, ends, class_table = read_only(source.data), read_only(source.ends), classes()
     at, document, valid = 0, 0, True
     while valid and document < len(ends):
-        at, document, valid = valid_until(data, at, document, ends, known, _LOOKED_AT)
+        at, document, valid = valid_until(data, at, document, ends, class_table, _LOOKED_AT)
         yield Progress("reading", at, len(data))
     return valid

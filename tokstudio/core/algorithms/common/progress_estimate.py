@@ -57,11 +57,11 @@ class MergingProgress:
         self._floor = self._rounds = 0
         self._share = 0.0
 
-    def note(self, engine: _Merger, made: int, count: int) -> None:
+    def note(self, engine: _Merger, merges: int, count: int) -> None:
         """Records the latest merge: its number and its count."""
-        if not self._noted or made >= self._noted[-1][0] * _STEP:
-            self._noted.append((made, count))
-        self._made, self._count = made, count
+        if not self._noted or merges >= self._noted[-1][0] * _STEP:
+            self._noted.append((merges, count))
+        self._made, self._count = merges, count
         self._floor = self._floor or engine.floor
 
     def share(self, engine: _Merger) -> float:
@@ -96,10 +96,10 @@ class MergingProgress:
     def _steepness(self) -> float:
         if self._made < _SEEN_FROM:
             return _STEEPNESS
-        made, count = next(noted for noted in self._noted if noted[0] >= self._made // 4)
-        if made == self._made or count <= self._count:
+        merges, count = next(noted for noted in self._noted if noted[0] >= self._made // 4)
+        if merges == self._made or count <= self._count:
             return _LEAST_STEEP
-        seen = log(count / self._count) / log(self._made / made)
+        seen = log(count / self._count) / log(self._made / merges)
         return min(_MOST_STEEP, max(_LEAST_STEEP, seen))
 
 

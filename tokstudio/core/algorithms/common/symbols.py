@@ -55,15 +55,15 @@ def lay_out_work(
         CorpusError: The corpus is too large to be merged at once.
         ConfigError: The vocabulary size leaves no room for a merge.
     """
-    made = _Symbols(parts, config, measured)
+    symbols = _Symbols(parts, config, measured)
     for part in parts:
-        yield from made.add_work(part)
+        yield from symbols.add_work(part)
     if not measured:
-        return made.layout()
-    counted = made.layout()
+        return symbols.layout()
+    counted = symbols.layout()
     for part in measured:
-        yield from made.add_work(part)
-    return _with_measures(counted, made.layout())
+        yield from symbols.add_work(part)
+    return _with_measures(counted, symbols.layout())
 
 
 class _Symbols:
@@ -209,7 +209,7 @@ def _characters(part: Sequences) -> int:
     starts, stops = np.sort(part.starts), np.sort(part.stops)
     first, end = (int(starts[0]), int(stops[-1])) if len(starts) else (0, 0)
     has_gaps = not np.array_equal(starts[1:], stops[:-1])
-    found = before = 0
+    characters = before = 0
     for at in range(first, end, _PIECE):
         begins = (part.data[at : min(end, at + _PIECE)] & 0xC0) != 0x80
         if has_gaps:
@@ -217,8 +217,8 @@ def _characters(part: Sequences) -> int:
             so_far = np.concatenate([[before], before + np.cumsum(begins)])
             for places, sign in ((starts, -1), (stops, 1)):
                 low, high = np.searchsorted(places, (at, at + len(begins)), side="right")
-                found += sign * int(so_far[places[low:high] - at].sum())
+                characters += sign * int(so_far[places[low:high] - at].sum())
             before = int(so_far[-1])
         else:
-            found += int(np.count_nonzero(begins))
-    return found
+            characters += int(np.count_nonzero(begins))
+    return characters

@@ -83,8 +83,10 @@ class ParityEngine(PairEngine):
         Returns:
             The merges; None when no language has a pair that reaches the final floor.
         """
-        made = super().advance() if merges is None else super().advance(merges)
-        return made and replace(made, columns={"chosen_by": self._choice.chosen_by[: len(made.left)].astype(np.int16)})
+        chosen = super().advance() if merges is None else super().advance(merges)
+        return chosen and replace(
+            chosen, columns={"chosen_by": self._choice.chosen_by[: len(chosen.left)].astype(np.int16)}
+        )
 
     def turn(self) -> Turn:
         """What decides the next merge. For use between two merges."""
@@ -112,12 +114,12 @@ class ParityEngine(PairEngine):
 
     def has_eligible_pair(self) -> bool:
         """Whether any two neighbours in the text of a language that chooses may still be merged, however rare."""
-        whole, sections, found = int(self._state[k.LENGTH]), self._sections(), False
+        whole, sections, is_eligible = int(self._state[k.LENGTH]), self._sections(), False
         for language in np.flatnonzero(self._choose).tolist():
             self._state[k.LENGTH] = sections[language + 1]
-            found = found or self._has_eligible_pair(int(sections[language]))
+            is_eligible = is_eligible or self._has_eligible_pair(int(sections[language]))
         self._state[k.LENGTH] = whole
-        return found
+        return is_eligible
 
     def _counts_work(self) -> Work[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The same for the text of the language whose turn it is, where one chooses."""

@@ -59,13 +59,13 @@ class SuperEngine:
         if self._second is None and self._merging.is_full:
             self._begin_second_stage()
             return NOTHING
-        made = self._merging.advance(merges)
-        if made is None:
+        chosen = self._merging.advance(merges)
+        if chosen is None:
             return None
         if self._second is not None:
-            return replace(made, columns={_SECOND_COUNTS: self._second.base_counts})
-        self._made.append(np.stack([made.left, made.right], axis=1))
-        return made
+            return replace(chosen, columns={_SECOND_COUNTS: self._second.base_counts})
+        self._made.append(np.stack([chosen.left, chosen.right], axis=1))
+        return chosen
 
     def has_eligible_pair(self) -> bool:
         """See `Engine`."""

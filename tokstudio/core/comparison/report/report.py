@@ -468,10 +468,10 @@ def texts_section(comparison: Comparison) -> Markup:
         sizes = [f"{size:,}" for size in (text.bytes, text.characters, text.lines, text.words)]
         unit, digest = tag("td", singular[text.units], class_="name"), tag("td", text.sha256, class_="hash")
         rows.append(row(text.name, [*sizes, unit, digest]))
-    told = f"{several(len(rows), 'text')}. A hash is of the ends of the documents and then of their bytes. "
+    note = f"{several(len(rows), 'text')}. A hash is of the ends of the documents and then of their bytes. "
     base = comparison.base
-    told += "" if base is None else f"Premiums relate to {comparison.texts[base]}."
-    return section("Texts", table(heading, rows), muted(told), place="texts")
+    note += "" if base is None else f"Premiums relate to {comparison.texts[base]}."
+    return section("Texts", table(heading, rows), muted(note), place="texts")
 
 
 # --- The report of a comparison, or of one tokenizer: settings, curves, all figures, tokens, versions and hashes ------
@@ -530,8 +530,8 @@ def _curves(facts: list[TokenFacts | None]) -> Markup:
     curves = [each.curve for each in facts if each is not None and each.curve is not None]
     if not curves:
         return Markup()
-    told = "Bytes per token of all texts together after each merge. A dot alone is a tokenizer whose merges are known "
-    caption = tag("figcaption", told + "only all together.")
+    note = "Bytes per token of all texts together after each merge. A dot alone is a tokenizer whose merges are known "
+    caption = tag("figcaption", note + "only all together.")
     return section("Compression by size of the vocabulary", tag("figure", drawing(curves), caption))
 
 

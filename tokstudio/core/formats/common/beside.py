@@ -79,11 +79,10 @@ def template_of(config: Mapping[str, object], roles: Mapping[str, str], ids: Map
 
 def files_beside(folder: Path) -> tuple[Path, ...]:
     """The files in a folder that belong to the tokenizer there; FormatError where there are too many."""
-    files = [folder / name for name in _FILES]
     templates = sorted(islice((folder / TEMPLATES).glob(f"*{_JINJA}"), _MOST_TEMPLATES + 1))
     if len(templates) > _MOST_TEMPLATES:
         raise FormatError(f"{TEMPLATES}: there are more than {_MOST_TEMPLATES} chat templates.")
-    return tuple(file for file in (*files, *templates) if file.is_file())
+    return tuple(file for file in (*(folder / name for name in _FILES), *templates) if file.is_file())
 
 
 def templates_in(folder: Path) -> tuple[Path, ...]:

@@ -109,12 +109,12 @@ def trial_texts(tokenizer: Tokenizer, sample: str, only_known: bool = False) -> 
     yield from ("".join(group), between.join(group))
 
 
-def varied(tokenizer: Tokenizer, **given: Any) -> Tokenizer:  # noqa: ANN401
+def varied(tokenizer: Tokenizer, **fields: Any) -> Tokenizer:  # noqa: ANN401
     """The same tokens and merges, with the given fields of `TokenizerContent` as a format holds them; others stay."""
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
     content = tokenizer.content.of_merges()
-    return Tokenizer.of(replace(content, **{"whole_words": tokenizer.whole_words, **given}))
+    return Tokenizer.of(replace(content, **{"whole_words": tokenizer.whole_words, **fields}))
 
 
 def pieces_of(sample: str) -> list[str]:

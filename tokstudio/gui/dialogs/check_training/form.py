@@ -98,12 +98,12 @@ class OutcomesModel(TableModel):
             return "Not checked" if column == 3 else ""
         if column == 3:
             return "Identical" if outcome.identical else printable(causes_text(outcome))
-        found = outcome.check
-        if found is None:
+        outcome_check = outcome.check
+        if outcome_check is None:
             return ""
         if column == 1:
-            return f"{found.merges:,}"
-        return f"{found.difference.place:,}" if found.difference is not None else "None"
+            return f"{outcome_check.merges:,}"
+        return f"{outcome_check.difference.place:,}" if outcome_check.difference is not None else "None"
 
     tip = text  # a column can be too narrow
 

@@ -120,11 +120,11 @@ class ExtendDialog(SurgeryDialog):
         self._old = run.tokenizer
         self._corpus = session.corpus.current
         size = self._size = len(self._old) if merges is None else len(self._old.at(merges))
-        told = "All tokens in the end, the old ones included."
-        self.size_limit = LimitField("Vocabulary size", told, size + _MORE, theme, word="vocabulary-size")
+        tip = "All tokens in the end, the old ones included."
+        self.size_limit = LimitField("Vocabulary size", tip, size + _MORE, theme, word="vocabulary-size")
         self.size_limit.set_value(size + _MORE)
-        told = "Stop when no pair occurs this often."
-        self.frequency = LimitField("Min. frequency", told, 2, theme, word="minimum-frequency")
+        tip = "Stop when no pair occurs this often."
+        self.frequency = LimitField("Min. frequency", tip, 2, theme, word="minimum-frequency")
         self.pattern = PatternChoice(self._old.pattern)
         self.pattern.setVisible(not whole)
         self.ties = ChoiceField("T&ie rule", _TIES, theme, word="tie-rule")

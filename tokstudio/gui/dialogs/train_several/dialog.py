@@ -172,8 +172,8 @@ class TrainSeveralDialog(QDialog):
         header.setHighlightSections(False)
         header.setStretchLastSection(True)
         header.setProperty("wide", True)
-        for number, known in enumerate(COLUMNS):
-            self.table.setColumnWidth(number, theme.scaled(known.width))
+        for number, column_shown in enumerate(COLUMNS):
+            self.table.setColumnWidth(number, theme.scaled(column_shown.width))
 
     def _edit_buttons(self) -> QHBoxLayout:
         self.vary_button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)

@@ -44,11 +44,11 @@ class PlanColumn:
 
 def _columns() -> Iterator[PlanColumn]:
     for setting in SETTINGS.values():
-        if isinstance(known := setting.column, SettingColumn):
-            names = known.names or {value: name for value, (name, _) in setting.choices.items()} or None
+        if isinstance(column := setting.column, SettingColumn):
+            names = column.names or {value: name for value, (name, _) in setting.choices.items()} or None
             optional = setting.kind == "limit"
             yield PlanColumn(
-                known.title, known.tip, setting.name, known.width, names, optional=optional, each=known.each
+                column.title, column.tip, setting.name, column.width, names, optional=optional, each=column.each
             )
     yield PlanColumn("Corpus", "The share of the corpus, taken from all over it", "percent", 70, most=100, suffix=" %")
 

@@ -389,8 +389,10 @@ class CompressionPane(Pane):
         drawn = self.plot.content.curves.values() if self.stack.currentWidget() is self.plot else ()
         names = [each.name for each in drawn if each.other_corpus]
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-        told = f"Of another corpus, other weights or another held-out share: {', '.join(names[:_MOST_NAMED])}{more}."
-        return told if names else ""
+        sentence = (
+            f"Of another corpus, other weights or another held-out share: {', '.join(names[:_MOST_NAMED])}{more}."
+        )
+        return sentence if names else ""
 
     def _fit_remark(self) -> None:
         """Limits the remark to one line in a low pane; its tip has the rest."""

@@ -60,21 +60,21 @@ class AlgorithmField(QWidget):
         own = [each for each in SETTINGS.values() if each.place == "own" and algorithm in each.algorithms]
         names = tuple(setting.name for setting in own)
         if own and names not in self._groups:
-            self._groups[names] = made = self._made(own)
-            made.hide()
-            self._layout.addWidget(made)
-            made.changed.connect(self.changed)
-            made.refresh_asked.connect(self.refresh_asked)
-            made.controls_made.connect(partial(self._put_in_order, made))
-            self._put_in_order(made)
+            self._groups[names] = group = self._made(own)
+            group.hide()
+            self._layout.addWidget(group)
+            group.changed.connect(self.changed)
+            group.refresh_asked.connect(self.refresh_asked)
+            group.controls_made.connect(partial(self._put_in_order, group))
+            self._put_in_order(group)
         return self._groups.get(names)
 
     def _made(self, settings: Sequence[Setting]) -> OwnFields:
         if {setting.name for setting in settings} >= ParityFields.BY_LANGUAGE:
             return ParityFields(self._session, self._theme, self._actions, settings)
-        made = OwnFields()
-        made.add({setting.name: field_of(setting, self._theme) for setting in settings})
-        return made
+        fields = OwnFields()
+        fields.add({setting.name: field_of(setting, self._theme) for setting in settings})
+        return fields
 
     @property
     def parity(self) -> ParityFields:

@@ -222,9 +222,9 @@ class Mixture(QWidget):
         self._scripts: dict[tuple[Source, ...], str] = {}
         self.rows: list[WeightRow] = []
         self.note = paragraph_label("muted")
-        menu, told = Menu(self), "Set the weights of all sources together"
+        menu, tip = Menu(self), "Set the weights of all sources together"
         menu.addActions([actions[key] for key in ACTIONS])
-        self.button = tool_button(explained(told, "weight"), text="Weights", name=told, menu=menu)
+        self.button = tool_button(explained(tip, "weight"), text="Weights", name=tip, menu=menu)
         set_word(self.button, "weight")
         self._list = column(spacing=10)
         column(self.note, self._list, STRETCH, spacing=8, parent=self)

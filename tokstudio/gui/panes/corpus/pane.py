@@ -130,9 +130,9 @@ class _Row(QWidget):
         if problem is not None:
             say(self._label, in_a_sentence(problem.text), "muted" if problem.remark else "error")
             name = problem.path.name if problem.path is not None else ""
-            for button, (_, told, file) in zip(self.buttons, _WAYS, strict=True):
+            for button, (_, words, file) in zip(self.buttons, _WAYS, strict=True):
                 button.setVisible(file(problem) is not None)
-                button.setAccessibleName(told.format(name))
+                button.setAccessibleName(words.format(name))
             self.close_button.setAccessibleName(f"Dismiss: {problem.text}")
         # Only now: all buttons together would make the pane wider.
         self.setVisible(problem is not None)
@@ -213,9 +213,9 @@ class CorpusPane(Pane):
         for key in ("open_corpus", "open_folder", "open_counts", "paste_corpus", "", *_SAMPLES):
             menu.addAction(self._actions[key]) if key else menu.addSeparator()
         self.add_button = tool_button("Add text to the corpus", icon("add", self._theme), "Add", menu=menu)
-        told = "Remove the selected sources"
+        tip = "Remove the selected sources"
         drawing = icon("remove", self._theme)
-        self.remove_button = tool_button(f"{told} (Del)", drawing, name=told, clicked=self.remove_selected)
+        self.remove_button = tool_button(f"{tip} (Del)", drawing, name=tip, clicked=self.remove_selected)
         self.header.addWidget(self.add_button)
         self.header.addWidget(self.remove_button)
 

@@ -156,8 +156,8 @@ class RunsModel(TableModel):
         if column == MARK:
             return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
         rows = ((title, self._text(run, at)) for at, title in enumerate(self.titles) if at not in _NOT_TOLD)
-        told = (f"{title}: {text}" for title, text in rows if text not in (_NOTHING, _COMING))
-        return "\n".join([run.name, *told, *self._measured_lines(run), *settings_lines(run), *_origin_lines(run)])
+        lines = (f"{title}: {text}" for title, text in rows if text not in (_NOTHING, _COMING))
+        return "\n".join([run.name, *lines, *self._measured_lines(run), *settings_lines(run), *_origin_lines(run)])
 
     def more(self, row: int, column: int, role: int) -> object:
         """Returns the name to edit, and what the mark of a run is drawn by."""

@@ -177,8 +177,8 @@ class LinesPage(QWidget):
 
     def _failed(self, error: Exception) -> None:
         self._search = None
-        told = problem_of(error).text
-        self._end_early(told, told)
+        message = problem_of(error).text
+        self._end_early(message, message)
 
     def _stop(self) -> None:
         self._jobs.cancel()

@@ -338,9 +338,9 @@ class ComparisonState(QObject):
         if self._job.busy and asked == self._asked:
             return
         self._job.cancel()
-        self._asked, found = asked, dict(self._measured.found)
-        if self._rows is None or missing_works(found, self._rows, columns, needs_words, self._store):
-            self._job.run(partial(self._work, self._changes, self.texts, self._rows, found, columns, needs_words))
+        self._asked, results = asked, dict(self._measured.found)
+        if self._rows is None or missing_works(results, self._rows, columns, needs_words, self._store):
+            self._job.run(partial(self._work, self._changes, self.texts, self._rows, results, columns, needs_words))
         else:
             self._tell.start()
 
@@ -349,7 +349,7 @@ class ComparisonState(QObject):
         changes: int,
         texts: TextSet,
         rows: tuple[ComparedText, ...] | None,
-        known: dict[Key, Found],
+        results: dict[Key, Found],
         columns: Sequence[ComparedColumn],
         needs_words: bool,
     ) -> Work[None]:
@@ -358,7 +358,7 @@ class ComparisonState(QObject):
         if rows is None:
             rows, notes = yield from self._rows_work(texts)
             self._texts_read.emit(changes, rows, notes)
-        works = missing_works(known, rows, (yield from with_words_work(columns, rows)), needs_words, self._store)
+        works = missing_works(results, rows, (yield from with_words_work(columns, rows)), needs_words, self._store)
         keys = list(works)
 
         def tell(number: int, result: Found) -> None:

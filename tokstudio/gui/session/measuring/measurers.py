@@ -159,7 +159,7 @@ class _Measurer(QObject):
         """Measures a run; an error is why it cannot be measured."""
         raise NotImplementedError
 
-    def _note(self, run: StudioRun, found: Any) -> None:  # noqa: ANN401
+    def _note(self, run: StudioRun, result: Any) -> None:  # noqa: ANN401
         """Stores the measurements, or why there are none."""
         raise NotImplementedError
 
@@ -177,10 +177,10 @@ class _Measurer(QObject):
         self._job.cancel()
         self._measuring = None
 
-    def _take(self, found: object) -> None:
+    def _take(self, result: object) -> None:
         run, self._measuring = self._measuring, None
         if run is not None:
-            self._note(run, found)
+            self._note(run, result)
         self.changed.emit()
         self._look()
 
@@ -217,8 +217,8 @@ class HeldOutMeasurer(_Measurer):
         assert run.corpus is not None
         return partial(_held_out_work, run.run, run.corpus, run.held_out.sources)
 
-    def _note(self, run: StudioRun, found: HeldOut | str) -> None:
-        run.take_held_out(found)
+    def _note(self, run: StudioRun, result: HeldOut | str) -> None:
+        run.take_held_out(result)
 
 
 class SourceMeasurer(_Measurer):
@@ -238,8 +238,8 @@ class SourceMeasurer(_Measurer):
         kept = self._counts.find(run.corpus, run.run.config)
         return partial(source_curves_work, run.run, run.corpus if kept is None else kept.counted)
 
-    def _note(self, run: StudioRun, found: SourceCurves | str) -> None:
-        run.take_by_source(found)
+    def _note(self, run: StudioRun, result: SourceCurves | str) -> None:
+        run.take_by_source(result)
 
 
 class TextMeasurer(_Measurer):
@@ -307,8 +307,8 @@ class TextMeasurer(_Measurer):
         assert self.text is not None
         return partial(text_tokens_work, run.tokenizer, self.text.parts, self._store)
 
-    def _note(self, run: StudioRun, found: TextTokens | str) -> None:
-        self._found[run] = found
+    def _note(self, run: StudioRun, result: TextTokens | str) -> None:
+        self._found[run] = result
 
     def _take_text(self, text: ChosenText | Problem) -> None:
         if isinstance(text, ChosenText):
@@ -339,9 +339,9 @@ def _measured_work(work: Callable[[], Work[object]]) -> Work[object]:
         return str(error)
 
 
-def _held_out_work(made: Run, corpus: Corpus, held_out: tuple[Source, ...]) -> Work[HeldOut]:
+def _held_out_work(run: Run, corpus: Corpus, held_out: tuple[Source, ...]) -> Work[HeldOut]:
     """Fails where the text has a character that is not in the rest of the corpus, and there is no unknown token."""
     if not held_out:
         # The run was reopened; the held-out text follows from the corpus.
-        _, held_out = yield from hold_out_work(corpus.sources, made.config.held_out, corpus.weights)
-    return (yield from held_out_work(made, held_out))
+        _, held_out = yield from hold_out_work(corpus.sources, run.config.held_out, corpus.weights)
+    return (yield from held_out_work(run, held_out))

@@ -409,8 +409,8 @@ class TrainingControl(QObject):
 
 def counted_settings(settings: Settings, sources: Sequence[Source]) -> Settings:
     """The settings with the pattern and the special tokens that all words of the sources were counted with."""
-    found = {one.counted_with and (one.counted_with.pattern, one.counted_with.special_tokens) for one in sources}
-    if len(found) != 1 or (counted := found.pop()) is None:
+    splittings = {one.counted_with and (one.counted_with.pattern, one.counted_with.special_tokens) for one in sources}
+    if len(splittings) != 1 or (counted := splittings.pop()) is None:
         return settings
     of_base = () if settings.problem or settings.by_library else settings.config().base_specials
     tokens = tuple(token for token in counted[1] if token not in of_base)

@@ -267,11 +267,11 @@ class Delivery(QObject):
         training = self._training
         if training is None:
             return
-        run, paused, made = training.run, training.job.paused, len(training.run)
+        run, paused, merges = training.run, training.job.paused, len(training.run)
         if training.drain() and run is self._runs.active:
-            if made != len(run) and run.start is None:
+            if merges != len(run) and run.start is None:
                 # Special tokens come after the merges, so their ids change as the run grows.
-                self._view.shift_tokens(run.base_size + made, len(run) - made)
+                self._view.shift_tokens(run.base_size + merges, len(run) - merges)
             self._tell()
         if paused != self._was_paused:
             self._was_paused = paused
