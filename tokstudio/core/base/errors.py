@@ -39,11 +39,15 @@ class ConfigError(TokStudioError, ValueError):
 
 
 class Faults:
-    """Collects the errors of settings that are checked together, to raise the first one with all of them."""
+    """Collects the errors of settings that are checked together, to raise the first one with all of them.
+
+    Attributes:
+        by_name: The first error of each setting, by its name.
+    """
 
     def __init__(self) -> None:
         self._first: ConfigError | None = None
-        self._faults: dict[str, str] = {}
+        self.by_name: dict[str, str] = {}
 
     @contextmanager
     def of(self, field: str) -> Generator[None]:
@@ -52,12 +56,13 @@ class Faults:
             yield
         except ConfigError as error:
             self._first = self._first or error
-            self._faults = ({field: str(error)} if field and not error.faults else error.faults) | self._faults
+            for name, message in (error.faults or ({field: str(error)} if field else {})).items():
+                self.by_name.setdefault(name, message)
 
     def refuse(self) -> None:
         """Raises the first error, if there is any."""
         if self._first is not None:
-            self._first.faults = self._faults
+            self._first.faults = self.by_name
             raise self._first
 
 

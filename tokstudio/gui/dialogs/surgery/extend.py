@@ -12,17 +12,17 @@ import numpy as np
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QWidget
 
-from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.errors import ConfigError, Faults
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.algorithms import TieBreak
-from tokstudio.core.model.config import Forbidden, TrainingConfig
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.settings import RULES, SETTINGS, TIE_RULES
-from tokstudio.core.pretokenization.patterns import NAMES, check_pattern
+from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.surgery.specials import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.dialogs.surgery.parts import SurgeryDialog, check_fields
+from tokstudio.gui.dialogs.surgery.parts import FieldError, SurgeryDialog
 from tokstudio.gui.dialogs.surgery.works import Effect, at_merge, closes_gaps, extension_work, short_name
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -181,14 +181,16 @@ class ExtendDialog(SurgeryDialog):
 
     def effect_work(self) -> Callable[[], Work[Effect]]:
         """Tries the training on a sample."""
-        checks: dict[Field, Callable[[], object]] = {
-            self.size_limit: self._check_size,
-            self.frequency: lambda: TrainingConfig(min_frequency=self.frequency.value or 2),
-            self.pattern: lambda: check_pattern(self._pattern),
-            self.longest: lambda: TrainingConfig(min_frequency=2, max_token_bytes=self.longest.value),
-            self.rules: lambda: Forbidden(self.rules.value),
-        }
-        check_fields(checks)
+        faults = Faults()
+        with faults.of("vocabulary_size"):
+            self._check_size()
+        with faults.of(""):
+            self._config()
+        named = {"vocabulary_size": self.size_limit, "min_frequency": self.frequency, "pattern": self.pattern}
+        for name, field in (named | {"max_token_bytes": self.longest, "forbidden": self.rules}).items():
+            field.set_error(faults.by_name.get(name))
+        if faults.by_name:
+            raise FieldError(next(iter(faults.by_name.values())))
         return partial(_tried_work, self._old, self._merges, self._config(), self._corpus, self.reserved.chosen)
 
     def result_work(self) -> Callable[[], Work[Tokenizer]]:
