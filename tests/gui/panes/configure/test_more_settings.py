@@ -78,6 +78,8 @@ def test_each_named_pattern_explains_itself_and_shows_how_it_splits(qtbot, pane,
         choose(qtbot, pane.pattern.choice.combo, name)
         assert session.training.settings.pattern == name
         assert pane.pattern.choice.note.text().endswith(".")
+        # What is said of no pattern does not stay until the new one has split the text.
+        assert name == "none" or pane.pattern.caption.text() != whole
         assert not pane.pattern.own.isVisible()
         expected = splitter(name).split("It's 1984,\n  in  the year.\nAgain.")
         said = whole if name == "none" else f"{len(expected)} pre-tokens in the corpus's first lines."

@@ -200,6 +200,8 @@ class PatternField(QWidget):
             self._set_problem("")
             if self._fault is None:
                 self.own.set_error(None)
+            if self.caption.text() == _WHOLE and self.value != "none":
+                self._set_caption("")  # the split may wait for the first loops to be compiled
             self._later.start()
 
     @property
