@@ -13,7 +13,6 @@ import pytest
 import tokstudio
 
 ROOT = Path(tokstudio.__file__).parent
-MOST_FILES = 16
 FOLDERS = sorted({file.parent for file in ROOT.rglob("*.py")})
 
 
@@ -86,11 +85,8 @@ def test_no_two_public_classes_have_one_name():
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(ROOT.parent).as_posix())
-def test_a_folder_says_what_it_holds_and_is_small_enough_to_be_read(folder: Path):
-    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
-    assert text
-    if folder.name != "kernels":
-        assert len(list(folder.glob("*.py"))) - 1 <= MOST_FILES
+def test_a_folder_says_what_it_holds(folder: Path):
+    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
 
 
 #: Qt keeps its undo stack, which draws nothing, among what draws.

@@ -193,13 +193,16 @@ def test_a_cancelled_measurement_is_not_repeated(qtbot, session, pane, monkeypat
             time.sleep(0.001)
             yield Progress("measuring held-out text", 0, 1)
 
+    def measurements():
+        return [job for job in session.jobs.running if job.progress.phase == "measuring held-out text"]
+
     monkeypatch.setattr("tokstudio.gui.session.measuring.measurers.held_out_work", endless)
     session.corpus.add_text(sample_text("article"))
     session.training.set_settings(Settings(vocabulary_size=400, held_out=0.5))
     session.training.start()
     # In the status line, from where a person can cancel it, once it takes long.
-    qtbot.waitUntil(lambda: any(not job.quiet for job in session.jobs.running), timeout=PATIENCE)
-    session.jobs.running[0].cancel()
+    qtbot.waitUntil(lambda: any(not job.quiet for job in measurements()), timeout=PATIENCE)
+    measurements()[0].cancel()
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     run = session.runs.active
     assert run.held_out.problem.startswith("it was cancelled. ")
