@@ -179,6 +179,38 @@ def dock(qtbot: QtBot, session: Session) -> Iterator[Callable[[QDockWidget, int,
         window.close()
 
 
+def _on_screen(place: str, kind: type[QDockWidget], width: int, height: int) -> Any:
+    @pytest.fixture
+    def pane(session: Session, theme: Theme, actions: Actions, request: pytest.FixtureRequest) -> QDockWidget:
+        made = kind(session, theme, actions)
+        request.getfixturevalue(place)(made, width, height)
+        return made
+
+    return pane
+
+
+#: Fixtures: a pane of a kind, with so many pixels, in an active main window or alone.
+docked, alone = partial(_on_screen, "dock"), partial(_on_screen, "show")
+
+
+@pytest.fixture
+def step_to(qtbot: QtBot, session: Session) -> Callable[[int], StudioRun]:
+    """Goes on, one merge after the other, until the run in training has so many, and gives it."""
+
+    def step_to(merges: int) -> StudioRun:
+        made = len(session.runs.active or ()) if session.training.current is not None else 0
+        for number in range(made + 1, merges + 1):
+            session.training.step()
+            qtbot.waitUntil(
+                lambda number=number: session.training.state == "paused" and len(session.runs.active or ()) == number,
+                timeout=PATIENCE,
+            )
+        assert session.runs.active is not None
+        return session.runs.active
+
+    return step_to
+
+
 @pytest.fixture
 def make_run(qtbot: QtBot, session: Session) -> Callable[..., StudioRun]:
     """Trains as set on what the session holds, or on `text` where it holds nothing, and gives the run."""

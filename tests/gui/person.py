@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt, QTimer, SignalInstance
+from PySide6.QtCore import QObject, Qt, QTimer, SignalInstance
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -78,6 +78,16 @@ def quiet(qtbot: QtBot, window: MainWindow) -> None:
     window.session.training.hurry()
     qtbot.waitUntil(
         lambda: window.session.training.current is None and not window.session.jobs.running, timeout=PATIENCE
+    )
+
+
+def at_rest(qtbot: QtBot, *parts: QObject) -> None:
+    """Waits until no timer of these parts of the window will change them any more."""
+    qtbot.waitUntil(
+        lambda: (
+            not any(timer.isActive() and timer.isSingleShot() for part in parts for timer in part.findChildren(QTimer))
+        ),
+        timeout=PATIENCE,
     )
 
 

@@ -3,16 +3,15 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from pathlib import Path
-
 from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
+from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 
-TEXT = Path("resources/corpora/how-tokenizers-work.txt").read_text("utf-8")[:6000]
+TEXT = sample_text("article")[:6000]
 SETTINGS = Settings(400, pattern="gpt2", algorithm="picky", threshold=0.4)
 
 

@@ -42,19 +42,23 @@ def spelled(session: Session, run: int) -> set[bytes]:
     return {token for token in session.runs.all[run].tokenizer.tokens if token}
 
 
-def choose(qtbot: QtBot, view: VocabulariesView, part: int) -> None:
+def choose(qtbot: QtBot, session: Session, view: VocabulariesView, part: int) -> None:
     view.parts.setCurrentIndex(part)
-    qtbot.waitUntil(lambda: not view._listing.busy, timeout=PATIENCE)
+    settled(qtbot, session)
+
+
+def settled(qtbot: QtBot, session: Session) -> None:
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
 
 
 def test_each_part_lists_its_tokens_under_titles_the_most_used_first(qtbot, view, session):
     first, second = spelled(session, 0), spelled(session, 1)
     for part, expected in ((ONLY_FIRST, first - second), (BOTH, first & second), (ONLY_SECOND, second - first)):
-        choose(qtbot, view, part)
+        choose(qtbot, session, view, part)
         assert view.rows.rowCount() == len(expected)
         assert view.parts.tabText(part).endswith(f": {len(expected):,}")
     assert percent_text(len(first & second) / len(first | second), 1) in view.note.text()
-    choose(qtbot, view, ONLY_SECOND)
+    choose(qtbot, session, view, ONLY_SECOND)
     uses = [int(view.rows.index(row, SECOND_USES).data().replace(",", "")) for row in range(view.rows.rowCount())]
     ids = np.array([view.rows.ids_at(row)[1] for row in range(view.rows.rowCount())])
     assert uses == sorted(uses, reverse=True)
@@ -69,7 +73,7 @@ def test_each_part_lists_its_tokens_under_titles_the_most_used_first(qtbot, view
 
     both = ["Token", "Length", "Id 1", "Merge 1", "Uses 1", "Id 2", "Merge 2", "Uses 2", "Script"]
     for part in (BOTH, ONLY_SECOND, BOTH, ONLY_FIRST):
-        choose(qtbot, view, part)
+        choose(qtbot, session, view, part)
         expected = both if part == BOTH else ["Token", "Length", "Id", "Merge", "Uses", "Script"]
         qtbot.waitUntil(lambda expected=expected: titles() == expected, timeout=PATIENCE)
     metrics, heads = view.summary.fontMetrics(), view.summary.horizontalHeader()
@@ -79,16 +83,16 @@ def test_each_part_lists_its_tokens_under_titles_the_most_used_first(qtbot, view
     assert tips == ["Only in Run 1", "In both", "Only in Run 2"]
     for at in (1, 2, 3):
         assert heads.sectionSize(at) >= metrics.horizontalAdvance("100,000") + 12
-    choose(qtbot, view, BOTH)
+    choose(qtbot, session, view, BOTH)
     view.table.horizontalHeader().sectionClicked.emit(LENGTH)
-    qtbot.waitUntil(lambda: not view._listing.busy, timeout=PATIENCE)
+    settled(qtbot, session)
     lengths = [int(view.rows.index(row, LENGTH).data()) for row in range(view.rows.rowCount())]
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1]
 
 
-def test_the_filter_of_the_vocabulary_and_a_row_of_the_summary_filter(qtbot, view):
-    choose(qtbot, view, ONLY_SECOND)
+def test_the_filter_of_the_vocabulary_and_a_row_of_the_summary_filter(qtbot, view, session):
+    choose(qtbot, session, view, ONLY_SECOND)
     view.filter.setText("Katze")
     qtbot.waitUntil(lambda: tokens(view) == ["·Katze"], timeout=PATIENCE)
     view.filter.setText("/^ d/ length:4")
@@ -118,7 +122,7 @@ def test_the_last_row_by_length_has_all_longer_tokens(qtbot, session, theme, mak
     show(view, 900, 500)
     view.refresh()
     qtbot.waitUntil(lambda: view.rows.rowCount() > 0, timeout=PATIENCE)
-    choose(qtbot, view, ONLY_FIRST)
+    choose(qtbot, session, view, ONLY_FIRST)
     view.by.setCurrentIndex(1)
     row = view.summary.rowCount() - 1
     assert view.summary.item(row, 0).text() == "16+"
@@ -130,7 +134,7 @@ def test_the_last_row_by_length_has_all_longer_tokens(qtbot, session, theme, mak
 
 
 def test_kinds_and_uses_filter(qtbot, view, session):
-    choose(qtbot, view, BOTH)
+    choose(qtbot, session, view, BOTH)
     every = view.rows.rowCount()
     merged = [len(token) > 1 for token in spelled(session, 0) & spelled(session, 1)]
     assert 0 < sum(merged) < every
@@ -169,7 +173,7 @@ def test_unreachable_tokens_are_found(qtbot, session, theme, make_run, show):
     show(view, 900, 500)
     view.refresh()
     qtbot.waitUntil(lambda: view.rows.rowCount() > 0, timeout=PATIENCE)
-    choose(qtbot, view, ONLY_FIRST)
+    choose(qtbot, session, view, ONLY_FIRST)
     view.kinds.panel.choose({"Unreachable"})
     reach = finish(reachability_work(one))
     expected = {one.tokens[token] for token in np.flatnonzero(reach != REACHED).tolist()}
@@ -183,7 +187,7 @@ def test_a_new_name_and_another_text_are_followed_and_one_tokenizer_is_not_compa
     qtbot.waitUntil(lambda: view.parts.tabText(ONLY_FIRST).startswith("Only in English: "), timeout=PATIENCE)
     assert "are in English's vocabulary, too." in view.note.text()
     assert view.first.currentText().strip() == "English"
-    choose(qtbot, view, BOTH)
+    choose(qtbot, session, view, BOTH)
     before = view.note.text()
     session.corpus.add_texts([("more", "the dog and the cat " * 9)])
     qtbot.waitUntil(lambda: view.note.text() != before and "too." in view.note.text(), timeout=PATIENCE)

@@ -3,16 +3,19 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
+
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 
+from tests.gui.conftest import alone
 from tests.gui.languages import NAMES, PARALLEL
 from tests.gui.languages import TEXTS as BY_LANGUAGE
 from tests.gui.person import PATIENCE
 from tokstudio import Tokenizer
 from tokstudio.core.base.resources import sample_text
-from tokstudio.gui.panes.compression.curves import RATIO, TOKENS
+from tokstudio.gui.panes.compression.curves import RATIO, TOKENS, size_marks
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.session.measuring import measurers
 
@@ -20,11 +23,12 @@ TEXTS = {"english": "the cat and the hat and the dog " * 30, "german": "die Katz
 
 
 @pytest.fixture
-def pane(session, theme, actions, show):
+def actions(actions):
     actions["compression_marks"] = QAction("Marks", checkable=True, checked=True)
-    made = CompressionPane(session, theme, actions)
-    show(made, 900, 420)
-    return made
+    return actions
+
+
+pane = alone(CompressionPane, 900, 420)
 
 
 @pytest.fixture
@@ -39,10 +43,10 @@ def drawn(pane):
 
 
 def choose(pane, view):
-    pane._choose_view(next(action for action, one in pane._choices.items() if one is view))
+    next(action for action in pane.menu.actions() if action.text() == view.menu).trigger()
 
 
-def test_each_source_has_a_curve_of_each_run_while_it_is_wanted(qtbot, session, pane, run, make_run):
+def test_each_source_has_a_curve_of_each_run_while_it_is_wanted(qtbot, session, pane, run, make_run, theme):
     assert not drawn(pane)
     pane.by_source.trigger()
     qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
@@ -56,7 +60,7 @@ def test_each_source_has_a_curve_of_each_run_while_it_is_wanted(qtbot, session, 
         names = [entry.name for entry in pane.legend.entries]
         assert names == [run.name, *(f"{name} {ratios[name]:.2f}" for name in TEXTS)]
     assert len({curve.hue for curve in (*drawn(pane).values(), pane.plot.content.active())}) == 3
-    assert {curve.pen(pane._theme.palette).widthF() for curve in drawn(pane).values()} == {1.0}
+    assert {curve.pen(theme.palette).widthF() for curve in drawn(pane).values()} == {1.0}
     shown = [button.text() for button in pane.legend.buttons]
     assert shown[1:] == [f"{name} {ratios[name]:.2f}" for name in TEXTS]
     choose(pane, TOKENS)
@@ -76,7 +80,7 @@ def test_each_source_has_a_curve_of_each_run_while_it_is_wanted(qtbot, session, 
 
 def test_a_single_source_has_no_curves(qtbot, session, pane, make_run):
     make_run(vocabulary_size=290)
-    pane._may_draw_sources()
+    pane.menu.aboutToShow.emit()
     assert not pane.by_source.isEnabled()
 
 
@@ -136,46 +140,40 @@ def refused_work(run, corpus):
     yield
 
 
-def marks(pane):
-    return {mark.text: mark for mark in pane.plot._marks}
+def marks(pane) -> list[str]:
+    """The names of the marks in a picture of the plot."""
+    return re.findall(r">(\d+\u00a0%)<", pane.plot.to_svg(1600, 900).decode())
 
 
-def test_marks_are_where_the_share_is_reached_are_clicked_and_switched_off(pane, trained, qtbot):
-    run = trained.runs.active.run
-    found = marks(pane)
-    assert list(found) == ["90\u00a0%", "95\u00a0%", "99\u00a0%"]
-    for percent, mark in zip((90, 95, 99), found.values(), strict=True):
-        merges = int(mark.x)
-        assert run.bytes_per_token(merges) >= percent / 100 * run.bytes_per_token() > run.bytes_per_token(merges - 1)
-        assert mark.y == run.bytes_per_token(merges)
+def test_marks_are_where_the_share_is_reached_are_clicked_and_switched_off(pane, trained, qtbot, actions):
+    active = trained.runs.active
+    assert marks(pane) == ["90\u00a0%", "95\u00a0%", "99\u00a0%"]
+    for percent, mark in zip((90, 95, 99), size_marks(active), strict=True):
+        merges, ratio = int(mark.x), active.run.bytes_per_token
+        assert ratio(merges) >= percent / 100 * ratio() > ratio(merges - 1)
+        assert mark.y == ratio(merges)
         assert f"vocabulary {256 + merges}" in mark.tip
-    mark = marks(pane)["95\u00a0%"]
-    place = pane.plot.chart.place(mark.x, mark.y).toPoint()
-    qtbot.mouseClick(pane.plot, Qt.MouseButton.LeftButton, pos=place + type(place)(2, 2))
-    assert trained.view.playhead == mark.x
-    qtbot.mouseDClick(pane.plot, Qt.MouseButton.LeftButton, pos=place)
-    assert trained.view.playhead == mark.x
-    marked = pane.plot.to_image(600, 300)
-    pane._marks.trigger()
-    assert pane.plot.to_image(600, 300) != marked
-    pane._marks.trigger()
-    pane._marks.trigger()
+        place = pane.plot.chart.place(mark.x, mark.y).toPoint()
+        qtbot.mouseClick(pane.plot, Qt.MouseButton.LeftButton, pos=place + QPoint(2, 2))
+        assert trained.view.playhead == mark.x
+        qtbot.mouseDClick(pane.plot, Qt.MouseButton.LeftButton, pos=place)
+        assert trained.view.playhead == mark.x
+    actions["compression_marks"].trigger()
     assert not marks(pane)
-    pane._marks.trigger()
+    actions["compression_marks"].trigger()
     assert marks(pane)
-    pane._choose_view(next(action for action, view in pane._choices.items() if view is TOKENS))
+    choose(pane, TOKENS)
     assert not marks(pane)
 
 
 def test_they_are_on_the_held_out_curve_where_there_is_one(qtbot, session, pane, make_run):
     run = make_run(sample_text("article"), vocabulary_size=600, held_out=0.2)
     qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: all("held-out" in mark.tip for mark in marks(pane).values()))
-    for mark in marks(pane).values():
+    for mark in size_marks(run):
         assert mark.y == run.held_out_bytes_per_token(int(mark.x))
+        assert "held-out" in mark.tip
 
 
-def test_a_run_of_one_merge_has_one_mark_for_each_place(pane, make_run):
-    make_run(vocabulary_size=257)
-    places = [mark.x for mark in pane.plot._marks]
+def test_a_run_of_one_merge_has_one_mark_for_each_place(make_run):
+    places = [mark.x for mark in size_marks(make_run(vocabulary_size=257))]
     assert len(places) == len(set(places)) > 0

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QFontMetrics
-from PySide6.QtWidgets import QPushButton, QToolButton
+from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
+from tests.gui.conftest import alone
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio import Corpus, TrainingConfig, __version__, train
 from tokstudio.core.base.resources import SAMPLES, sample_text
@@ -19,12 +20,7 @@ from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.style.theme import Theme
 
-
-@pytest.fixture
-def pane(session, theme, actions, show):
-    pane = CompressionPane(session, theme, actions)
-    show(pane, 700, 380)
-    return pane
+pane = alone(CompressionPane, 700, 380)
 
 
 def curve(pane, run):
@@ -45,17 +41,19 @@ def test_the_first_start_shows_a_welcome_that_fits_and_with_a_corpus_train(qtbot
     for button, name in zip(buttons, names, strict=True):
         with qtbot.waitSignal(actions[name].triggered):
             qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    card = pane.welcome.findChildren(QPushButton)[2]
+    card = buttons[2]
     card.setFocus()
     with qtbot.waitSignal(actions["sample_train_article"].triggered):
         qtbot.keyClick(card, Qt.Key.Key_Space)
-    card = pane.welcome.findChildren(QPushButton)[2]
     pane.resize(900, 600)
-    assert card._description.isVisible()
-    assert pane.welcome._picture.isVisible()
+    [picture] = [label for label in page.findChildren(QLabel) if not label.pixmap().isNull()]
+    title, description = card.findChildren(QLabel)
+    assert picture.isVisible()
+    assert description.isVisible()
     pane.resize(470, 240)
-    assert not pane.welcome._picture.isVisible()
-    assert not card._description.isVisible()
+    assert not picture.isVisible()
+    assert not description.isVisible()
+    assert title.isVisible()
     assert card.toolTip()
     session.corpus.add_text("some text")
     assert pane.stack.currentWidget() is pane.ready
@@ -199,11 +197,9 @@ def test_a_double_click_on_an_earlier_curve_makes_it_the_active_run_and_a_click_
     assert trained.runs.active is first
 
 
-def test_during_a_paused_training_its_run_stays_active_with_a_message(qtbot, pane, trained, make_run):
+def test_during_a_paused_training_its_run_stays_active_with_a_message(qtbot, pane, trained, step_to):
     first = trained.runs.active
-    trained.training.step()
-    qtbot.waitUntil(lambda: trained.training.state == "paused" and len(trained.runs.active) == 1, timeout=PATIENCE)
-    second, said = trained.runs.active, []
+    second, said = step_to(1), []
     trained.jobs.refused.connect(said.append)
     place = at_curve(pane, first, 300)
     qtbot.mouseClick(pane.plot, Qt.MouseButton.LeftButton, pos=place)
@@ -241,17 +237,6 @@ def test_the_zoom_stays_while_the_run_follows_the_weights(qtbot, session, pane, 
     assert pane.plot.content.zoom is None
 
 
-def test_a_legend_without_room_puts_names_into_a_menu(qtbot, pane):
-    legend = pane.legend
-    legend.set_entries([LegendEntry(key, f"Run {key}", key - 1, key == 1) for key in range(1, 40)])
-    shown = [one for one in legend.findChildren(QToolButton) if one.isVisible()]
-    listed = [action for action in legend.menu.actions() if action.isVisible()]
-    assert len(shown) - 1 + len(listed) == 39
-    with qtbot.waitSignal(legend.chosen) as chosen:
-        listed[-1].trigger()
-    assert chosen.args == [39]
-
-
 @pytest.mark.parametrize("width", [120, 260, 420])
 def test_a_legend_shows_each_name_once_however_it_is_resized(qtbot, width):
     legend = Legend(Theme("light"))
@@ -264,31 +249,31 @@ def test_a_legend_shows_each_name_once_however_it_is_resized(qtbot, width):
         listed = [action.text() for action in legend.menu.actions() if action.isVisible()]
         assert shown + listed == ["Run 1", "Run 2", "Run 3", "Run 4"]
         assert legend.more.isVisible() == bool(listed)
-
-
-def drawn(pane, key):
-    return pane.plot.content.curves.get(key)
+    if listed:
+        with qtbot.waitSignal(legend.chosen) as chosen:
+            legend.menu.actions()[-1].trigger()
+        assert chosen.args == [4]
 
 
 def test_an_opened_tokenizer_has_the_curve_of_the_corpus(qtbot, pane, trained, make_run):
     second = make_run(vocabulary_size=265)
     trained.runs.add_tokenizer(second.tokenizer.compact(), "opened")
     opened = trained.runs.active
-    qtbot.waitUntil(lambda: drawn(pane, opened.key) is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: opened.key in pane.plot.content.curves, timeout=PATIENCE)
     assert pane.stack.currentWidget() is pane.plot
-    assert np.allclose(drawn(pane, opened.key).y, second.curve()[1]), "on the same text as the run"
-    assert drawn(pane, opened.key).role == "active"
+    assert np.allclose(curve(pane, opened).y, second.curve()[1]), "on the same text as the run"
+    assert curve(pane, opened).role == "active"
     assert pane.legend.buttons[0].text() == "opened"
     assert pane.remark.text() == "Opened tokenizers are measured on Pasted text."
     pane.bar.moved.emit(7)
     assert trained.view.playhead == 7
     assert pane.plot.accessibleDescription() == f"merge 7   {second.bytes_per_token(7):.2f} bytes per token"
     trained.runs.activate(second)
-    assert drawn(pane, opened.key).role == "other"
+    assert curve(pane, opened).role == "other"
     trained.runs.show_curve(opened, False)
-    assert drawn(pane, opened.key) is None
+    assert opened.key not in pane.plot.content.curves
     trained.runs.show_curve(opened, True)
-    assert drawn(pane, opened.key) is not None
+    assert opened.key in pane.plot.content.curves
 
 
 def test_an_opened_tokenizer_without_a_curve_says_why(qtbot, pane, trained):

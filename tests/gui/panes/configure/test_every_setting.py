@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import MISSING, fields, replace
 from typing import Any
 
-import pytest
-
+from tests.gui.conftest import docked
 from tokstudio.cli.arguments.parse import parse
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.model.algorithms import OWN_SETTINGS, TIE_BREAKS
@@ -54,19 +53,14 @@ def before(setting: Setting) -> Settings:
     return replace(Settings(algorithm=setting.algorithms[0]), **BESIDE.get(setting.name, {}))
 
 
-@pytest.fixture
-def pane(session, theme, actions, dock) -> ConfigurePane:
-    pane = ConfigurePane(session, theme, actions)
-    dock(pane, 320, 1500)
-    return pane
+pane = docked(ConfigurePane, 320, 1500)
 
 
 def test_each_has_its_field_and_its_name_in_undo(pane, session):
-    for name in SETTINGS["algorithm"].choices:
-        pane.algorithm.group(name)
+    groups = [group for name in SETTINGS["algorithm"].choices if (group := pane.algorithm.group(name)) is not None]
     named = {"vocabulary_size": pane.size_field, "min_frequency": pane.frequency_field, "pattern": pane.pattern}
     named |= {"algorithm": pane.algorithm.choice, **pane.more.named}
-    named |= {name: field for group in pane.algorithm._groups.values() for name, field in group.named.items()}
+    named |= {name: field for group in groups for name, field in group.named.items()}
     assert {*named} == {setting.name for setting in SETTINGS.values() if setting.place}
     assert {*named} == {field.name for field in fields(Settings)}
     for name in {*named} - {*BY_LANGUAGE}:

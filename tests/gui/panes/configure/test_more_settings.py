@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
@@ -109,7 +109,6 @@ def test_a_custom_expression_is_reached_by_keys_or_the_list_and_kept_while_a_pre
     assert edit.text() == REGEX["llama3"]
     qtbot.keyClick(combo, Qt.Key.Key_Return)
     assert edit.hasFocus()
-    combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
     choose(qtbot, combo, "gpt2")
     combo.showPopup()
     qtbot.waitUntil(combo.view().isVisible)
@@ -117,7 +116,6 @@ def test_a_custom_expression_is_reached_by_keys_or_the_list_and_kept_while_a_pre
     qtbot.keyClick(combo.view(), Qt.Key.Key_Return)
     qtbot.waitUntil(edit.hasFocus)
     assert edit.text() == REGEX["gpt2"]
-    combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
     choose(qtbot, combo, "Expression")
     type_into(qtbot, edit, r"\w+|\W")
     choose(qtbot, combo, "cl100k")
@@ -225,39 +223,6 @@ def test_special_tokens_are_checked_while_typing_and_have_a_position(qtbot, more
     assert session.training.settings.special_placement == "first"
 
 
-def test_the_vocabulary_size_counts_special_tokens(qtbot, more, pane, session):
-    type_into(qtbot, more.specials.edit, SPECIAL)
-    session.training.set_settings(Settings(257, special_tokens=(SPECIAL,)))
-    assert pane.size_field.note.text() == ("Vocabulary size must be greater than 257 (256 bytes and 1 special token).")
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("Lowest id", "lowest-id"), ("Hugging Face", "huggingface"), ("Bytes", "bytes")]
-)
-def test_tie_rules(qtbot, more, session, name, value):
-    choose(qtbot, more.named["tie_break"].combo, name)
-    assert session.training.settings.tie_break == value
-    assert more.named["tie_break"].note.text().startswith("With equal counts, ")
-
-
-def test_the_longest_token_is_a_limit_like_the_others(qtbot, more, session):
-    qtbot.mouseClick(more.named["max_token_bytes"].check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-    assert session.training.settings.max_token_bytes == 16
-    more.named["max_token_bytes"].number.setFocus()
-    more.named["max_token_bytes"].number.selectAll()
-    qtbot.keyClicks(more.named["max_token_bytes"].number, "1")
-    assert more.named["max_token_bytes"].note.text() == "Longest token must be at least 2 bytes."
-    qtbot.mouseClick(more.named["max_token_bytes"].check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-    assert session.training.settings.max_token_bytes is None
-    assert session.training.settings.problem is None
-
-
-def test_documents_by_line_divide_the_corpus(qtbot, more, session):
-    session.corpus.add_text("a\nb\n")
-    choose(qtbot, more.named["documents"].combo, "By line")
-    qtbot.waitUntil(lambda: session.corpus.current.documents == 2)
-
-
 def test_a_share_is_held_out_in_percent_with_decimals_where_wanted(qtbot, more, session):
     for typed, share in (("20", 0.2), ("5", 0.05), ("0.1", 0.001), ("12.5", 0.125), ("0,5", 0.005), ("99", 0.99)):
         more.named["held_out"].number.setFocus()
@@ -306,28 +271,36 @@ def test_reset_puts_everything_back(qtbot, more, pane, session):
     assert pane.pattern.choice.value == "none"
 
 
-def test_settings_from_elsewhere_are_shown_in_every_field(qtbot, more, pane, session):
-    own = ("a", "\n", "<?>")
-    settings = Settings(
-        None,
-        7,
-        "a|[^a]",
-        base="characters",
-        base_vocabulary=own,
-        unknown_token="<?>",
-        special_tokens=(SPECIAL,),
-        special_placement="first",
-        tie_break="bytes",
-        max_token_bytes=9,
-        held_out=0.25,
-        documents="line",
+ELSEWHERE = Settings(
+    None,
+    7,
+    "a|[^a]",
+    base="characters",
+    base_vocabulary=("a", "\n", "<?>"),
+    unknown_token="<?>",
+    special_tokens=(SPECIAL,),
+    special_placement="first",
+    tie_break="bytes",
+    max_token_bytes=9,
+    held_out=0.125,
+    documents="line",
+)
+
+
+def test_settings_from_elsewhere_are_shown_in_every_field_and_named_while_more_is_closed(qtbot, pane, session):
+    assert not pane.unusual.isVisible()
+    session.training.set_settings(ELSEWHERE)
+    assert pane.unusual.text() == (
+        "Also set: characters from a list of 3, unknown token <?>, 1 special token first, ties by bytes, "
+        "tokens of at most 9 bytes, documents by line, 12.5\u00a0% held out."
     )
-    session.training.set_settings(settings)
-    assert pane.pattern.value == "a|[^a]"
+    assert pane.unusual.isVisible()
+    qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
+    assert not pane.unusual.isVisible()
+    assert pane.pattern.value == ELSEWHERE.pattern
     assert pane.pattern.own.isVisible()
-    assert more.entries.text() == "a\n\\n\n<?>"
-    assert more.taken_over(Settings(None, 7, "a|[^a]")) == settings
-    assert session.training.settings == settings
+    assert pane.more.entries.text() == "a\n\\n\n<?>"
+    assert pane.more.taken_over(Settings(None, 7, ELSEWHERE.pattern)) == ELSEWHERE == session.training.settings
 
 
 def test_the_forecast_is_shown_above_train(qtbot, pane, session):
@@ -422,30 +395,6 @@ def test_special_tokens_are_read_back_with_marks_for_blanks(qtbot, more):
     assert more.specials.read_as.text() == "3 special tokens: <a>, ··, end·"
 
 
-def test_changed_settings_in_a_closed_more_are_named(qtbot, pane, session):
-    assert not pane.unusual.isVisible()
-    session.training.set_settings(
-        Settings(
-            base="characters",
-            base_vocabulary=("a", "<?>"),
-            unknown_token="<?>",
-            special_tokens=("<a>",),
-            special_placement="first",
-            tie_break="lowest-id",
-            max_token_bytes=16,
-            documents="line",
-            held_out=0.125,
-        )
-    )
-    assert pane.unusual.text() == (
-        "Also set: characters from a list of 2, unknown token <?>, 1 special token first, ties by lowest id, "
-        "tokens of at most 16 bytes, documents by line, 12.5\u00a0% held out."
-    )
-    assert pane.unusual.isVisible()
-    qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
-    assert not pane.unusual.isVisible()
-
-
 def test_more_is_scrolled_into_view_when_it_is_opened(qtbot, pane):
     pane.window().resize(320, 420)
     qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
@@ -493,10 +442,3 @@ def test_tab_visits_the_fields_in_their_order(qtbot, more, pane, session):
         more.named["tie_break"].combo,
     ):
         assert control in seen
-
-
-def test_every_control_has_a_name(more, pane):
-    for control in (*more.controls, pane.pattern.choice.combo, pane.pattern.own.edit, pane.pattern.preview):
-        name = control.accessibleName() or getattr(control, "text", lambda: "")()
-        assert name, control
-        assert "&" not in name

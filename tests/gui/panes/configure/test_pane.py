@@ -188,14 +188,6 @@ def an_invalid_file_is_an_error_and_changes_nothing(qtbot, window, answers, path
     assert window.session.training.settings.base == "bytes"
 
 
-def a_list_from_a_file_makes_characters_the_base(qtbot, window, answers, path):
-    path.write_text("a\nb\n")
-    answers.files = [path]
-    window.actions_by_id["load_base_tokens"].trigger()
-    qtbot.waitUntil(lambda: window.session.training.settings.base == "characters", timeout=PATIENCE)
-    assert window.session.training.settings.base_vocabulary == ("a", "b")
-
-
 def a_list_is_loaded_from_a_file(qtbot, window, answers, path, content):
     path.write_text(content)
     answers.files = [path]
@@ -233,7 +225,6 @@ def a_long_list_can_be_edited(qtbot, window, answers, path):
 @at_window()
 def test_base_tokens_are_loaded_from_files_and_from_the_corpus_and_edited(qtbot, tmp_path, unstyled, window, answers):
     an_invalid_file_is_an_error_and_changes_nothing(qtbot, window, answers, tmp_path / "own.json")
-    a_list_from_a_file_makes_characters_the_base(qtbot, window, answers, tmp_path / "own.txt")
     a_list_begins_with_the_characters_of_the_corpus(qtbot, window, tmp_path / "book.txt")
     window.actions_by_id["more_settings"].trigger()
     a_list_is_loaded_from_a_file(qtbot, window, answers, tmp_path / "own.txt", "a\nb\n\\n\n<?>\n")

@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
-from tests.gui.person import PATIENCE, TEXT, asked_to_import, at_the_window, at_window, quiet, trained
+from tests.gui.person import PATIENCE, TEXT, asked_to_import, at_window, quiet, trained
+from tokstudio.gui.panes.corpus.pane import CorpusPane
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -76,7 +77,7 @@ def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so_and_a_change_
     assert encodings(window) == ["bytes"]
     # Changed on disk, it is found to be so, and reloaded in its encoding.
     packed.write_bytes(gzip.compress(os.urandom(3_000)))
-    window.corpus._check_files()
+    QApplication.sendEvent(window.corpus, QEvent(QEvent.Type.WindowActivate))
     qtbot.waitUntil(lambda: session.corpus.outdated == {session.corpus.sources[0]: "changed"}, timeout=PATIENCE)
     window.corpus.source_list.select_rows([0])
     window.actions_by_id["reload_source"].trigger()
@@ -156,21 +157,14 @@ def test_without_any_font_every_known_script_is_named(tmp_path):
     assert asked.stdout.strip() == "['Latin', 'Devanagari']"
 
 
-def test_the_corpus_pane_names_a_script_that_cannot_be_shown(qtbot, monkeypatch, unstyled):
+def test_the_corpus_pane_names_a_script_that_cannot_be_shown(qtbot, monkeypatch, session, theme, actions, dock):
     known = QFontMetrics.inFontUcs4
-    monkeypatch.setattr(
-        "tokstudio.gui.panes.corpus.views.QFontMetrics.inFontUcs4",
-        lambda self, point: point < 128 and known(self, point),
-    )
-
-    def act(window, answers):
-        window.session.corpus.add_text("one, два, ein, три")
-        table = window.corpus.statistics
-        qtbot.waitUntil(lambda: "No font for" in table.shown(), timeout=PATIENCE)
-        assert table.shown()["No font for"] == "Cyrillic"
-        window.session.corpus.remove_sources([0])
-        window.session.corpus.add_text("one, ein")
-        qtbot.waitUntil(lambda: "Latin" in table.shown()["Scripts"], timeout=PATIENCE)
-        qtbot.waitUntil(lambda: "No font for" not in table.shown(), timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act) == 0
+    monkeypatch.setattr(QFontMetrics, "inFontUcs4", lambda self, point: point < 128 and known(self, point))
+    pane = CorpusPane(session, theme, actions)
+    dock(pane, 300, 700)
+    session.corpus.add_text("one, два, ein, три")
+    qtbot.waitUntil(lambda: pane.statistics.shown().get("No font for") == "Cyrillic", timeout=PATIENCE)
+    session.corpus.remove_sources([0])
+    session.corpus.add_text("one, ein")
+    qtbot.waitUntil(lambda: "Latin" in pane.statistics.shown()["Scripts"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "No font for" not in pane.statistics.shown(), timeout=PATIENCE)

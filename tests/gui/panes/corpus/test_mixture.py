@@ -13,10 +13,11 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from tests.gui.conftest import docked
 from tests.gui.person import PATIENCE, at_window, quiet
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
-from tokstudio.gui.panes.corpus.mixture import _STEPS, _WEIGHTS, TemperatureDialog, nearest_step
+from tokstudio.gui.panes.corpus.mixture import TemperatureDialog, nearest_step
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.state.training_plans import MOST, by_temperature, entries_of
 from tokstudio.gui.state.training_settings import Settings
@@ -24,11 +25,7 @@ from tokstudio.gui.state.training_settings import Settings
 LATIN, CYRILLIC = "the cat sat on the mat.\n" * 40, "кот сидел на окне.\n" * 40
 
 
-@pytest.fixture
-def pane(session, theme, actions, dock) -> CorpusPane:
-    pane = CorpusPane(session, theme, actions)
-    dock(pane, 300, 700)
-    return pane
+pane = docked(CorpusPane, 300, 700)
 
 
 def idle(qtbot, session) -> None:
@@ -148,12 +145,14 @@ def test_a_dragged_slider_and_keys_move_the_weight_until_released_or_after_a_pau
     assert session.corpus.weights == (1000, 0)
 
 
-def test_a_slider_reaches_every_weight_and_its_own_weights_exactly():
-    assert _WEIGHTS[0] == 0
-    assert _WEIGHTS[_STEPS] == 1000
-    assert _WEIGHTS[-1] == MOST
-    assert all(earlier < later for earlier, later in pairwise(_WEIGHTS))
-    assert [nearest_step(weight) + _STEPS for weight in _WEIGHTS] == list(range(2 * _STEPS + 1))
+def test_a_slider_reaches_every_weight_and_its_own_weights_exactly(mixed, session):
+    slider, weights = mixed.mixture.rows[0].slider, []
+    for step in range(slider.minimum(), slider.maximum() + 1):
+        slider.setValue(step)
+        weights.append(session.corpus.weights[0])
+        assert nearest_step(weights[-1]) == step
+    assert all(earlier < later for earlier, later in pairwise(weights))
+    assert (weights[0], weights[len(weights) // 2], weights[-1]) == (0, 1000, MOST)
 
 
 def test_the_pane_says_when_the_weights_apply_and_ratios_follow_the_playhead(qtbot, session, mixed):

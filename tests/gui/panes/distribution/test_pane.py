@@ -6,21 +6,16 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
+from tests.gui.conftest import alone
 from tests.gui.person import PATIENCE, at_window
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.distribution import DistributionPane
 
-
-@pytest.fixture
-def pane(session, theme, actions, show):
-    pane = DistributionPane(session, theme, actions)
-    show(pane, 640, 360)
-    return pane
+pane = alone(DistributionPane, 640, 360)
 
 
 def settled(qtbot, pane):

@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QTextDocument
 from PySide6.QtWidgets import QApplication
 
+from tests.gui.conftest import docked
 from tests.gui.person import PATIENCE, at_the_window, at_window, quiet
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.guide.pages import read_pages
@@ -48,11 +49,7 @@ def test_f1_opens_the_guide_in_every_workspace_and_in_learn_it_is_on_the_left(qt
     assert at_the_window(monkeypatch, act) == 0
 
 
-@pytest.fixture
-def pane(session, theme, actions, dock) -> GuidePane:
-    made = GuidePane(session, theme, actions)
-    dock(made, 360, 300)
-    return made
+pane = docked(GuidePane, 360, 300)
 
 
 @pytest.mark.parametrize("size", [(360, 300), (450, 262), (394, 749), (900, 700)])

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QSignalSpy
 
+from tests.gui.conftest import docked
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE
 from tests.gui.picky import trained
@@ -19,11 +20,7 @@ GLOBAL = 4
 PLAIN = ["#", "Token", "Left", "Right", "Count", "Tokens after", "Bytes/token"]
 
 
-@pytest.fixture
-def pane(session, theme, actions, dock) -> MergesPane:
-    pane = MergesPane(session, theme, actions)
-    dock(pane, 900, 500)
-    return pane
+pane = docked(MergesPane, 900, 500)
 
 
 @pytest.fixture

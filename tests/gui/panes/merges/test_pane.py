@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QKeySequence, QRegion
 from PySide6.QtWidgets import QWidget
 
+from tests.gui.conftest import alone
 from tests.gui.person import PATIENCE
 from tokstudio import Corpus, __version__
 from tokstudio.core.base.resources import sample_text
@@ -15,12 +16,7 @@ from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.token_table.view import FollowTable
 
-
-@pytest.fixture
-def pane(session, theme, actions, show):
-    pane = MergesPane(session, theme, actions)
-    show(pane, 640, 320)
-    return pane
+pane = alone(MergesPane, 640, 320)
 
 
 def click(qtbot, table, row, kind="mouseClick"):

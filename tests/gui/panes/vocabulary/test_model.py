@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
+from tests.gui.conftest import docked
 from tests.gui.person import PATIENCE
 from tests.gui.picky import trained
 from tokstudio import Corpus, TrainingConfig, train
@@ -299,11 +300,7 @@ def test_the_flags_of_a_long_token_are_those_of_the_whole(qtbot, text):
     assert [tokens.flags_of(slot) & ~WORDS for slot in range(len(made))] == expected
 
 
-@pytest.fixture
-def pane(session, theme, actions, dock) -> VocabularyPane:
-    pane = VocabularyPane(session, theme, actions)
-    dock(pane, 760, 320)
-    return pane
+pane = docked(VocabularyPane, 760, 320)
 
 
 @pytest.fixture
