@@ -10,7 +10,8 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_window
-from tokstudio.gui.find.finder import MOST, Finder
+from tokstudio.core.base.progress import Progress
+from tokstudio.gui.find.finder import MOST, Finder, search_work
 from tokstudio.gui.session.training.training import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -216,6 +217,7 @@ def test_filters_that_hide_the_target_are_cleared(qtbot, window):
     qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
     assert window.merges.filter.hasFocus()
     qtbot.keyClicks(window.merges.filter, "zzz")
+    qtbot.waitUntil(lambda: not window.merges.busy() and window.merges.model.rowCount() == 0, timeout=PATIENCE)
     qtbot.keyClick(find(qtbot, window, str(results[3])), Qt.Key.Key_Return)
     assert window.merges.filter.text() == ""
     assert window.merges.model.token_at(window.merges.table.current_row) == session.view.target
@@ -330,3 +332,25 @@ def test_special_tokens_are_found_and_marked(qtbot, session, theme, make_run):
     assert finder.model.cell(0, 1).text == "special"
     assert finder.model.cell(0, 2).text == f"id {session.runs.active.special_tokens['<|end|>']:,}"
     assert finder.model.cell(0, 0).special
+
+
+def test_enter_shows_the_result_of_a_slow_search(qtbot, monkeypatch, session, theme, make_run):
+    held = [True]
+
+    def slow(*arguments):
+        while held:
+            yield Progress("searching tokens")
+        return (yield from search_work(*arguments))
+
+    monkeypatch.setattr("tokstudio.gui.find.finder.search_work", slow)
+    finder, run = Finder(session, theme), make_run(vocabulary_size=280)
+    qtbot.addWidget(finder.box)
+    finder.box.show()
+    qtbot.keyClicks(finder.box, "at")
+    qtbot.waitUntil(lambda: finder.box.note.text() == "Searching…", timeout=PATIENCE)
+    assert finder.model.rowCount() == 0
+    qtbot.keyClick(finder.box, Qt.Key.Key_Return)
+    held.clear()
+    qtbot.waitUntil(lambda: session.view.target is not None, timeout=PATIENCE)
+    assert b"at" in run.tokenizer.tokens[session.view.target]
+    assert not finder.box.popup.isVisible()

@@ -289,7 +289,7 @@ def test_pointing_at_the_playhead_repeats_nothing(qtbot, plot, written):
     assert [text for text, _ in written] == ["merge 312   2.05 bytes per token"]
 
 
-@pytest.mark.parametrize("merge", [0, 290, 330, 400, MERGES])
+@pytest.mark.parametrize("merge", [0, 330, MERGES])
 @pytest.mark.parametrize("width", [170, 300, 660])
 def test_labels_stand_inside_the_plot_and_never_over_each_other(qtbot, plot, written, merge, width):
     plot.resize(width, 200)
@@ -306,7 +306,7 @@ def test_labels_stand_inside_the_plot_and_never_over_each_other(qtbot, plot, wri
 
 
 @pytest.mark.parametrize(("width", "height"), [(400, 190), (660, 320)])
-@pytest.mark.parametrize("merge", [10, 60, 200, 430, 600, MERGES])
+@pytest.mark.parametrize("merge", [10, 200, 430, MERGES])
 def test_the_label_at_the_playhead_covers_no_curve_and_not_the_playhead(plot, written, merge, width, height):
     plot.resize(width, height)
     x, y = curve(MERGES)
@@ -492,21 +492,22 @@ def test_a_long_climb_needs_two_points_a_column():
 
 def test_the_name_of_a_mark_stands_beside_it_or_nowhere(theme):
     image = QImage(300, 200, QImage.Format.Format_RGB32)
-    painter = QPainter(image)
     close, alone = [QPointF(150, 100), QPointF(152, 97), QPointF(153, 95)], QPointF(60, 60)
-    labels = PlotLabels(painter, QRectF(0, 0, 300, 200), theme.palette, lambda left, right: [(0, 80)])
     named = []
-    for place in [*close, alone]:
-        before = len(labels._written)
-        labels.name(place, "95 %", [other for other in [*close, alone] if other is not place])
-        named += [(place, box) for box in labels._written[before:]]
-    painter.end()
+    with QPainter(image) as painter:
+        labels = PlotLabels(painter, QRectF(0, 0, 300, 200), theme.palette, lambda left, right: [(0, 80)])
+        for place in [*close, alone]:
+            before = np.array(image.constBits())
+            labels.name(place, "95 %", [other for other in [*close, alone] if other is not place])
+            changed = np.flatnonzero(before != np.array(image.constBits())) // 4
+            if len(changed):
+                named.append((place, QPointF((changed % 300).mean(), (changed // 300).mean())))
 
-    def gap(box, place):
-        return abs(box.center().x() - place.x()) + abs(box.center().y() - place.y())
+    def gap(middle, place):
+        return abs(middle.x() - place.x()) + abs(middle.y() - place.y())
 
     assert named  # one of the close ones; the one alone is under a curve
     assert alone not in [place for place, _ in named]
-    for place, box in named:
-        assert all(gap(box, place) < gap(box, other) for other in close if other is not place)
-        assert abs(box.center().y() - place.y()) < 40
+    for place, middle in named:
+        assert all(gap(middle, place) < gap(middle, other) for other in close if other is not place)
+        assert abs(middle.y() - place.y()) < 40

@@ -9,9 +9,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window, at_window
-from tokstudio.core.base.progress import Progress
-from tokstudio.gui.find.finder import MOST, search_work
+from tests.gui.person import PATIENCE, at_window
+from tokstudio.gui.find.finder import MOST
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.token_table import search as token_search
 
@@ -77,8 +76,7 @@ def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbo
     qtbot.keyClicks(box, "c3")
     byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
     qtbot.waitUntil(lambda: model.rowCount() == 1 and model.token_at(0) == byte, timeout=PATIENCE)
-    tokens, merges = train(qtbot, window), window.merges
-    wanted = holding(tokens, PIECE.encode())
+    merges = window.merges
     qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
     assert merges.filter.hasFocus()
     for typed in (PIECE, f"/{PIECE}/"):
@@ -97,9 +95,7 @@ def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbo
         assert not pane.limit.isVisible()
     pane.filter.clear()
     qtbot.keyClicks(pane.filter, "C3")
-    byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
     qtbot.waitUntil(lambda: listed(pane) == {byte}, timeout=PATIENCE)
-    tokens = train(qtbot, window)
     monkeypatch.setattr(token_search, "ROOM", 0)
     long = sum(len(tokens[token]) >= 256 for token in range(len(tokens)))
     assert long > 1
@@ -113,50 +109,3 @@ def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbo
         assert pane.limit.isVisible()
         pane.filter.clear()
         qtbot.waitUntil(lambda pane=pane: not pane.limit.isVisible(), timeout=PATIENCE)
-
-
-@at_window("{twice}")
-def test_enter_shows_the_result_of_a_slow_search(qtbot, monkeypatch, twice, window):
-    tokens = train(qtbot, window)
-    held = [True]
-
-    def slow(*arguments):
-        while held:
-            yield Progress("searching tokens")
-        return (yield from search_work(*arguments))
-
-    monkeypatch.setattr("tokstudio.gui.find.finder.search_work", slow)
-    qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
-    box, finder = window.finder.box, window.finder
-    qtbot.keyClicks(box, PIECE)
-    qtbot.waitUntil(lambda: box.note.text() == "Searching…", timeout=PATIENCE)
-    assert finder.model.rowCount() == 0
-    qtbot.keyClick(box, Qt.Key.Key_Return)
-    held.clear()
-    qtbot.waitUntil(lambda: window.session.view.target is not None, timeout=PATIENCE)
-    assert window.session.view.target in holding(tokens, PIECE.encode())
-    assert not box.popup.isVisible()
-
-
-def test_long_white_space_and_digits_have_their_kinds(qtbot, monkeypatch, tmp_path):
-    path = tmp_path / "wide.txt"
-    path.write_text((" " * 3000 + "1" * 700) * 2)
-
-    def act(window, answers):
-        tokens = train(qtbot, window)
-        pane = look_at_vocabulary(qtbot, window)
-        whole = {token: tokens[token] for token in range(len(tokens))}
-        white = {token for token, raw in whole.items() if raw.isspace()}
-        digits = {token for token, raw in whole.items() if raw.strip().isdigit()}
-        for name, wanted in (("White space", white), ("Digits", digits)):
-            assert any(len(whole[token]) > 256 for token in wanted)
-            pane.panel.boxes[name].click()
-            qtbot.waitUntil(lambda wanted=wanted: listed(pane) == wanted, timeout=PATIENCE)
-            pane.panel.boxes[name].click()
-        notes = len(pane.model.columns) - 1
-        qtbot.waitUntil(lambda: pane.model.rowCount() == len(tokens), timeout=PATIENCE)
-        for token in white:
-            row = pane.model.row_of_token(token)
-            assert pane.model.index(row, notes).data().startswith("white space")
-
-    assert at_the_window(monkeypatch, act, [str(path)]) == 0

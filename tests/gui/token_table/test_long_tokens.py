@@ -59,7 +59,7 @@ def typed_from(data, spelled):
     return data.draw(st.sampled_from([text, some.hex(" "), "0x" + some.hex(), "aB", "ς", "�"]))
 
 
-@settings(deadline=None, max_examples=250)
+@settings(max_examples=80)
 @given(vocabularies(), st.data())
 def test_a_filter_agrees_with_spelled_out_tokens(vocabulary, data):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
@@ -71,7 +71,7 @@ def test_a_filter_agrees_with_spelled_out_tokens(vocabulary, data):
     assert finish(token_search.Matches(query).work(index, made.lengths, ())).tolist() == expected
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=80)
 @given(vocabularies(), st.data())
 def test_find_agrees_with_an_index_without_long_tokens(vocabulary, data):
     base, parts, spelled = vocabulary
@@ -86,7 +86,7 @@ def test_find_agrees_with_an_index_without_long_tokens(vocabulary, data):
     assert finish(find_search.search_work(index, typed, ids, -1)) == expected
 
 
-@settings(deadline=None, max_examples=250)
+@settings(max_examples=80)
 @given(vocabularies() | vocabularies([b" ", b"1", "\u3000".encode(), b"\xe3", b"\x80", "一".encode()]))
 def test_the_flags_agree_with_the_spelled_out_token(vocabulary):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
@@ -98,7 +98,7 @@ def test_the_flags_agree_with_the_spelled_out_token(vocabulary):
     assert [flag & looks.WORDS for flag in flags] == begun
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=80)
 @given(vocabularies())
 @example(((b"\xe3", b"\x80\xa9"), np.array([[0, 1]], np.int32), [b"\xe3", b"\x80\xa9", "\u3029".encode()]))
 def test_scripts_are_those_of_all_letters_and_of_no_numeral(vocabulary):
@@ -114,7 +114,7 @@ def test_scripts_are_those_of_all_letters_and_of_no_numeral(vocabulary):
 EXPRESSIONS = ["a$", "^ ?a", "B.*7", "(?i)b{2}", "é", "^.{9,}$"]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=80)
 @given(vocabularies(), st.sampled_from(EXPRESSIONS))
 def test_an_expression_is_searched_for_in_all_of_a_token(vocabulary, expression):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
@@ -125,7 +125,7 @@ def test_an_expression_is_searched_for_in_all_of_a_token(vocabulary, expression)
     assert query.by_beginning == 0
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=80)
 @given(vocabularies(), st.integers(0, 200))
 def test_without_room_only_the_beginning_of_the_longest_is_searched(vocabulary, room):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]

@@ -11,10 +11,11 @@ import pytest
 import regex
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from PySide6.QtCore import QPoint
 
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import SHARED_LIMIT, PieceTable, describe
-from tokstudio.gui.token_text.token_view import TokenView
+from tokstudio.gui.token_text.token_view import MARGIN, TokenView
 
 FAMILY = "👨‍👩‍👧‍👦".encode()
 CHARACTERS = st.sampled_from(
@@ -146,8 +147,8 @@ def view(qtbot, theme) -> TokenView:
 
 def top(view: TokenView) -> tuple[int, int]:
     """The first token of the topmost row, and of the row below it."""
-    row = view._row_at(4)
-    return tuple(next(iter(view.rows.boxes(place))).first for place in (row, row + 1))
+    row = view.verticalScrollBar().singleStep()
+    return view.token_at(QPoint(MARGIN + 1, 4)), view.token_at(QPoint(MARGIN + 1, 4 + row))
 
 
 def test_only_the_visible_part_of_a_long_text_is_laid_out_and_both_ends_can_be_reached(view):
@@ -182,7 +183,7 @@ def test_scrolling_shows_every_row_once(view, way):
     bar = view.verticalScrollBar()
     bar.setValue(bar.maximum() // 2)
     seen = [top(view)]
-    for _ in range(900):
+    for _ in range(300):
         bar.setValue(bar.value() + way * bar.singleStep())
         seen.append(top(view))
     for before, after in pairwise(seen):
@@ -207,10 +208,10 @@ def test_blocks_cover_every_token_once_and_avoid_cutting_characters(text):
 
 
 def test_the_end_of_a_row_that_the_margin_shows_is_laid_out_too(view, caplog):
-    bar, height = view.verticalScrollBar(), view._row_height()
-    for block in range(10, view.rows.blocks - 5, 3):
-        bar.setValue(view.rows.first_row(block) * height)
-        first = view._row_at(0)
-        assert view.rows.knows(view.rows.block_of_row(max(first, 0)))
+    bar = view.verticalScrollBar()
+    for block in range(10, view.rows.blocks - 5, 15):
+        bar.setValue(view.rows.first_row(block) * bar.singleStep())
+        above = (bar.value() - MARGIN) // bar.singleStep()
+        assert view.rows.knows(view.rows.block_of_row(above))
         view.grab()
     assert not caplog.records

@@ -11,7 +11,7 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.conftest import alone
-from tests.gui.person import PATIENCE, at_window
+from tests.gui.person import PATIENCE, at_rest, at_window
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.distribution import DistributionPane
 
@@ -19,7 +19,7 @@ pane = alone(DistributionPane, 640, 360)
 
 
 def settled(qtbot, pane):
-    qtbot.waitUntil(lambda: not pane._later.isActive())
+    at_rest(qtbot, pane)
     return pane.lengths if pane.view == "lengths" else pane.ranks
 
 
@@ -61,7 +61,6 @@ def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane,
     assert values(plot) == dict(expected)
     assert sum(length > last for length in lengths) <= 0.01 * len(lengths)
     assert plot.content.caption == f"tokens by length in bytes; the last bar counts {last} and over"
-    # Two pixels above the axis there is something of every bar.
     # One pixel above the axis there is something of every bar, and nothing where no token has the length.
     image, area = plot.grab().toImage(), plot.chart.area
     row = round(area.bottom()) - 2
@@ -84,7 +83,7 @@ def test_bars_keep_their_height_where_a_zoom_cuts_them(qtbot, pane, trained):
     assert (bars["x0"][0], bars["x1"][-1]) == (2.2, 6.7)
 
 
-def test_uses_by_rank_are_those_of_the_run_and_a_chosen_rank_shows_its_token(qtbot, pane, trained):
+def test_uses_by_rank_are_those_of_the_run_and_a_chosen_rank_shows_its_token(qtbot, pane, trained, theme):
     pane.tabs.setCurrentIndex(1)
     for merges in (344, 30):
         trained.view.set_playhead(merges)
@@ -111,8 +110,8 @@ def test_uses_by_rank_are_those_of_the_run_and_a_chosen_rank_shows_its_token(qtb
     assert len(shown) == 41, "tokens that are used equally often are not the same one each time"
     plot = pane.ranks
     QApplication.processEvents()
-    line = QFontMetricsF(plot._theme.tabular_font()).height()
-    assert plot.chart.area.top() - line / 2 >= QFontMetricsF(plot._theme.tabular_font()).ascent()
+    metrics = QFontMetricsF(theme.tabular_font())
+    assert plot.chart.area.top() - metrics.height() / 2 >= metrics.ascent()
 
 
 def test_lengths_are_those_of_the_tokens_at_the_playhead_and_are_read_by_mouse_and_keys(qtbot, pane, trained):

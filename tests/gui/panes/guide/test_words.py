@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
-from PySide6.QtWidgets import QApplication, QTabBar, QToolTip
+from PySide6.QtWidgets import QApplication, QTabBar, QToolTip, QWidget
 
 from tests.gui.person import PATIENCE, at_window, quiet
 from tokstudio.core.guide import glossary
@@ -45,7 +45,8 @@ def test_words_are_marked_and_lead_to_their_explanation(qtbot, window):
     assert len(fields) == 26
     for field in fields:
         assert word_of(field) in read_words(), field
-        assert field._control.toolTip().startswith(meaning(word_of(field))[:40])
+        tips = [part.toolTip() for part in field.findChildren(QWidget)]
+        assert any(tip.startswith(meaning(word_of(field))[:40]) for tip in tips), field
     labels = window.findChildren(TermLabel)
     assert len(labels) > len(fields)
     for label in labels:
@@ -100,10 +101,11 @@ def test_the_chosen_figure_and_words_and_marks_are_explained(qtbot, window):
     window.actions_by_id["sample_train_article"].trigger()
     quiet(qtbot, window)
     window.places.open(window.compare)
+    label = next(label for label in window.compare.findChildren(TermLabel) if label.text() == "Figure")
     for name, word in (("fertility", "fertility"), ("bytes_per_token", "bytes-per-token"), ("renyi", "figure")):
         window.session.comparison.choose_figure(name)
-        qtbot.waitUntil(lambda word=word: word_of(window.compare._figure_label) == word, timeout=PATIENCE)
-        assert window.compare._figure_label.toolTip() == explained("", word)
+        qtbot.waitUntil(lambda word=word: word_of(label) == word, timeout=PATIENCE)
+        assert label.toolTip() == explained("", word)
     others = window.text.encode.others
     qtbot.waitUntil(lambda: "Words and marks" in dict(others.counts()), timeout=PATIENCE)
     qtbot.waitUntil(others.isVisible, timeout=PATIENCE)

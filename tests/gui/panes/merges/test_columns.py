@@ -88,20 +88,9 @@ def test_merges_of_a_growing_run_are_found():
     assert MergeQuery("by:d").chosen(("de", "en"), columns, 3).tolist() == [False, True, False]
 
 
-def test_a_run_knows_who_chose_while_it_trains(qtbot, session, by_turns):
-    made = []
+def test_a_run_knows_who_chose_while_it_trains(qtbot, session, by_turns, step_to):
     session.training.set_settings(Settings(280, algorithm="parity", tie_break="mapped-strings"))
-    session.training.start(single=True)
-    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
-    made.append(session.runs.active.so_far())
-    for _ in range(3):
-        session.training.step()
-        length = len(made[-1])
-        qtbot.waitUntil(
-            lambda length=length: len(session.runs.active) > length and session.training.state == "paused",
-            timeout=PATIENCE,
-        )
-        made.append(session.runs.active.so_far())
+    made = [step_to(number).so_far() for number in range(1, 5)]
     session.training.resume()
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     whole = session.runs.active.run

@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
+from tests.gui.person import PATIENCE, at_rest
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.model.run import MergeBatch
@@ -54,7 +55,8 @@ def numbers(model):
 
 
 def settled(qtbot, model):
-    qtbot.waitUntil(lambda: not model.searching and not model._later.isActive())
+    at_rest(qtbot, model)
+    qtbot.waitUntil(lambda: not model.searching, timeout=PATIENCE)
     return numbers(model)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QGuiApplication, QImage, QKeySequence, QRegion
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QImage, QKeySequence, QRegion
 from PySide6.QtWidgets import QWidget
 
 from tests.gui.conftest import alone
@@ -96,14 +96,10 @@ def test_a_row_is_chosen_by_mouse_or_keys_and_moves_the_playhead(qtbot, pane, tr
     assert trained.view.playhead == 339
 
 
-def test_during_training_rows_stay_still_unless_the_view_is_at_the_top(qtbot, session, pane):
+def test_during_training_rows_stay_still_unless_the_view_is_at_the_top(qtbot, session, pane, step_to):
     session.corpus.add_text(sample_text("article"))
     session.training.set_settings(Settings(2000, None))
-    session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
-    for made in range(2, 42):
-        session.training.step()
-        qtbot.waitUntil(lambda made=made: len(session.runs.active) == made and session.training.state == "paused")
+    step_to(41)
     assert first_visible(pane) == 41
     pane.table.verticalScrollBar().setValue(5 * pane.table.rowHeight(0) + 7)
     before = first_visible(pane), pane.table.rowViewportPosition(pane.model.row_of_number(30))
@@ -162,14 +158,13 @@ def test_copied_rows_are_on_the_clipboard(qtbot, pane, trained):
     assert lines[0].split("\t")[4] == str(int(trained.runs.active.log.count[343]))
 
 
-def test_a_new_run_begins_with_nothing_selected(qtbot, pane, trained):
+def test_a_new_run_begins_with_nothing_selected(qtbot, pane, trained, step_to):
     table = pane.table
     table.setCurrentIndex(pane.model.index(3, 0))
     qtbot.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert trained.view.token is not None
     assert len(table.selectionModel().selectedRows()) == 2
-    trained.training.step()
-    qtbot.waitUntil(lambda: trained.training.state == "paused" and len(trained.runs.active) == 1, timeout=PATIENCE)
+    step_to(1)
     assert trained.view.token is None
     assert not table.selectionModel().hasSelection()
     assert not table.currentIndex().isValid()
@@ -199,10 +194,9 @@ def test_columns_fit_any_width_and_the_token_is_never_hidden(qtbot, pane, traine
     assert not any(table.isColumnHidden(i) for i in range(7))
 
 
-def test_the_columns_fit_the_room_however_few_rows_there_are(qtbot, session, pane):
+def test_the_columns_fit_the_room_however_few_rows_there_are(qtbot, session, pane, step_to):
     session.corpus.add_text(sample_text("article"))
-    session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
+    step_to(1)
     qtbot.waitUntil(lambda: pane.model.rowCount() == 1)
     assert pane.table.horizontalHeader().length() <= pane.table.viewport().width()
 
@@ -249,17 +243,20 @@ def test_selected_rows_are_coloured_all_of_them_and_no_other(qtbot, table, theme
 
 
 def test_a_hidden_column_is_left_out_and_another_takes_its_place(table):
+    count = table.model().index(4, 4)
+    before, place = drawn(table.viewport(), table.visualRect(count)), table.visualRect(count)
     table.setColumnHidden(1, True)
-    assert [column for column, _ in table._places(0)] == [at for at in range(len(table._model.columns)) if at != 1]
-    for column, place in table._places(4):
-        assert place == table.visualRect(table.model().index(4, column))
+    assert table.visualRect(count).left() < place.left()
+    assert drawn(table.viewport(), table.visualRect(count)) == before
 
 
-def test_a_double_click_on_a_border_makes_the_column_as_wide_as_its_cells(table):
-    for column, one in enumerate(table._model.columns):
+def test_a_double_click_on_a_border_makes_the_column_as_wide_as_its_cells(table, theme):
+    figures, letters = QFontMetrics(theme.tabular_font()), QFontMetrics(theme.monospace_font())
+    for column, one in enumerate(table.model().columns):
         table.resizeColumnToContents(column)
-        seen = [table._model.cell(row, column).text for row in range(table.rowAt(0), table.rowAt(200) + 1)]
-        assert table.columnWidth(column) >= max(table._cells.width_of(text, one) for text in seen)
+        seen = [table.model().cell(row, column).text for row in range(table.rowAt(0), table.rowAt(200) + 1)]
+        metrics = figures if one.kind in ("number", "words") else letters
+        assert table.columnWidth(column) > max(map(metrics.horizontalAdvance, seen))
 
 
 def test_below_the_last_row_there_is_nothing(table):

@@ -10,17 +10,20 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QAbstractButton
+from tokenizers import Tokenizer as LibraryTokenizer
+from tokenizers import models
 
 from tests.gui.person import PATIENCE
-from tokstudio import Corpus, train
+from tokstudio import Corpus, load, train
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.comparison.counts import tokens_of_text_work
-from tokstudio.core.tokenizer import content
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text import encoding_job as encoded
 from tokstudio.gui.panes.text.encoding_job import decode_work, encode_work
 from tokstudio.gui.panes.text.pane import TextPane
+from tokstudio.gui.session.availability import no_dropout
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.icons import icon
@@ -116,28 +119,25 @@ def test_tokens_are_those_of_the_core_at_the_playhead_and_round_trip(session, tr
     session.view.set_text(text)
     assert session.view.text == text
     assert trained.encode.figures.values()[1] == str(len(text.encode()))
-    broken = np.array([116, 104, 88], np.uint32)
 
-    def wrong(self: Tokenizer, prepared: object) -> Work[object]:
+    def wrong(self: Tokenizer, ids: object) -> Work[bytes]:
         yield from ()
-        return broken
+        return b"thX"
 
-    monkeypatch.setattr(Tokenizer, "_encode_work", wrong)
+    monkeypatch.setattr(Tokenizer, "decode_bytes_work", wrong)
     session.view.set_text("the")
     assert trained.encode.state == ("bad", "differs at byte 2")
     assert trained.state_label.text() == "differs at byte 2"
 
 
-def test_the_tokens_follow_a_running_training(qtbot, session, pane):
+def test_the_tokens_follow_a_running_training(qtbot, session, pane, step_to):
     session.view.set_text("the cat")
     session.corpus.add_text(CORPUS)
     session.training.set_settings(Settings(300))
-    session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
+    step_to(1)
     made = str(len(session.view.tokenizer.encode("the cat")))
     qtbot.waitUntil(lambda: pane.encode.figures.values()[2] == made, timeout=PATIENCE)
-    session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 2, timeout=PATIENCE)
+    step_to(2)
     session.training.resume()
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     settled(qtbot, pane)
@@ -217,7 +217,8 @@ def test_long_texts_are_encoded_whole_the_newest_is_shown_by_its_beginning(qtbot
     assert field.isReadOnly()
     assert len(field.toPlainText()) == 100_000
     assert trained.encode.note() == "The first 100,000 of 1,300,000 characters; all are used."
-    trained.encode._clear.click()
+    buttons = trained.encode.findChildren(QAbstractButton)
+    next(button for button in buttons if button.accessibleName() == "Clear the text").click()
     assert session.view.text == ""
     assert not field.isReadOnly()
 
@@ -238,8 +239,6 @@ def test_a_hidden_pane_is_updated_and_a_change_of_run_cancels_the_encoding_for_t
     session.view.set_text("the cat is that " * 40_000)
     assert trained.encode.latest.busy
     session.runs.activate(second)
-    assert trained.encode._asked is not None
-    assert trained.encode._asked[0] == second.key
     settled(qtbot, trained)
     assert trained.encode.figures.values()[2] == f"{len(second.tokenizer.encode(session.view.text)):,}"
 
@@ -544,15 +543,10 @@ def test_slow_preparation_runs_outside_the_gui_thread(qtbot, session, trained, m
         made.append(threading.current_thread() is threading.main_thread())
         original(table, *parts)
 
-    def never_here(tokenizer: Tokenizer) -> object:
-        assert threading.current_thread() is not threading.main_thread() or tokenizer.ready
-        return encoder.func(tokenizer)
-
-    original, encoder = EncodedText.__init__, Tokenizer._encoder
+    original = EncodedText.__init__
     monkeypatch.setattr(EncodedText, "__init__", noted)
-    monkeypatch.setattr(Tokenizer, "_encoder", property(never_here))
-    monkeypatch.setattr(content, "_SOON", 0)
-    opened = Tokenizer(session.view.tokenizer.merges, session.view.tokenizer.merge_results, pattern="gpt2")
+    many = [(left, right) for left in range(256) for right in range(50, 120)]  # merges
+    opened = Tokenizer(np.array(many, np.int32), pattern="gpt2")
     assert not opened.ready
     session.runs.add_tokenizer(opened, "File")
     settled(qtbot, trained)
@@ -611,3 +605,13 @@ def test_switching_to_the_byte_level_alphabet_keeps_position_and_selection(qtbot
     assert "Ġ" in view.table.data.decode()
     assert view.selection() == selected
     assert view.token_at(top) == place
+
+
+def test_a_tokenizer_of_another_library_has_no_dropout(qtbot, tmp_path, session, pane):
+    LibraryTokenizer(models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]")).save(str(tmp_path / "tokenizer.json"))
+    session.view.switch_dropout(True)
+    session.runs.add_tokenizer(load(tmp_path / "tokenizer.json"), "WordPiece")
+    session.view.set_text("a a")
+    settled(qtbot, pane)
+    assert pane.encode.encoded.ids.tolist() == session.view.tokenizer.encode("a a")
+    assert "cannot be passed over" in no_dropout(session)

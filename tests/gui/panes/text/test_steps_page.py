@@ -8,17 +8,17 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from tests.gui.person import PATIENCE, at_window
+from tests.gui.person import PATIENCE, at_rest, at_window
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text.pane import TextPane
-from tokstudio.gui.panes.text.steps import LONGEST, PARTS, RoundsModel, answer, step_words, stepping_work
+from tokstudio.gui.panes.text.steps import LONGEST, PARTS, answer, step_words, stepping_work
 from tokstudio.gui.session.training.training import Settings
 
 CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
@@ -47,8 +47,8 @@ def stepped(qtbot, pane):
 
 
 def settled(qtbot, pane):
-    steps = pane.steps
-    qtbot.waitUntil(lambda: not steps.latest.busy and steps._shown == steps._asked, timeout=PATIENCE)
+    at_rest(qtbot, pane.steps)
+    qtbot.waitUntil(lambda: not pane.steps.latest.busy, timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -102,12 +102,10 @@ def test_the_texts_of_the_first_steps_are_not_cut_in_a_narrow_pane(qtbot, pane, 
     table = steps.table
     qtbot.waitUntil(lambda: table.viewport().width() < 300)
     for row in range(2):
-        index = table.model().index(row, PARTS)
         words = table.model().cell(row, PARTS).text
         assert words
-        place = dict(table._places(row))[PARTS]
-        assert place == table.visualRect(index)
-        assert place.width() >= table._cells.width_of(words, RoundsModel.columns[PARTS])
+        place = table.visualRect(table.model().index(row, PARTS))
+        assert place.width() >= QFontMetrics(theme.tabular_font()).horizontalAdvance(words)
 
 
 def test_an_empty_page_explains_itself(qtbot, session, pane):
@@ -149,26 +147,6 @@ def test_keys_go_on_and_back_anywhere_on_the_page(qtbot, session, pane, steps, p
     pane.encode.input.setFocus()
     qtbot.keyClick(pane.encode.input, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
     assert steps.number == 2
-
-
-@at_window()
-def test_the_menu_opens_the_steps_with_the_focus_on_the_slider(qtbot, unstyled, window):
-    session, action = window.session, window.actions_by_id["step_through_text"]
-    assert action.toolTip() == "Train a tokenizer first, or open one."
-    session.corpus.add_text(CORPUS)
-    session.training.set_settings(Settings(vocabulary_size=290))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
-    assert not action.isEnabled()
-    session.view.set_text(SENTENCE)
-    view = next(menu for menu in window.menuBar().actions() if menu.text() == "&View").menu()
-    assert action in view.actions()
-    window.text.hide()
-    qtbot.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    slider = window.text.steps.bar.slider
-    qtbot.waitUntil(slider.hasFocus, timeout=PATIENCE)
-    qtbot.keyClick(slider, Qt.Key.Key_Right)
-    assert window.text.steps.bar.label.text().startswith("2 of ")
 
 
 def test_each_step_is_described_and_its_tokens_are_marked(qtbot, session, steps):
@@ -267,28 +245,18 @@ def test_special_tokens_bytes_and_characters(qtbot, session, pane, make_run):
     assert steps.model.rowCount() == len(rounds_of(session, text))
 
 
-def test_special_ids_follow_a_training_while_the_playhead_is_held_back(qtbot, session, pane):
+def test_special_ids_follow_a_training_while_the_playhead_is_held_back(qtbot, session, pane, step_to):
     session.corpus.add_text(CORPUS)
     session.training.set_settings(Settings(vocabulary_size=290, special_tokens=("<end>",)))
     pane.switches["recognise_specials"].setChecked(True)
     session.view.set_text("the<end>")
     pane.tabs.setCurrentIndex(2)
-
-    def step(made, playhead):
-        session.training.step()
-        now = (made, playhead, "paused")
-        qtbot.waitUntil(
-            lambda: (len(session.runs.active or ()), session.view.playhead, session.training.state) == now,
-            timeout=PATIENCE,
-        )
-
-    for made in (1, 2, 3):
-        step(made, made)
+    step_to(3)
     session.view.set_playhead(2)
     settled(qtbot, pane)
-    for made in (4, 5):
-        step(made, 2)
-    end = session.runs.active.special_tokens["<end>"]
+    run = step_to(5)
+    assert session.view.playhead == 2
+    end = run.special_tokens["<end>"]
     assert end == 256 + 5
     qtbot.waitUntil(lambda: end in pane.steps.here.ids.tolist(), timeout=PATIENCE)
 
@@ -361,21 +329,6 @@ def test_pieces_among_the_steps_are_copied_with_their_ids_and_asked_about(qtbot,
     assert steps.model.rowCount() == rows
     full = steps.stepping.steps
     assert steps.why_not.words.text() == why_not_one(full, 0, 2).sentence
-
-
-def test_it_follows_a_run_that_grows(qtbot, session, pane):
-    session.view.set_text("the cat")
-    session.corpus.add_text(CORPUS)
-    session.training.set_settings(Settings(300))
-    session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
-    steps = stepped(qtbot, pane)
-    steps.bar.slider.setValue(steps.bar.slider.maximum())
-    session.training.resume()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
-    expected = rounds_of(session, "the cat")
-    qtbot.waitUntil(lambda: steps.model.rowCount() == len(expected), timeout=PATIENCE)
-    assert_shows(steps, expected, len(expected) - 1)
 
 
 def test_why_not_one_token_is_answered_at_every_playhead(qtbot, session, pane, steps):
@@ -495,29 +448,37 @@ def ask_by_keys(qtbot, window):
 
 
 @at_window()
-def test_the_question_is_about_the_selection_or_the_word_around_it(qtbot, unstyled, window):
-    session, action = window.session, window.actions_by_id["why_not_one_token"]
+def test_the_menu_opens_the_steps_and_asks_about_the_selection_or_the_word_around_it(qtbot, unstyled, window):
+    session = window.session
+    steps, why = (window.actions_by_id[name] for name in ("step_through_text", "why_not_one_token"))
+    assert steps.toolTip() == "Train a tokenizer first, or open one."
     session.corpus.add_text(CORPUS)
     session.training.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
     session.training.start()
-    qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
-    assert not action.isEnabled()
+    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
+    assert not steps.isEnabled()
+    assert not why.isEnabled()
+    assert why.toolTip() == "The Text pane is empty."
     text = "xyzzy and the more"
     session.view.set_text(text)
     qtbot.waitUntil(lambda: window.text.encode.state[0] == "good", timeout=PATIENCE)
-    encode = window.text.encode
-    view = encode.view
-    assert action in view.actions()
+    window.text.hide()
+    qtbot.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    slider = window.text.steps.bar.slider
+    qtbot.waitUntil(slider.hasFocus, timeout=PATIENCE)
+    qtbot.keyClick(slider, Qt.Key.Key_Right)
+    assert window.text.steps.bar.label.text().startswith("2 of ")
+    encode, view = window.text.encode, window.text.encode.view
+    assert why in view.actions()
     full = finish(steps_work(session.view.tokenizer, text))
 
     def expected(part: str) -> str:
         return why_not_one(full, text.index(part), text.index(part) + len(part)).sentence
 
-    view.select(0, 2)
-    assert ask_by_keys(qtbot, window) == expected("xyz")
-    window.text.tabs.setCurrentIndex(0)
-    view.select(1, 1)
-    assert ask_by_keys(qtbot, window) == expected("xyzzy")
+    for chosen, part in (((0, 2), "xyz"), ((1, 1), "xyzzy")):
+        window.text.tabs.setCurrentIndex(0)
+        view.select(*chosen)
+        assert ask_by_keys(qtbot, window) == expected(part)
     # Without a selection, the word that the cursor is in, or that has just been written.
     for place, word in ((0, "xyzzy"), (2, "xyzzy"), (8, " and"), (len(text), " more"), (12, " the")):
         window.text.tabs.setCurrentIndex(0)
@@ -527,9 +488,6 @@ def test_the_question_is_about_the_selection_or_the_word_around_it(qtbot, unstyl
         encode.input.setTextCursor(cursor)
         assert ask_by_keys(qtbot, window) == expected(word), place
     assert window.text.steps.why_not.words.text() == '" the" is one token.'
-    session.view.set_text("")
-    assert not action.isEnabled()
-    assert action.toolTip() == "The Text pane is empty."
 
 
 def test_the_context_menu_acts_on_the_piece_below_the_pointer(qtbot, session, pane, make_run):

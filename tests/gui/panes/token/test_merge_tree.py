@@ -7,7 +7,7 @@ import itertools
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QByteArray, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
@@ -69,10 +69,11 @@ def middle(tree, index):
 trees = st.recursive(
     st.builds(TreeNode, st.integers(0, 255), st.text(min_size=1, max_size=6), truncated=st.booleans()),
     lambda part: st.builds(TreeNode, st.integers(256, 999), st.text(max_size=30), part, part),
-    max_leaves=60,
+    max_leaves=40,
 )
 
 
+@settings(max_examples=40)
 @given(trees, st.sampled_from([4.0, 10.0, 26.0]))
 def test_no_two_boxes_overlap_and_parents_stand_above_their_parts(root, gap):
     boxes = lay_out(root, lambda label: 14.0 + 8.0 * len(label), gap)
@@ -248,7 +249,7 @@ def test_an_error_while_drawing_goes_to_the_exception_hook(qtbot, tree, monkeypa
     def broken(*_):
         raise ValueError("no such colour")
 
-    monkeypatch.setattr(tree.drawn, "_draw_box", broken)
+    monkeypatch.setattr(tree.drawn, "draw", broken)
     with qtbot.captureExceptions() as faults:
         tree.grab()
     assert faults

@@ -12,6 +12,7 @@ from tests.gui.person import PATIENCE, at_window
 from tokstudio import __version__
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token.pane import TokenPane
+from tokstudio.gui.session.availability import cannot_count_uses
 from tokstudio.gui.token_text.token_label import meaning, segments, token_label
 
 CORPUS = "the cat sat on the mat and the cat ate the rat; that is that.\n" * 40 + "太阳" * 30
@@ -239,21 +240,18 @@ def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, tmp_path, unstyled, 
     assert f"small (258 tokens) · TokStudio {__version__}</desc>" in drawing
 
 
-@at_window()
-def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, unstyled, window):
-    session, action = window.session, window.actions_by_id["count_uses"]
-    assert not action.isEnabled()
+def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, session, pane):
     session.runs.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
-    assert action.toolTip() == "The corpus is empty."
+    assert cannot_count_uses(session) == "The corpus is empty."
     session.corpus.add_text("ab abc ab", "three words")
-    assert action.isEnabled()
+    assert cannot_count_uses(session) is None
     session.view.look_at(256)
-    assert "use" not in window.token.facts.text()
-    action.trigger()
-    qtbot.waitUntil(lambda: "2 uses in three words" in window.token.facts.text(), timeout=PATIENCE)
-    assert window.token.facts.text().endswith("rank 1 of 258")
+    assert "use" not in pane.facts.text()
+    session.runs.count_uses()
+    qtbot.waitUntil(lambda: "2 uses in three words" in pane.facts.text(), timeout=PATIENCE)
+    assert pane.facts.text().endswith("rank 1 of 258")
     session.view.set_playhead(1)
-    assert window.token.facts.text().endswith("uses were counted after merge 2")
+    assert pane.facts.text().endswith("uses were counted after merge 2")
 
 
 def test_an_unreachable_token_says_why(qtbot, session, pane):

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.conftest import docked
-from tests.gui.person import PATIENCE
+from tests.gui.person import PATIENCE, at_rest
 from tests.gui.picky import trained
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.analysis.token_index import NOT_UTF8, WORDS, describe_token, index_work
@@ -58,7 +58,8 @@ def ids(model):
 
 
 def settled(qtbot, model):
-    qtbot.waitUntil(lambda: not model.searching and not model._later.isActive())
+    at_rest(qtbot, model)
+    qtbot.waitUntil(lambda: not model.searching, timeout=PATIENCE)
     return ids(model)
 
 
@@ -310,8 +311,7 @@ def picky(qtbot, session, pane):
 
 def listed_ids(qtbot, pane) -> list[int]:
     # Orders other than that of making follow a little later.
-    qtbot.waitUntil(lambda: not pane.model._later.isActive() and not pane.model.searching, timeout=PATIENCE)
-    return [pane.model.token_at(row) for row in range(pane.model.rowCount())]
+    return settled(qtbot, pane.model)
 
 
 @pytest.mark.parametrize("order", [Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder])

@@ -10,9 +10,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QDockWidget, QToolButton
 
-from tests.gui.person import PATIENCE, at_window
+from tests.gui.person import PATIENCE, at_rest
 from tokstudio import __version__
 from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.base.progress import Progress
@@ -21,7 +21,6 @@ from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.vocabulary.selection import LENGTH, NOTES
-from tokstudio.gui.state.training_settings import Settings
 
 ID, USES = 0, 6
 
@@ -64,24 +63,23 @@ def test_an_empty_pane_explains_itself_and_its_controls_have_names(pane, qtbot, 
     assert button.accessibleName()
 
 
-def newest_first(merges):
-    return [*range(255 + merges, 255, -1), *range(256)]
-
-
-def test_at_first_the_latest_merges_are_on_top_and_the_bytes_come_last(qtbot, unsorted, session, make_run):
+def test_at_first_the_latest_merges_are_on_top_and_the_base_tokens_come_last(qtbot, unsorted, session, make_run):
     QAbstractItemModelTester(unsorted.model, QAbstractItemModelTester.FailureReportingMode.Warning, unsorted)
-    make_run(sample_text("article"), vocabulary_size=600)
-    pane, model = unsorted, unsorted.model
-    assert ids(pane) == newest_first(344)
+    run, pane, model = make_run(base="characters", vocabulary_size=30), unsorted, unsorted.model
+    base = run.base_size
+
+    def newest_first(merges):
+        return [*range(base + merges - 1, base - 1, -1), *range(base)]
+
+    assert ids(pane) == newest_first(len(run))
     assert pane.table.rowAt(0) == 0
-    for merges in (100, 0, 344, 7):
+    for merges in (10, 0, len(run), 7):
         session.view.set_playhead(merges)
         assert ids(pane) == newest_first(merges), "at once, without being worked out anew"
-        assert [model.row_of_token(token) for token in ids(pane)] == list(range(256 + merges))
-    uses = session.runs.active.uses.at(7)
-    assert model.index(0, USES).data() == f"{int(uses[262]):,}"
+        assert [model.row_of_token(token) for token in ids(pane)] == list(range(base + merges))
+    assert model.index(0, USES).data() == f"{int(run.uses.at(7)[base + 6]):,}"
     pane.filter.setText("/e/")
-    qtbot.waitUntil(lambda: not pane.busy() and len(ids(pane)) < 263, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.busy() and len(ids(pane)) < base + 7, timeout=PATIENCE)
     assert ids(pane) == [token for token in newest_first(7) if b"e" in session.view.tokenizer.tokens[token]]
     pane.filter.clear()
     qtbot.waitUntil(lambda: ids(pane) == newest_first(7), timeout=PATIENCE)
@@ -92,7 +90,7 @@ def test_at_first_the_latest_merges_are_on_top_and_the_bytes_come_last(qtbot, un
     qtbot.waitUntil(lambda: not model.searching, timeout=PATIENCE)
     assert ids(pane) == newest_first(1)
     pane.table.sortByColumn(ID, Qt.SortOrder.AscendingOrder)
-    qtbot.waitUntil(lambda: ids(pane) == list(range(257)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: ids(pane) == list(range(base + 1)), timeout=PATIENCE)
 
 
 def test_it_lists_what_exists_at_the_playhead_filtered_by_kinds_and_shows_a_chosen_token(
@@ -212,7 +210,8 @@ def test_a_change_of_run_replaces_the_rows(pane, trained, make_run):
 
 
 def settle(qtbot, pane):
-    qtbot.waitUntil(lambda: not pane.model._later.isActive() and not pane.busy(), timeout=PATIENCE)
+    at_rest(qtbot, pane.model)
+    qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
 
 
 def shown(qtbot, pane):
@@ -221,7 +220,10 @@ def shown(qtbot, pane):
 
 
 def ready(qtbot, pane, session):
-    qtbot.waitUntil(lambda: not session.jobs.running and bool(pane.panel._scripts.count()), timeout=PATIENCE)
+    def has_scripts():
+        return any(name.startswith("script:") for name in pane.panel.boxes)
+
+    qtbot.waitUntil(lambda: not session.jobs.running and has_scripts(), timeout=PATIENCE)
 
 
 def test_expressions_lengths_and_ids_filter_together_and_an_error_leaves_the_rows(qtbot, pane, trained):
@@ -493,14 +495,14 @@ def test_the_search_for_unreachable_tokens_is_repeated_after_a_cancel(qtbot, pan
     qtbot.waitUntil(lambda: ids(pane) == [258], timeout=PATIENCE)
 
 
-@at_window()
-def test_a_pane_undocked_from_behind_a_tab_shows_the_run(qtbot, unstyled, window):
-    session, pane = window.session, window.vocabulary
-    session.corpus.add_text("the cat sat on the mat and the rat sat on the cat. " * 40)
-    session.training.set_settings(Settings(270))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
-    assert not pane.seen
+def test_a_pane_undocked_from_behind_a_tab_shows_the_run(qtbot, session, theme, actions, dock, make_run):
+    pane, front = VocabularyPane(session, theme, actions), QDockWidget("Front")
+    dock(pane, 760, 320)
+    pane.parentWidget().tabifyDockWidget(pane, front)
+    front.show()
+    front.raise_()
+    qtbot.waitUntil(lambda: not pane.seen)
+    make_run(vocabulary_size=270)
     pane.setFloating(True)
     qtbot.waitUntil(lambda: pane.model.rowCount() == 270, timeout=PATIENCE)
     session.view.set_playhead(3)
