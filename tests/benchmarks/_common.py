@@ -25,6 +25,7 @@ import _results
 
 T = TypeVar("T")
 
+_FOLDER = Path(__file__).resolve().parent
 _PEAK = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
 
@@ -40,6 +41,15 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     )
     arguments.add_argument("--bytes", type=int, help="use this much of each text only, to try the benchmark out")
     return arguments
+
+
+def run_parts(arguments: argparse.ArgumentParser, **parts: Callable[[argparse.Namespace], None]) -> None:
+    """Runs the parts of a program, or those that are asked for."""
+    arguments.add_argument("--only", choices=parts, nargs="*", default=list(parts), help="some of the tables")
+    chosen = arguments.parse_args()
+    print(f"{machine()}\n", flush=True)
+    for name in chosen.only:
+        parts[name](chosen)
 
 
 @contextmanager
@@ -67,6 +77,17 @@ def _unpacked(data: Path, name: str, most: int | None, folder: Path) -> Path:
         else:
             # A character that was cut would be no text.
             target.write(source.read(most).decode("utf-8", "ignore").encode())
+    return made
+
+
+def cut(text: bytes, number: int, folder: Path) -> list[Path]:
+    """Files of about the same size, cut at line ends."""
+    at, made = 0, list[Path]()
+    for part in range(1, number + 1):
+        end = len(text) if part == number else text.index(b"\n", len(text) * part // number) + 1
+        made.append(folder / f"part{part}.txt")
+        made[-1].write_bytes(text[at:end])
+        at = end
     return made
 
 
@@ -126,9 +147,14 @@ def training_by_phase(
     return {**cost, "phases": phases}, trainer
 
 
-def in_fresh_process(script: str, given: object, **environment: str) -> dict[str, Any] | None:
-    """What a benchmark prints last, as JSON, when it is started with `--one` and what is given; None where it fails."""
-    command = [sys.executable, script, "--one", json.dumps(given)]
+def in_fresh_process(function: Callable[..., Any], *given: object, **environment: str) -> Any | None:
+    """What a function of a program gives in a process of its own, from and as JSON; None where it fails."""
+    module = Path(function.__code__.co_filename).stem
+    program = (
+        f"import json, sys; sys.path.insert(0, {str(_FOLDER)!r}); from {module} import {function.__name__} as one;"
+    )
+    program += "print(json.dumps(one(*json.loads(sys.argv[1]))))"
+    command = [sys.executable, "-c", program, json.dumps(given)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -61,11 +62,12 @@ class Clock(QObject):
 
 
 @contextmanager
-def open_studio(folder: Path, choosers: Choosers | None = None, recovery: Path | None = None) -> Iterator[Studio]:
-    """The whole window with its settings in a folder, once it answers; the compiled loops are there before it opens."""
+def open_studio(choosers: Choosers | None = None, recovery: Path | None = None) -> Iterator[Studio]:
+    """The whole window with fresh settings, once it answers; the compiled loops are there before it opens."""
     finish(prepare_work())
-    application = make_application()
-    studio = Studio(application, Preferences(folder / "settings.ini"), choosers=choosers, recovery=recovery)
+    application, folder = make_application(), tempfile.TemporaryDirectory()
+    settings = Preferences(Path(folder.name) / "settings.ini")
+    studio = Studio(application, settings, choosers=choosers, recovery=recovery)
     studio.window.resize(1440, 900)
     studio.show()
     shown = time.perf_counter()
@@ -78,6 +80,7 @@ def open_studio(folder: Path, choosers: Choosers | None = None, recovery: Path |
             run.note(exported=True)
         studio.window.close()
         studio.close()
+        folder.cleanup()
 
 
 def busy(studio: Studio) -> Callable[[], bool]:

@@ -21,14 +21,14 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
-from _common import is_installed, machine, parser, record, seconds, table, texts
+from _common import is_installed, parser, record, run_parts, seconds, table, texts
 from _window import HEAD, Clock, busy, open_studio
 from encode import by_tiktoken, gpt2, lay_out
 
 from tokstudio import ByteTokenizer, Comparison, Tokenizer, compare, load
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.comparison import cells_work
-from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
+from tokstudio.core.comparison.figures import Cell, Compared
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.app.app import Studio
@@ -38,20 +38,6 @@ from tokstudio.gui.state.training_settings import Settings
 _THREADS = 2
 _TEXTS, _SIZE = 24, 1_000_000
 _SIZES = (1_000, 8_000, 32_768)
-
-
-def main() -> None:
-    """Prints a table of the counts and one of the window."""
-    arguments = parser(__doc__)
-    arguments.add_argument("--texts", type=Path, help="a folder with a file for each language, as FLORES-200")
-    arguments.add_argument("--megabytes", type=int, default=80)
-    arguments.add_argument("--only", choices=("parallel", "window"), help="one of the tables")
-    chosen = arguments.parse_args()
-    print(f"{machine()}\n")
-    if chosen.only != "window":
-        parallel(chosen)
-    if chosen.only != "parallel":
-        in_window(chosen)
 
 
 def parallel(chosen: argparse.Namespace) -> None:
@@ -114,7 +100,7 @@ def in_window(chosen: argparse.Namespace) -> None:
             start = number * (len(data) // _TEXTS)
             files.append(Path(folder) / f"text{number + 1}.txt")
             files[-1].write_bytes(data[start : start + _SIZE].decode("utf-8", "ignore").encode())
-        with open_studio(Path(folder)) as studio:
+        with open_studio() as studio:
             _fill(studio, files, Path(chosen.data))
 
 
@@ -135,28 +121,22 @@ def _fill(studio: Studio, files: list[Path], data: Path) -> None:
     session.comparison.add_texts(file_set(files))
     studio.window.show_compare()
     began = time.perf_counter()
-    rows = [clock.during("the matrix fills", lambda: _known(studio, words=False) < _TEXTS * 5)]
+    rows = [clock.during("the matrix fills", lambda: _known(studio) < _TEXTS * 5)]
     took = time.perf_counter() - began
-    session.comparison.choose_figure("words_split")
-    rows.append(clock.during("words are encoded", lambda: _known(studio, words=True) < _TEXTS * 5))
-    left = list(FIGURES)
-
-    def through_figures() -> bool:
-        session.comparison.choose_figure(left.pop())
-        return bool(left)
-
-    rows.append(clock.during("through all figures", through_figures))
     table(HEAD, rows)
     record("fill the matrix of Compare", f"{_TEXTS} texts of 1 MB, 5 tokenizers", took, "s", bar="10 s")
 
 
-def _known(studio: Studio, *, words: bool) -> int:
+def _known(studio: Studio) -> int:
     made = studio.session.comparison.comparison
     if made is None:
         return 0
     cells = (made.result(row, column) for row in range(len(made.texts)) for column in range(len(made.tokenizers)))
-    return sum(isinstance(cell, Cell) and (not words or cell.words is not None) for cell in cells)
+    return sum(isinstance(cell, Cell) for cell in cells)
 
 
 if __name__ == "__main__":
-    main()
+    arguments = parser(__doc__)
+    arguments.add_argument("--texts", type=Path, help="a folder with a file for each language, as FLORES-200")
+    arguments.add_argument("--megabytes", type=int, default=80)
+    run_parts(arguments, parallel=parallel, window=in_window)

@@ -14,15 +14,15 @@ ends into files of one source, each given twenty times. The time to start the wo
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import string
+import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from _common import in_fresh_process, machine, parser, record, seconds, table, texts, training_by_phase
+from _common import cut, in_fresh_process, parser, record, run_parts, seconds, table, texts, training_by_phase
 
 from tokstudio.cli.counting import count_on_cluster, local_cluster
 from tokstudio.cli.process.terminal import Console
@@ -46,44 +46,43 @@ def permutation(seed: int) -> bytes:
     )
 
 
-def measure(files: list[str], size: int, pattern: str, tie_break: str, times: int, free: int | None) -> dict[str, Any]:
+def measure(files: list[str], size: int, pattern: str, free: int) -> dict[str, Any]:
     """Trains here: seconds by phase, and bytes of memory above what the process held before."""
-    settings = {"vocabulary_size": size, "pattern": pattern, "tie_break": tie_break}
-    if free is not None:
-        text_store.free_memory = lambda: free
-    made, trainer = training_by_phase(files, times, **settings)
+    text_store.free_memory = lambda: free
+    made, trainer = training_by_phase(files, _TIMES, vocabulary_size=size, pattern=pattern)
     return {**made, "bytes": trainer.corpus.bytes, "merges": trainer.merges_made}
 
 
-def ten_gigabytes(chosen: argparse.Namespace, file: Path, folder: Path) -> None:
-    """Trains on one copy and on all, and prints time by phase and memory."""
-    copies = [folder / f"{number:03}.txt" for number in range(max(chosen.copies))]
-    for number, copy in enumerate(copies):
-        copy.write_bytes(file.read_bytes().translate(permutation(number)))
-    rows: list[list[str]] = []
-    for count in chosen.copies:
-        files = [str(copy) for copy in copies[:count]]
-        given = [files, chosen.vocabulary_size, chosen.pattern, chosen.tie_break, _TIMES, chosen.free]
-        made = in_fresh_process(__file__, given)
-        if made is None:
-            print(f"{count} copies: failed, see above", flush=True)
-            continue
-        phases = [f"{took:.2f} s" for took in (*made["phases"].values(), made["seconds"])]
-        memory = [f"{made['memory'] / 1e6:,.0f} MB", f"{made['memory'] / made['bytes']:.2f}"]
-        rows.append([f"{made['bytes'] / 1e6:,.0f} MB", *phases, f"{made['merges']:,}", *memory])
-        if made["bytes"] >= 9e9:
-            text = f"10 GB, {chosen.vocabulary_size:,} tokens"
-            record("count and train", text, made["seconds"], "s", bar="240 s")
-            record("peak memory of it", text, made["memory"] / 1e6, "MB", bar="4,000 MB")
+def ten_gigabytes(chosen: argparse.Namespace) -> None:
+    """Trains on all copies, and prints time by phase and memory."""
+    with texts(chosen, chosen.text) as (file,), tempfile.TemporaryDirectory(prefix="tokstudio-benchmark-") as folder:
+        copies = [Path(folder) / f"{number:03}.txt" for number in range(chosen.copies)]
+        for number, copy in enumerate(copies):
+            copy.write_bytes(file.read_bytes().translate(permutation(number)))
+        files = [str(copy) for copy in copies]
+        made = in_fresh_process(measure, files, chosen.vocabulary_size, chosen.pattern, chosen.free)
+    if made is None:
+        sys.exit("It failed, see above.")
+    phases = [f"{took:.2f} s" for took in (*made["phases"].values(), made["seconds"])]
+    memory = [f"{made['memory'] / 1e6:,.0f} MB", f"{made['memory'] / made['bytes']:.2f}"]
     heads = ["text", "reading", "counting", "merging", "all", "merges", "peak memory", "bytes a corpus byte"]
-    table(heads, rows)
+    table(heads, [[f"{made['bytes'] / 1e6:,.0f} MB", *phases, f"{made['merges']:,}", *memory]])
+    if made["bytes"] >= 9e9:
+        text = f"10 GB, {chosen.vocabulary_size:,} tokens"
+        record("count and train", text, made["seconds"], "s", bar="240 s")
+        record("peak memory of it", text, made["memory"] / 1e6, "MB", bar="4,000 MB")
 
 
-def by_workers(chosen: argparse.Namespace, file: Path, folder: Path) -> None:
+def by_workers(chosen: argparse.Namespace) -> None:
     """Counts alone and on the workers, by turns, and prints both."""
     counting = Counting(CountedWith(chosen.pattern))
-    entries = [Entry(path, str(folder)) for path in _cut(file.read_bytes(), folder)] * _GIVEN
-    with local_cluster(2) as cluster:
+    with (
+        texts(chosen, chosen.text) as (file,),
+        tempfile.TemporaryDirectory() as name,
+        local_cluster(2) as cluster,
+    ):
+        folder = Path(name)
+        entries = [Entry(path, name) for path in cut(file.read_bytes(), _FILES, folder)] * _GIVEN
 
         def alone() -> CountedPart:
             return finish(counting.count_work(entries, threads=1))
@@ -105,38 +104,12 @@ def by_workers(chosen: argparse.Namespace, file: Path, folder: Path) -> None:
     record("count by two Dask workers", f"2 GB, {chosen.pattern}", median(two), "s", "one thread", median(one), "1.6x")
 
 
-def _cut(text: bytes, folder: Path) -> list[Path]:
-    at, made = 0, list[Path]()
-    for number in range(_FILES):
-        end = len(text) if number == _FILES - 1 else text.index(b"\n", len(text) * (number + 1) // _FILES) + 1
-        made.append(folder / f"part{number}.txt")
-        made[-1].write_bytes(text[at:end])
-        at = end
-    return made
-
-
-def main() -> None:
+if __name__ == "__main__":
     arguments = parser(__doc__)
     arguments.add_argument("--vocabulary-size", type=int, default=32768)
-    arguments.add_argument("--copies", type=int, nargs="*", default=[1, 10], help="how many permuted copies are made")
+    arguments.add_argument("--copies", type=int, default=10, help="how many permuted copies are made")
     arguments.add_argument("--free", type=int, default=1 << 30, help="bytes of free memory that reading sees")
     arguments.add_argument("--pattern", default="cl100k")
-    arguments.add_argument("--tie-break", default="first")
     arguments.add_argument("--runs", type=int, default=5, help="of counting by workers and alone")
     arguments.add_argument("--text", default="mixed_100mb.txt", help="which of the texts")
-    arguments.add_argument("--only", choices=("training", "workers"), help="one of the tables")
-    arguments.add_argument("--one", help="used by itself")
-    chosen = arguments.parse_args()
-    if chosen.one:
-        print(json.dumps(measure(*json.loads(chosen.one))))
-        return
-    print(f"{machine()}\n")
-    with texts(chosen, chosen.text) as (file,), tempfile.TemporaryDirectory(prefix="tokstudio-benchmark-") as folder:
-        if chosen.only != "workers":
-            ten_gigabytes(chosen, file, Path(folder))
-        if chosen.only != "training":
-            by_workers(chosen, file, Path(folder))
-
-
-if __name__ == "__main__":
-    main()
+    run_parts(arguments, training=ten_gigabytes, workers=by_workers)

@@ -1,4 +1,4 @@
-"""Encoding beside other libraries, in one thread: by GPT-2, and by tokenizers trained here with and without a pattern.
+"""Encoding beside other libraries, in one thread: by GPT-2, and by a tokenizer trained here without a pattern.
 
 Each library has a process of its own, on one processor. With empty caches: the first encoding of the text by an encoder
 just made (its tables stand, it has seen one other word). With warm ones: the second. Each encoding gets a string of its
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import json
 import os
 import tempfile
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import in_fresh_process, is_installed, machine, parser, record, seconds, table, texts
+from _common import in_fresh_process, is_installed, parser, record, run_parts, seconds, table, texts
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig, load, save, train
 from tokstudio.core.text.byte_level import to_characters
@@ -59,7 +58,6 @@ def by_tokenizers(folder: Path, _: str) -> Encode:
 
 ENCODERS = {"tiktoken": by_tiktoken, "gigatoken": by_gigatoken, "tokenizers": by_tokenizers, "TokStudio": by_us}
 _SLOW = "tokenizers"  # once is enough
-_STATES = ("empty", "warm")
 
 
 def measure(library: str, folder: str, pattern: str, file: str, runs: int) -> dict[str, float]:
@@ -99,53 +97,36 @@ def gpt2(data: Path) -> Tokenizer | None:
     return None
 
 
-def measured(
-    folder: Path, pattern: str, file: Path, libraries: list[str], runs: int
-) -> dict[str, dict[str, float | bool]]:
-    """Megabytes a second of each library, and whether its ids are those of the first."""
-    size, speeds = file.stat().st_size / 1e6, dict[str, dict[str, float | bool]]()
-    for library in libraries:
-        given = [library, str(folder), pattern, str(file), 1 if library == _SLOW else runs]
-        result = in_fresh_process(__file__, given, RAYON_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")
-        if result is None:
-            print(f"{library}: failed, see above", flush=True)
-        else:
-            speeds[library] = {state: size / took for state, took in result.items()}
-    expected = np.load(folder / f"{next(iter(speeds))}.npy")
-    for library, row in speeds.items():
-        row["same"] = np.array_equal(np.load(folder / f"{library}.npy"), expected)
-    return speeds
-
-
-def show(name: str, text: str, speeds: dict[str, dict[str, float | bool]], bars: dict[str, str]) -> None:
-    """Prints the table of a tokenizer, beside the first library, and keeps our results where there are bars."""
-    first = next(iter(speeds))
+def with_pattern(chosen: argparse.Namespace) -> None:
+    """By GPT-2: megabytes a second of each library, and whether its ids are those of the first."""
+    libraries = [name for name in ENCODERS if name == "TokStudio" or is_installed(name)]
+    with texts(chosen, "mixed_10mb.txt") as (file,), tempfile.TemporaryDirectory() as name:
+        if (tokenizer := gpt2(Path(chosen.data))) is None:
+            return
+        folder, size = Path(name) / "gpt2", file.stat().st_size / 1e6
+        lay_out(tokenizer, folder)
+        speeds: dict[str, dict[str, float]] = {}
+        for library in libraries:
+            given = [library, str(folder), "gpt2", str(file), 1 if library == _SLOW else chosen.runs]
+            result = in_fresh_process(measure, *given, RAYON_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")
+            if result is None:
+                print(f"{library}: failed, see above", flush=True)
+            else:
+                speeds[library] = {state: size / took for state, took in result.items()}
+        ids = {library: np.load(folder / f"{library}.npy") for library in speeds}
     rows: list[list[str]] = []
+    first = next(iter(speeds))
     for library, row in speeds.items():
         cells = [library]
-        for state in _STATES:
+        for state in row:
             cells += [f"{row[state]:.1f} MB/s", f"{row[state] / speeds[first][state]:.1f}x"]
-        rows.append([*cells, "yes" if row["same"] else "NO"])
-        for state in bars if library != "TokStudio" and "TokStudio" in speeds else ():
-            ours, bar = speeds["TokStudio"][state], bars[state] if library == "tiktoken" else ""
+        rows.append([*cells, "yes" if np.array_equal(ids[library], ids[first]) else "NO"])
+        for state, bar in {"empty": "3x", "warm": "5x"}.items() if library != "TokStudio" in speeds else ():
             if state == "empty" or library == "tiktoken":
-                record(f"encode, {state} caches", f"{text}, {name}", ours, "MB/s", library, row[state], bar)
-    table([f"{name}, {text}", "empty caches", f"to {first}", "warm caches", f"to {first}", "same ids"], rows)
-
-
-def with_patterns(chosen: argparse.Namespace, libraries: list[str], file: Path, folder: Path) -> None:
-    """GPT-2, and a tokenizer trained on the text with the pattern cl100k."""
-    config = TrainingConfig(vocabulary_size=chosen.vocabulary_size, pattern="cl100k")
-    ways = {
-        "GPT-2": (gpt2(Path(chosen.data)), "gpt2"),
-        f"cl100k, {chosen.vocabulary_size:,} tokens": (train(Corpus.from_files([file]), config), "cl100k"),
-    }
-    for name, (tokenizer, pattern) in ways.items():
-        if tokenizer is not None:
-            lay_out(tokenizer, folder / pattern)
-            speeds = measured(folder / pattern, pattern, file, libraries, chosen.runs)
-            bars = {"empty": "3x", "warm": "5x"}
-            show(name, file.name, speeds, bars if pattern == "gpt2" else {})
+                bar, given = bar if library == "tiktoken" else "", f"{file.name}, GPT-2"
+                record(f"encode, {state} caches", given, speeds["TokStudio"][state], "MB/s", library, row[state], bar)
+    heads = [f"GPT-2, {file.name}", "empty caches", f"to {first}", "warm caches", f"to {first}", "same ids"]
+    table(heads, rows)
 
 
 def as_huggingface(tokenizer: Tokenizer) -> Callable[[str], list[int]]:
@@ -160,44 +141,27 @@ def as_huggingface(tokenizer: Tokenizer) -> Callable[[str], list[int]]:
     return lambda text: made.encode(text).ids
 
 
-def without_pattern(file: Path, size: int, runs: int) -> None:
+def without_pattern(chosen: argparse.Namespace) -> None:
     """A tokenizer trained without a pattern, in this process: the whole text, and its beginning beside `tokenizers`."""
-    tokenizer = train(Corpus.from_files([file], encoding="bytes"), TrainingConfig(vocabulary_size=size))
-    whole = file.read_bytes().decode()
+    with texts(chosen, "mixed_10mb.txt") as (file,):
+        corpus, whole = Corpus.from_files([file], encoding="bytes"), file.read_bytes().decode()
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=chosen.vocabulary_size))
     part = whole.encode()[:1_000_000].decode("utf-8", "ignore")
     rows: list[list[str]] = []
     for name, text in ((file.name, whole), ("its first 1 MB", part)):
-        speed = len(text.encode()) / 1e6 / min(seconds(lambda: tokenizer.encode_array(text))[0] for _ in range(runs))  # noqa: B023
+        took = min(seconds(lambda: tokenizer.encode_array(text))[0] for _ in range(chosen.runs))  # noqa: B023
+        speed = len(text.encode()) / 1e6 / took
         rows.append([f"TokStudio, {name}", f"{speed:.1f} MB/s", ""])
     rival = as_huggingface(tokenizer)
     took, theirs = seconds(lambda: rival(part))
-    other = len(part.encode()) / 1e6 / took
-    rows.append(
-        ["tokenizers, its first 1 MB", f"{other:.1f} MB/s", "yes" if theirs == tokenizer.encode(part) else "NO"]
-    )
+    other, same = len(part.encode()) / 1e6 / took, theirs == tokenizer.encode(part)
+    rows.append(["tokenizers, its first 1 MB", f"{other:.1f} MB/s", "yes" if same else "NO"])
     table([f"no pattern, {len(tokenizer):,} tokens", "speed", "same ids"], rows)
     record("encode without a pattern", f"the first 1 MB of {file.name}", speed, "MB/s", "tokenizers", other, "15 MB/s")
 
 
-def main() -> None:
-    arguments = parser(__doc__)
-    arguments.add_argument("--vocabulary-size", type=int, default=32768, help="of the tokenizers trained here")
-    arguments.add_argument("--runs", type=int, default=5, help="of each but tokenizers; the fastest counts")
-    arguments.add_argument("--only", nargs="*", choices=ENCODERS, metavar="LIBRARY", help=", ".join(ENCODERS))
-    arguments.add_argument("--one", help="used by itself")
-    chosen = arguments.parse_args()
-    if chosen.one:
-        print(json.dumps(measure(*json.loads(chosen.one))))
-        return
-    asked = ENCODERS if chosen.only is None else chosen.only
-    libraries = [name for name in ENCODERS if name in asked and (name == "TokStudio" or is_installed(name))]
-    print(f"Encoding in one thread; {machine()}\n")
-    with texts(chosen, "mixed_10mb.txt") as (file,), tempfile.TemporaryDirectory() as folder:
-        if libraries:
-            with_patterns(chosen, libraries, file, Path(folder))
-        if "TokStudio" in libraries:
-            without_pattern(file, chosen.vocabulary_size, chosen.runs)
-
-
 if __name__ == "__main__":
-    main()
+    arguments = parser(__doc__)
+    arguments.add_argument("--vocabulary-size", type=int, default=32768, help="of the tokenizer trained here")
+    arguments.add_argument("--runs", type=int, default=5, help="of each but tokenizers; the fastest counts")
+    run_parts(arguments, pattern=with_pattern, none=without_pattern)

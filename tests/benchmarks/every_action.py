@@ -11,15 +11,17 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from _by_hand import by_hand
 from _common import machine, parser, record, table, texts
 from _window import BAR, HEAD, Clock, busy, open_studio
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QDialog, QPushButton
+from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
+from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QDialog, QPushButton, QWidget
 
 from tokstudio.gui.app.app import Studio
 from tokstudio.gui.state.training_settings import Settings
@@ -28,6 +30,11 @@ from tokstudio.gui.widgets.file_dialogs import Choosers
 # What empties the corpus or the list of runs comes last; what ends the program is not done.
 _LAST = ("delete_run", "remove_source", "reload_source", "clear_corpus", "clear_recent")
 _NOT = ("quit",)
+_EVERY = 0.04  # seconds between two acts by hand, as of a hurried person
+_TURNS = 40
+_LEFT, _NONE = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
+
+Acts = Iterator[Callable[[], object]]
 
 
 class _Answers(Choosers):
@@ -68,9 +75,9 @@ def main() -> None:
     print(machine())
     with tempfile.TemporaryDirectory() as folder, texts(parsed, parsed.text) as (path,):
         answers = _Answers(Path(folder), path)
-        with open_studio(Path(folder), answers) as studio:
+        with open_studio(answers) as studio:
             rows = _prepare(studio, path, parsed.vocabulary, parsed.tokenizer)
-            rows += by_hand(studio)
+            rows += _by_hand(studio)
             rows += _everything(studio)
     worst = sorted(rows, key=lambda row: -int(row[4].split()[0]))
     table(HEAD, worst[:20])
@@ -101,6 +108,83 @@ def _prepare(studio: Studio, path: Path, vocabulary: int, tokenizer: Path | None
         pane.raise_()
         rows.append(clock.during(f"{pane.windowTitle()} brought to the front", busy(studio)))
     return rows
+
+
+def _by_hand(studio: Studio) -> list[list[str]]:
+    """What a person does beside choosing from the menus, one thing after the other."""
+    window, view = studio.window, studio.session.view
+    vocabulary, merges, curve, encode = window.vocabulary, window.merges, window.compression, window.text.encode.view
+    last = len(studio.session.runs.active or ())
+    places = [last * number // (2 * _TURNS) for number in range(2 * _TURNS)]
+    down = [merges.table.setFocus, *[lambda: QTest.keyClick(merges.table, Qt.Key.Key_Down)] * _TURNS]
+    things: list[tuple[str, QWidget, Acts]] = [
+        ("typing into Find", window.text, _typing(window.finder.box, "ing of 20")),
+        ("typing a filter of Vocabulary", vocabulary, _typing(vocabulary.filter, "the /ing$/")),
+        ("typing a filter of Merges", merges, _typing(merges.filter, "and")),
+        ("the wheel over Vocabulary", vocabulary, _wheel(vocabulary.table)),
+        ("the wheel over Merges", merges, _wheel(merges.table)),
+        ("the wheel over the text's tokens", window.text, _wheel(encode)),
+        ("the pointer over the text's tokens", window.text, _moves(encode.viewport(), _NONE)),
+        ("the slider of the playhead", curve, iter([lambda at=at: view.set_playhead(at) for at in places])),
+        ("a drag over the plot", curve, _dragging(curve.plot)),
+        ("going through the rows of Merges", merges, iter(down)),
+    ]
+    rows: list[list[str]] = []
+    clock = Clock()
+    for name, pane, acts in things:
+        pane.show()
+        pane.raise_()
+        clock.during("", busy(studio))
+        rows.append(clock.during(name, _at_work(studio, acts)))
+    view.set_playhead(last)
+    return rows
+
+
+def _at_work(studio: Studio, acts: Acts) -> Callable[[], bool]:
+    """Does an act from time to time; whether any is left, or anything goes on still."""
+    going_on, state = busy(studio), {"next": 0.0, "more": True}
+
+    def goes_on() -> bool:
+        if state["more"] and time.perf_counter() >= state["next"]:
+            act = next(acts, None)
+            state["more"] = act is not None
+            if act is not None:
+                act()
+            state["next"] = time.perf_counter() + _EVERY
+        return going_on() or bool(state["more"])
+
+    return goes_on
+
+
+def _typing(field: QWidget, text: str) -> Acts:
+    yield field.setFocus
+    for character in text:
+        yield lambda character=character: QTest.keyClicks(field, character)
+    for _ in text:
+        yield lambda: QTest.keyClick(field, Qt.Key.Key_Backspace)
+
+
+def _wheel(area: QAbstractScrollArea) -> Acts:
+    view = area.viewport()
+    where = QPointF(view.rect().center()), QPointF(view.mapToGlobal(view.rect().center())), QPoint()
+    for by in [-240] * _TURNS + [240] * _TURNS:
+        rest = _NONE, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False
+        event = QWheelEvent(*where, QPoint(0, by), *rest)
+        yield lambda event=event: QApplication.sendEvent(view, event)
+
+
+def _moves(view: QWidget, buttons: Qt.MouseButton) -> Acts:
+    for number in range(_TURNS):
+        place = QPointF(10 + (view.width() - 20) * number / _TURNS, view.height() / 2)
+        where = place, QPointF(view.mapToGlobal(place.toPoint()))
+        event = QMouseEvent(QMouseEvent.Type.MouseMove, *where, _NONE, buttons, Qt.KeyboardModifier.NoModifier)
+        yield lambda event=event: QApplication.sendEvent(view, event)
+
+
+def _dragging(view: QWidget) -> Acts:
+    yield lambda: QTest.mousePress(view, _LEFT, pos=QPoint(10, view.height() // 2))
+    yield from _moves(view, _LEFT)
+    yield lambda: QTest.mouseRelease(view, _LEFT, pos=QPoint(view.width() - 10, view.height() // 2))
 
 
 def _everything(studio: Studio) -> list[list[str]]:

@@ -1,26 +1,21 @@
-"""Reading and counting the mixed text, a line a document, in every format, beside plain text and beside pyarrow."""
+"""Reading and counting the mixed text, a line a document, in every format, beside plain text."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import argparse
 import bz2
 import csv
 import gzip
 import json
 import lzma
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.ipc
-import pyarrow.json
 import pyarrow.parquet
 import zstandard
-from _common import in_fresh_process, is_installed, machine, parser, record, seconds, table, texts
+from _common import in_fresh_process, machine, parser, record, seconds, table, texts
 
 _PLAIN = ("txt", "txt.gz", "txt.zst", "txt.xz", "txt.bz2")
 _FORMATS = (*_PLAIN, "jsonl", "jsonl.zst", "jsonl.gz", "csv", "parquet", "arrow")
@@ -49,8 +44,8 @@ def _write(text: bytes, folder: Path) -> None:
         out.write_table(content)
 
 
-def _ours(path: str) -> dict[str, float]:
-    """Seconds to read a file and to count its pre-tokens."""
+def read_and_count(path: str) -> list[float]:
+    """Seconds to read a file, and to count its pre-tokens too."""
     from tokstudio import Corpus, Trainer, TrainingConfig, train
 
     config = TrainingConfig(pattern="cl100k", vocabulary_size=300)
@@ -62,69 +57,30 @@ def _ours(path: str) -> dict[str, float]:
         while trainer.prepared is None:
             trainer.advance()
 
-    return {"read": read, "count": seconds(count)[0], "documents": corpus.documents}
-
-
-def _arrow(path: str) -> dict[str, float]:
-    """Seconds in which pyarrow alone reads the same file into its table."""
-    kind = Path(path).name.removeprefix("a.").split(".")[0]
-    readers: dict[str, Callable[[pa.NativeFile], object]] = {
-        "jsonl": pa.json.read_json,
-        "csv": pa.csv.read_csv,
-        "parquet": pa.parquet.read_table,
-        "arrow": lambda file: pa.ipc.open_file(file).read_all(),
-        "txt": lambda file: file.read(),
-    }
-    plain = path.endswith((".parquet", ".arrow", ".xz"))
-    took, _ = seconds(lambda: readers[kind](pa.OSFile(path) if plain else pa.input_stream(path)))
-    return {"read": took}
-
-
-def _datasets(path: str) -> dict[str, float]:
-    """Seconds in which the library `datasets` reads the same file into its cache."""
-    import datasets
-
-    kind = {"jsonl": "json", "csv": "csv", "parquet": "parquet"}[Path(path).name.split(".")[1]]
-    with tempfile.TemporaryDirectory() as cache:
-        took, _ = seconds(lambda: datasets.load_dataset(kind, data_files=path, cache_dir=cache))
-    return {"read": took}
-
-
-def _rows(arguments: argparse.Namespace) -> Iterator[list[str]]:
-    has_datasets = is_installed("datasets")
-    with texts(arguments, arguments.text) as (path,), tempfile.TemporaryDirectory() as folder:
-        _write(path.read_bytes(), Path(folder))
-        plain = 0.0
-        for kind in _FORMATS:
-            file = f"{folder}/a.{kind}"
-            ours = in_fresh_process(__file__, ["ours", file])
-            assert ours is not None
-            total = ours["read"] + ours["count"]
-            plain = plain or total
-            row = [kind, f"{Path(file).stat().st_size / 1e6:.1f}", f"{ours['read']:.2f}", f"{total:.2f}"]
-            row.append(f"{total / plain:.2f}")
-            if kind == "jsonl.zst":
-                record("read and count JSON Lines in zstd", path.name, total, "s", "plain text", plain, "0.5x")
-            for name, fits in (("arrow", not kind.endswith("xz")), ("datasets", has_datasets)):
-                fits = fits and (name == "arrow" or kind.split(".")[0] in ("jsonl", "csv", "parquet"))
-                other = in_fresh_process(__file__, [name, file]) if fits else None
-                row.append("" if other is None else f"{other['read']:.2f}")
-            yield row
+    return [read, read + seconds(count)[0]]
 
 
 def main() -> None:
+    """Prints a row for each format."""
     arguments = parser(__doc__)
     arguments.add_argument("--text", default="mixed_100mb.txt", help="which of the texts")
-    arguments.add_argument("--one", help=argparse.SUPPRESS)
-    given = arguments.parse_args()
-    if given.one:
-        who, path = json.loads(given.one)
-        print(json.dumps({"ours": _ours, "arrow": _arrow, "datasets": _datasets}[who](path)))
-        return
+    chosen = arguments.parse_args()
     print(machine())
-    heads = ("format", "MB on disk", "read, s", "read and count, s", "of plain text", "pyarrow reads, s", "datasets, s")
-    table(heads, list(_rows(given)))
+    rows: list[list[str]] = []
+    took: dict[str, float] = {}
+    with texts(chosen, chosen.text) as (path,), tempfile.TemporaryDirectory() as folder:
+        _write(path.read_bytes(), Path(folder))
+        for kind in _FORMATS:
+            file = Path(folder) / f"a.{kind}"
+            measured = in_fresh_process(read_and_count, str(file))
+            assert measured is not None
+            read, took[kind] = measured
+            cells = [f"{value:.2f}" for value in (read, took[kind], took[kind] / took["txt"])]
+            rows.append([kind, f"{file.stat().st_size / 1e6:.1f}", *cells])
+    table(["format", "MB on disk", "read, s", "read and count, s", "of plain text"], rows)
+    packed, plain = took["jsonl.zst"], took["txt"]
+    record("read and count JSON Lines in zstd", chosen.text, packed, "s", "plain text", plain, "0.5x")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

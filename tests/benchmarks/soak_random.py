@@ -7,8 +7,6 @@ warnings of Qt, and where the window was deaf for long.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import ctypes
-import faulthandler
 import gc
 import os
 import random
@@ -17,7 +15,6 @@ import tempfile
 import threading
 import time
 import traceback
-import tracemalloc
 from collections import Counter, deque
 from pathlib import Path
 from typing import cast
@@ -25,7 +22,7 @@ from typing import cast
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from _common import machine, memory, parser, record
+from _common import machine, memory, parser
 from _window import open_studio
 from PySide6.QtCore import QObject, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
@@ -37,7 +34,7 @@ from tokstudio.gui.app.app import Studio
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _SETTLES = 2000  # milliseconds after all is cleared
-_HEAD = "minutes, acts, memory, without files, of malloc, free in it, Python objects, Qt objects, runs, undo, sources"
+_HEAD = "minutes, acts, memory, without files, Python objects, Qt objects, runs, sources"
 
 
 class _Driver(QObject):
@@ -105,8 +102,6 @@ class _Driver(QObject):
 
     def _end(self) -> None:
         """Shows what is held, and what of it is left without runs, texts and what can be undone."""
-        if tracemalloc.is_tracing():
-            _tell_largest()
         self._clear()
         QTimer.singleShot(_SETTLES, self._leave)
 
@@ -124,8 +119,6 @@ class _Driver(QObject):
 
     def _leave(self) -> None:
         print("without runs and texts", *self._held(time.perf_counter() - self._began), sep="  ", flush=True)
-        if tracemalloc.is_tracing():
-            _tell_largest()
         QApplication.exit(0)
 
     def say(self, what: str) -> None:
@@ -150,48 +143,15 @@ class _Driver(QObject):
         tops = [self._studio, *QApplication.topLevelWidgets()]
         objects = sum(len(top.findChildren(QObject)) for top in tops)
         session = self._studio.session
-        history = session.history
         return [
             f"{passed / 60:.1f}",
             f"{self.number:,}",
             *(f"{memory(field) / 1e6:.1f} MB" for field in ("VmRSS", "RssAnon")),
-            *(f"{size / 1e6:.1f} MB" for size in _of_malloc()),
             f"{len(gc.get_objects()):,}",
             f"{objects:,}",
             str(len(session.runs.all)),
-            str(history._stack.count()),
             str(len(session.corpus.sources)),
         ]
-
-
-class _Mallinfo(ctypes.Structure):
-    """What glibc's `mallinfo2` gives."""
-
-    _NAMES = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "used", "free", "keepcost")
-    _fields_ = tuple((name, ctypes.c_size_t) for name in _NAMES)
-
-
-def _of_malloc() -> tuple[int, int]:
-    """Bytes that are allocated by malloc, and that are free in its arenas; 0 where it does not say."""
-    library = ctypes.CDLL(None)
-    if not hasattr(library, "mallinfo2"):
-        return 0, 0
-    library.mallinfo2.restype = _Mallinfo
-    found = library.mallinfo2()
-    return found.used + found.hblkhd, found.free
-
-
-def _tell_largest() -> None:
-    """Prints what holds most of the memory that Python and NumPy have allocated."""
-    gc.collect()
-    taken = tracemalloc.take_snapshot()
-    for number, one in enumerate(taken.statistics("traceback")[:14]):
-        print(
-            f"{one.size / 1e6:.1f} MB in {one.count:,}",
-            *one.traceback.format()[-14:] if number < 14 else "",
-            sep="\n   ",
-        )
-    print(f"{sum(one.size for one in taken.statistics('filename')) / 1e6:.1f} MB traced", flush=True)
 
 
 def _is_ours(error: Exception | None) -> bool:
@@ -207,23 +167,15 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--pause", type=int, default=5, help="milliseconds between two acts")
     arguments.add_argument("--gap", type=float, default=0.3, help="seconds that the window may be deaf unnoticed")
-    arguments.add_argument("--tokenizer", type=Path, action="append", default=[], help="another tokenizer to open")
-    arguments.add_argument(
-        "--trace", action="store_true", help="say at the end which lines have allocated what is held"
-    )
     arguments.add_argument("--clear", action="store_true", help="remove all runs and texts before each line")
     parsed = arguments.parse_args()
-    if parsed.trace:
-        tracemalloc.start(8)
     os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
-    faulthandler.enable()
     print(f"{machine()}, seed {parsed.seed}", _HEAD, sep="  ", flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder, choice = Path(name), random.Random(parsed.seed)
         answers = RandomAnswers(folder, choice)
         answers.texts, answers.tokenizers = small_files(folder)
-        answers.tokenizers += parsed.tokenizer
-        with open_studio(folder, cast("Choosers", answers), folder / "recovery") as studio:
+        with open_studio(cast("Choosers", answers), folder / "recovery") as studio:
             driver = _Driver(studio, RandomActs(studio.window, answers, choice), parsed)
 
             def failed(kind, error, trace) -> None:
@@ -248,8 +200,7 @@ def main() -> None:
             qInstallMessageHandler(before)
             for where, times in driver.blocked.most_common(20):
                 print(times, where)
-            given = f"{parsed.minutes:g} minutes, seed {parsed.seed}"
-            record("errors and warnings of Qt in random acts", given, driver.faults, "faults", bar="0")
+            print(f"{driver.faults} errors and warnings of Qt")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ measured too.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import tempfile
 import time
 from statistics import median
 
-from _common import machine, parser, record, seconds, table
+from _common import parser, record, run_parts, seconds, table
 
 _STARTS = 7
 _PROGRAM = (
@@ -33,20 +34,7 @@ _TRAINING = _PROGRAM + (
 _ALL = "from tokstudio.core.warm_up import main; main()"
 
 
-def main() -> None:
-    """Prints the times of the window and those of the loops."""
-    arguments = parser(__doc__)
-    arguments.add_argument("--runs", type=int, default=3, help="of making and loading the loops; the best counts")
-    arguments.add_argument("--only", choices=("window", "loops"), help="one of the tables")
-    chosen = arguments.parse_args()
-    print(f"{machine()}\n")
-    if chosen.only != "loops":
-        window()
-    if chosen.only != "window":
-        loops(chosen.runs)
-
-
-def window() -> None:
+def window(_: argparse.Namespace) -> None:
     """Starts the window some times."""
     from tokstudio.core.base.progress import finish
     from tokstudio.core.warm_up import prepare_work
@@ -75,16 +63,19 @@ def _start(home: str) -> float:
     return taken
 
 
-def loops(runs: int) -> None:
+def loops(chosen: argparse.Namespace) -> None:
     """Makes the loops ready as a first start does, then as later ones do."""
     took: dict[str, float] = {}
-    for _ in range(runs):
+    for _ in range(chosen.runs):
         with tempfile.TemporaryDirectory() as home:
             # No loops are cached.
             environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home, "LOCALAPPDATA": home}
             environment["NUMBA_CACHE_DIR"] = os.path.join(home, "loops")
             programs = [("first start", _PROGRAM), ("the loops of other algorithms after it", _ALL)]
-            programs += [("later start", _PROGRAM), ("later start, and a first training of 1 kB", _TRAINING)] * runs
+            programs += [
+                ("later start", _PROGRAM),
+                ("later start, and a first training of 1 kB", _TRAINING),
+            ] * chosen.runs
             for name, program in programs:
                 this, _ = seconds(lambda: subprocess.run([sys.executable, "-c", program], env=environment, check=True))  # noqa: B023
                 took[name] = min(this, took.get(name, this))
@@ -93,4 +84,6 @@ def loops(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    arguments = parser(__doc__)
+    arguments.add_argument("--runs", type=int, default=3, help="of making and loading the loops; the best counts")
+    run_parts(arguments, window=window, loops=loops)

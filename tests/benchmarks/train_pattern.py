@@ -9,25 +9,13 @@ with that rule and the same pattern, and the tokens are compared.
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from _common import (
-    costs,
-    in_fresh_process,
-    is_installed,
-    machine,
-    parser,
-    record,
-    table,
-    texts,
-    training_by_phase,
-)
+from _common import costs, in_fresh_process, is_installed, machine, parser, record, table, texts, training_by_phase
 
 _PIECE = 1 << 16
 # What times as fast we should be.
@@ -41,17 +29,6 @@ _LIKE = {
 }
 
 Train = Callable[[Path, int], Iterable[bytes]]
-
-
-@dataclass(frozen=True)
-class Task:
-    """One training: of ours where there is a tie rule, else of a rival."""
-
-    name: str
-    file: str
-    size: int
-    tie_break: str = ""
-    pattern: str = "cl100k"
 
 
 def pieces(file: Path) -> Iterator[str]:
@@ -160,16 +137,16 @@ RIVALS = {
 }
 
 
-def by_us(task: Task) -> dict[str, Any]:
+def by_us(file: str, size: int, tie_break: str, pattern: str) -> dict[str, Any]:
     """Trains with TokStudio; the time apart by what it went into."""
-    settings = {"vocabulary_size": task.size, "pattern": task.pattern, "tie_break": task.tie_break}
-    made, trainer = training_by_phase([task.file], **settings)
+    made, trainer = training_by_phase([file], vocabulary_size=size, pattern=pattern, tie_break=tie_break)
     return {**made, "tokens": digest(token or b"" for token in trainer.tokenizer().tokens)}
 
 
-def by_rival(task: Task) -> dict[str, Any]:
-    train = RIVALS[task.name]()
-    cost, tokens = costs(lambda: train(Path(task.file), task.size))
+def by_rival(file: str, size: int, name: str) -> dict[str, Any]:
+    """Trains with another library."""
+    train = RIVALS[name]()
+    cost, tokens = costs(lambda: train(Path(file), size))
     return {**cost, "tokens": digest(tokens)}
 
 
@@ -181,55 +158,59 @@ def digest(tokens: Iterable[bytes]) -> str:
     return made.hexdigest()
 
 
+def ours_like(rival: str) -> str:
+    """The name of our training by the rules of a rival."""
+    return f"TokStudio, {', '.join(_LIKE[rival])}"
+
+
 def main() -> None:
+    """Prints ours beside the others, and where our time goes."""
     arguments = parser(__doc__)
     arguments.add_argument("--vocabulary-size", type=int, default=32768)
     arguments.add_argument("--runs", type=int, default=2, help="of each, in turns; the fastest counts")
     arguments.add_argument("--text", default="mixed_100mb.txt", help="which of the texts")
-    arguments.add_argument(
-        "--only", nargs="*", choices=RIVALS, metavar="RIVAL", help=f"beside ours: {', '.join(RIVALS)}"
-    )
-    arguments.add_argument("--one", help="used by itself")
+    arguments.add_argument("--only", nargs="*", choices=RIVALS, default=list(RIVALS), help="beside ours")
     chosen = arguments.parse_args()
-    if chosen.one:
-        task = Task(**json.loads(chosen.one))
-        print(json.dumps(by_us(task) if task.tie_break else by_rival(task)))
-        return
-    rivals = [name for name in (RIVALS if chosen.only is None else chosen.only) if is_installed(name)]
-    with texts(chosen, chosen.text) as (file,):
-        tasks = {"TokStudio": Task("TokStudio", str(file), chosen.vocabulary_size, "first")}
-        for rival in rivals:
-            tasks[rival] = Task(rival, str(file), chosen.vocabulary_size)
-            if rival in _LIKE:
-                name = f"TokStudio, {', '.join(_LIKE[rival])}"
-                tasks[name] = Task(name, str(file), chosen.vocabulary_size, *_LIKE[rival])
-        measured = measure(tasks, chosen.runs)
-        size = file.stat().st_size
-    print(f"\nTraining on {size / 1e6:.0f} MB of {chosen.text}, {chosen.vocabulary_size:,} tokens; {machine()}\n")
-    report(tasks, measured)
-    given = f"{chosen.text}, {chosen.vocabulary_size:,} tokens"
+    rivals = [name for name in chosen.only if is_installed(name)]
+    tasks: dict[str, tuple[Any, ...]] = {"TokStudio": (by_us, "first", "cl100k")}
     for rival in rivals:
-        if (made := measured.get(rival)) is not None:
-            record_beside(rival, made, measured, given)
-
-
-def record_beside(rival: str, made: dict[str, Any], measured: dict[str, dict[str, Any]], given: str) -> None:
-    """Keeps the result beside a rival, with its own tie rule and pattern where it has a pattern of its own."""
+        tasks[rival] = (by_rival, rival)
+        if rival in _LIKE:
+            tasks[ours_like(rival)] = (by_us, *_LIKE[rival])
+    with texts(chosen, chosen.text) as (file,):
+        measured = measure(tasks, str(file), chosen.vocabulary_size, chosen.runs)
+        size = file.stat().st_size
+    if "TokStudio" not in measured:
+        sys.exit("TokStudio itself failed: there is nothing to compare.")
+    print(f"\nTraining on {size / 1e6:.0f} MB of {chosen.text}, {chosen.vocabulary_size:,} tokens; {machine()}\n")
     ours = measured["TokStudio"]
-    if rival in _LIKE and _LIKE[rival][1] != "cl100k":
-        ours = measured.get(f"TokStudio, {', '.join(_LIKE[rival])}", ours)
-    pattern = "its own pattern" if rival not in _LIKE else f"pattern {_LIKE[rival][1]}"
-    record(f"train, {pattern}", given, ours["seconds"], "s", rival, made["seconds"], _BARS.get(rival, "1x"))
+    rows = []
+    for name, made in measured.items():
+        like = measured.get(ours_like(name)) if name in _LIKE else None
+        cells = [f"{made['seconds']:.2f} s", f"{made['seconds'] / ours['seconds']:.1f}x"]
+        cells.append(f"{made['memory'] / 1e6:,.0f} MB" if made["memory"] else "")
+        rows.append([name, *cells, "" if like is None else "yes" if like["tokens"] == made["tokens"] else "NO"])
+        if name in rivals:
+            # With its own tie rule and pattern where it has a pattern of its own.
+            pattern = _LIKE.get(name, ("", "cl100k"))[1]
+            best = like if like is not None and pattern != "cl100k" else ours
+            work = f"train, pattern {pattern}" if name in _LIKE else "train, its own pattern"
+            given, bar = f"{chosen.text}, {chosen.vocabulary_size:,} tokens", _BARS.get(name, "1x")
+            record(work, given, best["seconds"], "s", name, made["seconds"], bar)
+    table(["trainer", "time", "to ours", "peak memory", "same tokens as ours by its tie rule"], rows)
+    phases = {name: made["phases"].values() for name, made in measured.items() if "phases" in made}
+    shown = [[name, *(f"{took:.2f} s" for took in values)] for name, values in phases.items()]
+    table(["TokStudio by phase", *ours["phases"]], shown)
 
 
-def measure(tasks: dict[str, Task], runs: int) -> dict[str, dict[str, Any]]:
+def measure(tasks: dict[str, tuple[Any, ...]], file: str, size: int, runs: int) -> dict[str, dict[str, Any]]:
     """The fastest run of each task, those that failed even once left out."""
     best: dict[str, dict[str, Any]] = {}
     for turn in range(runs):
-        for name, task in tasks.items():
+        for name, (function, *given) in tasks.items():
             if turn and name not in best:
                 continue
-            made = in_fresh_process(__file__, asdict(task))
+            made = in_fresh_process(function, file, size, *given)
             if made is None:
                 print(f"{name}: failed, see above", flush=True)
                 best.pop(name, None)
@@ -238,33 +219,6 @@ def measure(tasks: dict[str, Task], runs: int) -> dict[str, dict[str, Any]]:
             if name not in best or made["seconds"] < best[name]["seconds"]:
                 best[name] = made
     return best
-
-
-def report(tasks: dict[str, Task], measured: dict[str, dict[str, Any]]) -> None:
-    """Two tables: ours beside the others, and where our time goes."""
-    if "TokStudio" not in measured:
-        sys.exit("TokStudio itself failed: there is nothing to compare.")
-    ours = measured["TokStudio"]
-    rows = []
-    for name, made in measured.items():
-        like = measured.get(f"TokStudio, {', '.join(_LIKE[name])}") if name in _LIKE else None
-        rows.append(
-            [
-                name,
-                "its own" if name == "sentencepiece" else _LIKE[name][1] if name in _LIKE else tasks[name].pattern,
-                f"{made['seconds']:.2f} s",
-                f"{made['seconds'] / ours['seconds']:.1f}x",
-                f"{made['memory'] / 1e6:,.0f} MB" if made["memory"] else "",
-                "" if like is None else "yes" if like["tokens"] == made["tokens"] else "NO",
-            ]
-        )
-    table(["trainer", "pattern", "time", "to ours", "peak memory", "same tokens as ours by its tie rule"], rows)
-    phases = [
-        [name, *(f"{took:.2f} s" for took in made["phases"].values())]
-        for name, made in measured.items()
-        if "phases" in made
-    ]
-    table(["TokStudio by phase", *ours["phases"]], phases)
 
 
 if __name__ == "__main__":
