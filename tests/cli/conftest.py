@@ -6,12 +6,14 @@ from __future__ import annotations
 import io
 import json
 import sys
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
 
 from tests.cli.fifty import FIFTY
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, save, train
+from tokstudio.cli.process import terminal
 
 
 class Printed(NamedTuple):
@@ -115,6 +117,50 @@ def typed(monkeypatch):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
 
     return give
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test sets; whenever it is asked, time has passed for another state of the progress line."""
+    clock = SimpleNamespace(now=1000.0)
+
+    def monotonic():
+        clock.now += 0.15
+        return clock.now
+
+    clock.monotonic = monotonic
+    monkeypatch.setattr(terminal, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def look(clock, monkeypatch):
+    """Makes standard error a terminal that keeps what was written."""
+
+    def begin():
+        stream = io.StringIO()
+        stream.isatty = lambda: True
+        monkeypatch.setattr(sys, "stderr", stream)
+        return stream
+
+    return begin
+
+
+@pytest.fixture
+def before_merging(monkeypatch):
+    """Lets something happen when the corpus is prepared, before each piece of merging."""
+
+    def arrange(happens):
+        advance = Trainer.advance
+
+        def step(self, merges=None):
+            if self.prepared is not None:
+                happens()
+            return advance(self, merges)
+
+        monkeypatch.setattr(Trainer, "advance", step)
+
+    return arrange
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from tests.cli.fifty import FIFTY
 from tests.core import algorithms
 from tests.core.training import test_parity as parity
 from tests.processes import started_processes
-from tokstudio import Corpus, LibraryConfig, Tokenizer, Trainer, TrainingConfig, load, train, train_by_library
-from tokstudio.core.base import subprocesses
+from tokstudio import Corpus, LibraryConfig, Tokenizer, TrainingConfig, load, train, train_by_library
+from tokstudio.cli.process.terminal import Console
 
 OPTIONS = {
     "superbpe": "--vocab-size 330 --pattern gpt2 --transition 290",
@@ -105,15 +105,8 @@ def test_files_that_cannot_hold_it_are_refused_before_training(learn, tmp_path, 
     assert "Trained in" not in said
 
 
-def test_an_interruption_of_phase_1_is_told_as_that(learn, tmp_path, monkeypatch):
-    advance = Trainer._advance
-
-    def interrupted(self, merges):
-        if self.prepared is not None:
-            signal.raise_signal(signal.SIGINT)
-        return advance(self, merges)
-
-    monkeypatch.setattr(Trainer, "_advance", interrupted)
+def test_an_interruption_of_phase_1_is_told_as_that(learn, tmp_path, before_merging):
+    before_merging(lambda: signal.raise_signal(signal.SIGINT))
     project = tmp_path / "mine.tokstudio"
     said = learn(130, "boundless", f"--project={project}").err
     assert said.endswith("Interrupted before the end of phase 1: nothing was saved.\n")
@@ -308,14 +301,14 @@ def test_what_is_told(write, run):
 
 
 def test_an_interruption_ends_the_process_and_writes_nothing(write, tmp_path, monkeypatch, run):
-    started, exchange = started_processes(monkeypatch), subprocesses._exchange
+    started, show = started_processes(monkeypatch), Console.show
 
-    def interrupted(process, request, question):
-        if request.settings is None:
+    def interrupted(self, *progress):
+        if started:
             signal.raise_signal(signal.SIGINT)
-        return exchange(process, request, question)
+        show(self, *progress)
 
-    monkeypatch.setattr(subprocesses, "_exchange", interrupted)
+    monkeypatch.setattr(Console, "show", interrupted)
     write("long.txt", "ab" * 12_000)  # it would train for some seconds
     more = "--vocab-size 30 --export sentencepiece=x.model"
     run(130, f"train long.txt --algorithm sentencepiece-unigram {more}", says="Interrupted.")

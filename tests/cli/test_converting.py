@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from tests.cli.fifty import FIFTY
 from tests.core.formats import without_merges
 from tests.core.hub.local_hub import Hub, Repository, local_hub
 from tokstudio import load
-from tokstudio.cli.process import terminal
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.hub import fetching
@@ -178,10 +176,10 @@ def test_inspect_tells_of_the_empty_token_and_of_tokens_that_only_whole_words_be
 
 
 @pytest.mark.parametrize("words", ["inspect", "encode --text cat --tokenizer", "decode --text 97 --tokenizer"])
-def test_commands_show_progress_on_a_terminal(tokenizer, monkeypatch, run, words):
-    monkeypatch.setattr(terminal, "_REFRESH", -1)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    states = run(0, words, tokenizer).err.split("\r")
+def test_commands_show_progress_on_a_terminal(tokenizer, look, run, words):
+    screen = look()
+    run(0, words, tokenizer)
+    states = screen.getvalue().split("\r")
     assert "Preparing the engine" in [state.strip() for state in states]
     assert states[-1].strip() == ""
 

@@ -8,8 +8,8 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 import distributed
@@ -17,8 +17,8 @@ import pytest
 
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.cli import counting
-from tokstudio.core.corpus.readers.folders import Entry
-from tokstudio.core.pretokenization.count_words import WordCounter
+from tokstudio.cli.process.terminal import Console
+from tokstudio.core.pretokenization.count_words import Counting, WordCounter
 
 WORDS = ["the cat ", "a hat\n", "isn't 12 ", "dogs <e> and\n", "日本 "]
 FILES = "a.txt folder d.txt.gz e.jsonl"
@@ -126,28 +126,30 @@ def test_a_file_that_is_given_twice_counts_twice_for_train_and_count_and_that_is
 # --- On a cluster -----------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def dask():
+    """The option for a cluster of two workers in this process."""
+    options = {"threads_per_worker": 1, "processes": False, "protocol": "tcp", "dashboard_address": ":0"}
+    with distributed.LocalCluster(n_workers=2, silence_logs=50, **options) as workers:
+        yield f"--dask {workers.scheduler_address}"
+
+
 @pytest.mark.parametrize(
     ("sizes", "lengths"),
     [([101, 99, 102, 98, 100, 97, 103, 100], [2, 2, 2, 2]), ([5], [1]), ([900, 1, 1], [1, 2]), ([1, 1, 900], [2, 1])],
 )
-def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(write, sizes, lengths):
-    entries = [Entry(write(str(number), b"a" * size)) for number, size in enumerate(sizes)]
-    shards = list(counting._shards(entries, 4))
-    assert [entry for shard in shards for entry in shard] == entries
-    assert [len(shard) for shard in shards] == lengths
+def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(write, counted, monkeypatch, dask, sizes, lengths):
+    shards, work = [], Counting.count_work
 
+    def noted(self, entries, **options):
+        shards.append([entry.path.name for entry in entries])
+        return work(self, entries, **options)
 
-def two_processes():
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
-    return distributed.LocalCluster(n_workers=2, **options)
-
-
-@pytest.fixture(scope="module")
-def dask():
-    """The option for a cluster of two processes."""
-    with two_processes() as workers, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "_PATIENCE", 0.01)
-        yield f"--dask {workers.scheduler_address}"
+    monkeypatch.setattr(Counting, "count_work", noted)
+    names = [write(f"{number}.txt", b"a" * size).name for number, size in enumerate(sizes)]
+    counted(" ".join(names), "counts", dask)
+    assert [name for shard in sorted(shards) for name in shard] == names
+    assert [len(shard) for shard in sorted(shards)] == lengths
 
 
 def test_a_cluster_counts_divided_data_sets_in_the_order_of_their_rows(counted, write, tmp_path, dask):
@@ -180,19 +182,21 @@ def test_what_was_dropped_and_an_error_of_a_worker_are_said(write, dask, run):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
 def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypatch):
-    alone, result = counted(FILES, "alone"), counting._result_work
-    monkeypatch.setattr(counting, "_PATIENCE", 0.01)
-    with two_processes() as workers:
+    alone, show, killed = counted(FILES, "alone"), Console.show, []
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, **options) as workers:
         worker = next(iter(workers.workers.values()))
         worker.close_gracefully()  # then it is not started again
         victim = worker.pid
 
-        def killing(last, futures):
-            os.kill(victim, signal.SIGKILL)
-            return (yield from result(last, futures))
+        def killing(self, progress, *more):
+            if progress.phase == "counting" and not killed:
+                killed.append(os.kill(victim, signal.SIGKILL))
+            show(self, progress, *more)
 
-        monkeypatch.setattr(counting, "_result_work", killing)
+        monkeypatch.setattr(Console, "show", killing)
         assert counted(FILES, "cluster", "--dask", workers.scheduler_address) == alone
+    assert killed
     with pytest.raises(ProcessLookupError):
         os.kill(victim, 0)
 
@@ -204,24 +208,17 @@ def test_a_cluster_without_workers_is_one_sentence(files, monkeypatch, run):
         run(1, f"count {FILES} {words}", says="the scheduler has no workers; start some.")
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "127.0.0.1:notaport"])
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "127.0.0.1:notaport", "silent"])
 def test_an_address_that_does_not_answer_is_one_sentence(files, monkeypatch, run, address):
     monkeypatch.setattr(counting, "_SECONDS", 0.1)
-    said = run(1, f"count {FILES} --pattern gpt2 --dask {address} --out counts.parquet").err.strip().splitlines()
+    before = {*threading.enumerate()}
+    with socket.create_server(("127.0.0.1", 0)) as accepts:
+        if address == "silent":  # accepts, and says nothing
+            address = f"tcp://127.0.0.1:{accepts.getsockname()[1]}"
+        said = run(1, f"count {FILES} --pattern gpt2 --dask {address} --out counts.parquet").err.strip().splitlines()
     assert said[-1] == f"tokstudio: --dask {address}: no scheduler answered there within 0.1 s."
-
-
-def test_a_server_that_accepts_and_says_nothing_is_one_sentence(files, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
-        # In a process of its own: `distributed` keeps a thread that waits for the answer.
-        code = "import sys; from tokstudio import cli; from tokstudio.cli import counting; counting._SECONDS = 1\n"
-        code += "sys.exit(cli.main(sys.argv[1:]))"
-        words = f"count {tmp_path}/a.txt --pattern gpt2 --dask {address} --out {tmp_path}/counts.parquet"
-        command = [sys.executable, "-c", code, *words.split()]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    assert ended.returncode == 1
-    assert ended.stderr.splitlines()[-1] == f"tokstudio: --dask {address}: no scheduler answered there within 1 s."
+    for thread in {thread for thread in threading.enumerate() if not thread.daemon} - before:
+        thread.join()  # `distributed` waits for the answer until the server is gone
 
 
 def test_without_dask_it_is_said_what_to_install(files, monkeypatch, run):

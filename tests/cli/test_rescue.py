@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.cli.fifty import FIFTY
 from tests.core.texts import config_by_name
 from tokstudio import Corpus, Trainer, train
 from tokstudio.cli import exporting, training
+from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
@@ -148,20 +150,20 @@ def test_the_run_is_kept_in_the_state_folder_if_the_target_folder_is_unwritable(
     tmp_path, own_home, failing_export, monkeypatch, learn, whole_run
 ):
     failing_export()
-    reserved = training._reserved
+    touch = Path.touch
 
-    def full(folder, name):
-        if folder == tmp_path:
+    def full(path, *arguments, **options):
+        if path.parent == tmp_path:
             raise OSError(28, "No space left on device")
-        return reserved(folder, name)
+        touch(path, *arguments, **options)
 
-    monkeypatch.setattr(training, "_reserved", full)
+    monkeypatch.setattr(Path, "touch", full)
     said = learn(1, "--export huggingface=made.json").err
     (project,) = own_home.rglob("*.tokstudio")
     assert f"The run is kept in {project}: " in said
     assert merges_in(project) == whole_run
     if os.name == "posix":  # permissions are others elsewhere
-        modes = [stat.S_IMODE(path.stat().st_mode) for path in (training._state_folder(), project)]
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (project.parent, project)]
         assert modes == [0o700, 0o600]
 
 
@@ -190,15 +192,11 @@ def test_a_run_that_cannot_be_saved_is_kept_in_another_place(tmp_path, own_home,
     assert len(merges_in(kept)) == 50
 
 
-def test_an_error_during_training_exports_the_merges_so_far(tmp_path, monkeypatch, learn, whole_run):
-    advance = Trainer._advance
+def test_an_error_during_training_exports_the_merges_so_far(tmp_path, slow_trainer, learn, whole_run):
+    def out_of_memory():
+        raise MemoryError
 
-    def out_of_memory(self, merges):
-        if self.merges_made >= 5:
-            raise MemoryError
-        return advance(self, 5)
-
-    monkeypatch.setattr(Trainer, "_advance", out_of_memory)
+    slow_trainer(out_of_memory)
     learn(1, "--export classic=out", says="not have enough free memory")
     merges = json.loads((tmp_path / "out" / "merges.json").read_text())["merges"]
     assert [pair for pair, _ in merges] == whole_run[:5]
@@ -226,13 +224,14 @@ def test_a_request_to_terminate_during_the_export_keeps_the_run(tmp_path, failin
 def test_a_signal_before_the_export_keeps_the_run(tmp_path, monkeypatch, learn, whole_run, number, code):
     if not hasattr(signal, number):
         pytest.skip("the system has no such signal")
-    summary = training._summary
+    say = Console.say
 
-    def interrupted(run):
-        signal.raise_signal(getattr(signal, number))
-        return summary(run)
+    def interrupted(self, sentence):
+        if sentence.startswith("Trained in "):
+            signal.raise_signal(getattr(signal, number))
+        say(self, sentence)
 
-    monkeypatch.setattr(training, "_summary", interrupted)
+    monkeypatch.setattr(Console, "say", interrupted)
     learn(code, "--export huggingface=mine")
     assert merges_in(tmp_path / "mine.tokstudio") == whole_run
 

@@ -9,7 +9,6 @@ import re
 import signal
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -284,14 +283,14 @@ def test_a_tokenizer_that_is_trained_on_by_mistake_is_told(write, run):
 # --- Refused before training ------------------------------------------------------------------------------------------
 
 
-def test_losses_are_refused_before_the_first_merge_and_accepted_ones_reported(text, tmp_path, monkeypatch, run):
-    words, out = f"train {text} --vocab-size 300 --special <|end|> --export classic=out", tmp_path / "out"
-    with monkeypatch.context() as patched:
-        patched.setattr(training, "_merge", lambda *_: pytest.fail("merged"))
-        said = run(1, words).err
+def test_losses_are_refused_before_the_first_merge_and_accepted_ones_reported(text, tmp_path, before_merging, run):
+    words, out, accepted = f"train {text} --vocab-size 300 --special <|end|> --export classic=out", tmp_path / "out", []
+    before_merging(lambda: accepted or pytest.fail("merged"))
+    said = run(1, words).err
     assert said.startswith(f"tokstudio: out: {FORMATS['classic'].title} cannot hold all of this tokenizer. ")
     assert said.endswith(" Add --accept-loss to export anyway, with losses.\n")
     assert not out.exists()
+    accepted.append(True)
     exported, *losses = run(0, words, "--accept-loss").err.splitlines()[1:]
     assert len(json.loads((out / "merges.json").read_text())["merges"]) == 43
     assert exported.startswith("Exported ")
@@ -300,8 +299,8 @@ def test_losses_are_refused_before_the_first_merge_and_accepted_ones_reported(te
 
 
 @pytest.mark.parametrize("accepted", ["", "--accept-loss"])
-def test_a_format_that_cannot_hold_characters_is_refused_before_the_first_merge(text, monkeypatch, run, accepted):
-    monkeypatch.setattr(training, "_merge", lambda *_: pytest.fail("merged"))
+def test_a_format_that_cannot_hold_characters_is_refused_before_the_first_merge(text, before_merging, run, accepted):
+    before_merging(lambda: pytest.fail("merged"))
     options = "--vocab-size 300 --base characters --pattern gpt2 --export classic=out"
     said = run(1, f"train {text} {options} {accepted}").err
     assert said.startswith("tokstudio: out: ")
@@ -344,20 +343,6 @@ def test_a_failed_export_does_not_prevent_others(text, tmp_path, slow_trainer, r
     assert taken.read_text() == "a file where a folder should be"
 
 
-@pytest.fixture
-def look(monkeypatch):
-    """Gives commands a terminal from now on, whose line of progress is always refreshed."""
-
-    def begin():
-        stream = io.StringIO()
-        stream.isatty = lambda: True
-        monkeypatch.setattr(terminal, "_REFRESH", -1)
-        monkeypatch.setattr(sys, "stderr", stream)
-        return stream
-
-    return begin
-
-
 def test_progress_is_one_line_on_a_terminal_and_gone_at_the_end(text, slow_trainer, look, run):
     screen = look()
     slow_trainer(lambda: None)
@@ -375,15 +360,6 @@ def test_printed_merges_and_progress_do_not_share_a_screen(text, slow_trainer, l
     slow_trainer(lambda: None)
     run(0, f"train {text} --vocab-size 306 --print-merges")
     assert "Merging" not in screen.getvalue()
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """A clock that a test sets."""
-    clock = SimpleNamespace(now=1000.0)
-    clock.monotonic = lambda: clock.now
-    monkeypatch.setattr(terminal, "time", clock)
-    return clock
 
 
 @pytest.mark.parametrize(
