@@ -126,8 +126,8 @@ def test_on_a_terminal_the_line_of_progress_takes_the_place_of_the_reports(monke
     assert capsys.readouterr().err == ""
 
 
-def test_a_class_of_300_with_broken_files_in_between_is_checked_to_its_end(submit, check, write, tmp_path):
-    for number in range(100):
+def test_a_class_with_broken_files_in_between_is_checked_to_its_end(submit, check, write, tmp_path):
+    for number in range(10):
         submit(RIGHT, f"class/{number:03}.txt")
         write(f"class/{number:03}a.txt", b"\0" * 99)
         write(f"class/{number:03}b.pkl", pickle.dumps(RIGHT)[:-9] + b".")
@@ -140,11 +140,11 @@ def test_a_class_of_300_with_broken_files_in_between_is_checked_to_its_end(submi
         name = "x.txt"
         write(f"class/{name}", "")
     told = json.loads(check(1, "class --json", SIZE).out)
-    assert [each["identical"] for each in told] == [True, False, False] * 100 + [False, False]
+    assert [each["identical"] for each in told] == [True, False, False] * 10 + [False, False]
     assert all(each["error"] for each in told if not each["identical"])
     assert told[-1]["name"] == name
     last = check(1, "class", SIZE).out.splitlines()[-1]
-    assert last == "100 of 302 submissions are identical to the right merges."
+    assert last == "10 of 32 submissions are identical to the right merges."
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -16,24 +15,23 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 from tokstudio import __version__
 from tokstudio.core.kernels import cache
 
 ROOT = Path(__file__).resolve().parents[2]
-WITHOUT_LOOPS = os.environ | {"TOKSTUDIO_WITHOUT_LOOPS": "1"}
 ADDRESS = "https://github.com/tokstudio/tokstudio"
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZipFile]:
     """The wheel of these sources."""
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, env=WITHOUT_LOOPS, check=True, capture_output=True)
-    (file,) = folder.glob("*.whl")
-    with ZipFile(file) as archive:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOKSTUDIO_WITHOUT_LOOPS", "1")
+        archive = build(tmp_path_factory.mktemp("wheel"))
+    with archive:
         yield archive
 
 
@@ -85,19 +83,20 @@ def test_the_package_index_is_told_addresses_versions_and_licence(metadata: Mess
     assert not any(one.startswith("License ::") for one in classifiers)
 
 
-def test_the_archive_of_the_sources_has_every_document_and_can_be_built(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (file,) = tmp_path.glob("*.tar.gz")
-    with tarfile.open(file) as archive:
+def test_the_archive_of_the_sources_has_every_document_and_can_be_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path)))) as archive:
         archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.4 and later have it
         archive.extractall(tmp_path)
     folder = tmp_path / f"tokstudio-{__version__}"
     documents = {document.name for document in ROOT.glob("*.md")}
     assert "BENCHMARKS.md" in documents
     assert documents <= {document.name for document in folder.iterdir()}
+    # The only one that is built as pip does it.
+    monkeypatch.setenv("TOKSTUDIO_WITHOUT_LOOPS", "1")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=folder, env=WITHOUT_LOOPS, check=True, capture_output=True)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
 # --- The compiled loops in a wheel, without compiling any -------------------------------------------------------------
