@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from tests.core.texts import config_by_name
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio import Corpus, Run, TrainingConfig
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import Run
 
 BOUNDLESS_TEXT = (
     "one of the cats sat on the mat, at the end of the day: of the 12 cats one of them sat.\n"

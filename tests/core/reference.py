@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import Any
 
 import regex
 
@@ -74,10 +75,15 @@ def count_pairs(documents: list[list[int]], weights: Sequence[int]) -> dict[tupl
     return counts
 
 
-def choose(counts: dict[tuple[int, int], int], tokens: list[bytes], tie_break: str) -> tuple[int, int]:
-    """The pair with the highest count; the tie rule decides between equals."""
+TieRule = str | Callable[[list[tuple[int, int]]], tuple[int, int]]
+
+
+def choose(counts: dict[tuple[int, int], int], tokens: list[bytes], tie_break: TieRule) -> tuple[int, int]:
+    """The pair with the highest count; the tie rule, or a function, decides between equals."""
     highest = max(counts.values())
     best = [pair for pair in counts if counts[pair] == highest]
+    if callable(tie_break):
+        return tie_break(best)
     if tie_break == "first":
         return best[0]
     if tie_break == "lowest-id":
@@ -95,7 +101,7 @@ def train_slowly(
     documents: Sequence[bytes],
     vocabulary_size: int | None = None,
     min_frequency: int | None = None,
-    tie_break: str = "first",
+    tie_break: TieRule = "first",
     max_token_bytes: int | None = None,
     weights: Sequence[int] | None = None,
     refuses: Callable[[bytes], bool] | None = None,
@@ -130,6 +136,13 @@ def train_slowly(
         run.counts.append(counts[left, right])
         run.tokens.append(run.tokens[left] + run.tokens[right])
         run.tokens_after.append(sum(len(d) * weight for d, weight in zip(run.documents, weights, strict=True)))
+
+
+def assert_recounted(run: Any, recount: Recount | Shared) -> None:
+    """A run has the merges of the recount, with their counts and the tokens after each."""
+    assert run.merges.tolist() == [list(pair) for pair in recount.merges]
+    assert run.counts.tolist() == recount.counts
+    assert run.tokens_after.tolist() == recount.tokens_after
 
 
 @dataclass
@@ -212,6 +225,7 @@ def train_by_turns(
     return run
 
 
+@cache
 def named_pattern(name: str) -> str:
     """The regular expression of a named pattern, from the tests' own copy."""
     patterns = json.loads((Path(__file__).parents[1] / "data" / "patterns.json").read_text(encoding="utf-8"))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -50,6 +51,14 @@ settings_of_runs = st.builds(
     st.sampled_from(TIE_BREAKS),
     st.one_of(st.none(), st.integers(2, 5)),
 )
+
+
+def zipf_text(words: int, distinct: int) -> str:
+    """Text with Zipf's spread of words, as languages have, most of which are rare."""
+    random = np.random.default_rng(3)
+    lengths = random.integers(1, 9, distinct)
+    vocabulary = ["".join(random.choice(list("etaoinshrdlu"), length)) for length in lengths]
+    return " ".join(vocabulary[rank] for rank in np.minimum(random.zipf(1.3, words) - 1, distinct - 1))
 
 
 def config_by_name(algorithm: str, **settings: Any) -> TrainingConfig:

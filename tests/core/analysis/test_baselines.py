@@ -11,9 +11,8 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tokstudio import ByteTokenizer, CharacterTokenizer, ConfigError, WordTokenizer
 from tokstudio.core.analysis import baselines as simple
-from tokstudio.core.analysis.baselines import ByteTokenizer, CharacterTokenizer, WordTokenizer
-from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress
 
 patient = settings(deadline=None)

@@ -14,20 +14,15 @@ from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pre_tokens
 from tests.core.texts import documents, patient, settings_of_runs
-from tokstudio import load
+from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, load, train
 from tokstudio.core.analysis import concordance as module
 from tokstudio.core.analysis import token_counts as usage
 from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.token_counts import count_uses_work
-from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.libraries.client import LibraryProcess
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import train
 
 POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
 

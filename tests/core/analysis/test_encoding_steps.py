@@ -12,15 +12,11 @@ from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pre_tokens, replace
 from tests.core.texts import document, documents, patient, settings_of_runs
+from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
-from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import shown
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import train
 
 POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
 

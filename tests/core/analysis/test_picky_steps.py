@@ -12,7 +12,7 @@ from tests.core.algorithms import BOUNDLESS_TEXT as BOUNDLESS_TEXT
 from tests.core.algorithms import PICKY_TEXT as TEXT
 from tests.core.algorithms import picky as config_of
 from tests.core.texts import patient
-from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, train
+from tokstudio import ConfigError, Corpus, Picky, Tokenizer, TrainingConfig, prune, train
 from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.encoding_steps import Rounds, Steps, steps_work
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
@@ -21,8 +21,6 @@ from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.analysis.why_this_merge import PairCount, why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.algorithms import Picky
-from tokstudio.core.surgery.prune import prune
 
 # --- Test picky steps -------------------------------------------------------------------------------------------------
 

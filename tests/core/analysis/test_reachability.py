@@ -11,13 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tokstudio import Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, REACHED, reachability_work
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import train
 
 LETTERS = "ab 1."
 #: Every text of up to five of these letters: a token of three has all that can stand before and behind it.

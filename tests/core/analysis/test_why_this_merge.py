@@ -27,19 +27,15 @@ from tests.core.reference import (
     replace,
 )
 from tests.core.texts import config_by_name, documents, patient, settings_of_runs
+from tokstudio import ConfigError, Corpus, CorpusError, ParityAware, Tokenizer, TrainingConfig, train
 from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.analysis import why_this_merge
 from tokstudio.core.analysis.why_this_merge import why_work
-from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.algorithms import SECOND_PATTERN, TIE_BREAKS, ParityAware
-from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.algorithms import SECOND_PATTERN, TIE_BREAKS
 from tokstudio.core.text.byte_level import to_characters
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import train
 
 POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
 

@@ -12,17 +12,12 @@ import sys
 
 import pytest
 
-from tokstudio import save
+from tokstudio import Corpus, FormatError, TrainingConfig, load, save, train
 from tokstudio.core.base import atomic_files as files
 from tokstudio.core.base import leftovers
 from tokstudio.core.base.atomic_files import StagedFiles, write_files
-from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.leftovers import recover_work
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.formats.loading import load
-from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.training.trainer import train
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there one cannot ask whether a process is gone")
 

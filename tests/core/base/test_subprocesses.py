@@ -11,12 +11,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from tokstudio import save
+from tokstudio import Corpus, Tokenizer, TrainingConfig, save, train
 from tokstudio.core.base.subprocesses import MODULES, import_folder, module_command
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import train
 
 ROOT = Path(__file__).resolve().parents[3]
 _HOSTILE = "import pathlib\npathlib.Path(__file__).with_name('executed').touch()\nraise SystemExit(9)\n"

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokstudio import Corpus, Tokenizer, TrainingConfig, train
-from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer
-from tokstudio.core.base.errors import ConfigError
+from tokstudio import ByteTokenizer, CharacterTokenizer, ConfigError, Corpus, Tokenizer, TrainingConfig, train
+from tokstudio.core.analysis.baselines import AnyTokenizer
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.alignment import (
     CutText,

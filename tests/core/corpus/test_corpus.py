@@ -19,16 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.texts import patient
-from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, document_ends
 from tokstudio.core.corpus.statistics import main_script_work, preview, statistics_work
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.training.forecast import forecast_work
-from tokstudio.core.training.trainer import Trainer, train
 
 
 def documents_of(corpus):

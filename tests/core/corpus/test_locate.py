@@ -11,15 +11,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from tokstudio.core.base.errors import ConfigError
+from tokstudio import ConfigError, Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import source as sources
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.readers import collect, columnar, csv_rows, json_rows
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.corpus.source import first_occurrence_work, known_line, row_of
-from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.training.trainer import train
 
 # Texts by their rows; those of other types, or of none, are left out.
 TEXTS = [f"row {number}\nwith ä line" if number % 3 else f"row {number}" for number in range(400)]

@@ -20,20 +20,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
+from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
+from tokstudio.core.base.errors import BinaryError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.files import FileText, _File
 from tokstudio.core.corpus.readers.folders import expand_work, read_folder_work
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.corpus.statistics import preview, statistics_work
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.text.encodings import ENCODINGS, encoding_name
-from tokstudio.core.training.trainer import Trainer, train
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="the system has no such files")
 

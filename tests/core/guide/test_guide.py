@@ -13,8 +13,7 @@ from typing import get_args
 import pytest
 
 import tokstudio
-from tokstudio import Corpus, Tokenizer, TrainingConfig, train
-from tokstudio.core.base.errors import TokStudioError
+from tokstudio import Corpus, Tokenizer, TokStudioError, TrainingConfig, train
 from tokstudio.core.base.resources import DEMO_SENTENCES, resource, sample_text
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.guide import pages as pages_module

@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokstudio import __version__
+from tokstudio import Corpus, MergeBatch, Run, Trainer, TrainingConfig, __version__, train
 from tokstudio.core.base.arrays import read_only
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.algorithms import TIE_BREAKS
-from tokstudio.core.model.config import BASES, TrainingConfig
-from tokstudio.core.model.run import MergeBatch, Run, TrainedOn
+from tokstudio.core.model.config import BASES
+from tokstudio.core.model.run import TrainedOn
 from tokstudio.core.model.tokens import NEAR, TokenParts
-from tokstudio.core.training.trainer import Trainer, train
 
 
 @pytest.fixture(scope="module")

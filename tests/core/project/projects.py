@@ -21,13 +21,10 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
-from tokstudio.core.base.errors import FormatError
+from tokstudio import Corpus, FormatError, Run, Tokenizer, Trainer, TrainingConfig, extend, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project import (
     Project,
@@ -38,8 +35,6 @@ from tokstudio.core.project import (
     open_work,
     save_work,
 )
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import Trainer, extend, train
 
 LINES = "".join(f"line {number} of the corpus, with some words in it\n" for number in range(40))
 

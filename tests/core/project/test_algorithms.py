@@ -12,9 +12,8 @@ import pytest
 from tests.core.algorithms import CASES, LANGUAGES, facts
 from tests.core.project.projects import refuse_after
 from tests.core.texts import config_by_name
-from tokstudio.core.base.errors import FormatError
+from tokstudio import FormatError, Tokenizer, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import (
     Project,
     ProjectRun,
@@ -24,8 +23,6 @@ from tokstudio.core.project import (
     recoverable_work,
     save_work,
 )
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import Trainer, train
 
 FIRST = 34  # merges of stage 1 of SuperBPE
 

@@ -16,10 +16,9 @@ import pytest
 from tests.core.project import workers
 from tests.core.project.projects import differences, opened, saved
 from tests.core.project.workers import CORPUS, KINDS
+from tokstudio import Corpus, Trainer, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.project import Project, ProjectRun, recoverable_work
-from tokstudio.core.training.trainer import Trainer, train
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the workers are forks of one process")
 

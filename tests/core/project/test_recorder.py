@@ -14,15 +14,12 @@ import pytest
 
 from tests.core.formats.trained import TEXT
 from tests.core.project.projects import LINES, differences, opened, saved, small_project, stopped
-from tokstudio.core.base.errors import FormatError
+from tokstudio import Corpus, FormatError, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import REACHED_SIZE, STOPPED
 from tokstudio.core.project import ProjectRun, Recorder, keep_source_work, recoverable_work
 from tokstudio.core.project import recorder as recovery
-from tokstudio.core.training.trainer import Trainer, train
 
 CORPUS = Corpus((Source.from_texts([LINES, TEXT]),))
 KINDS = [

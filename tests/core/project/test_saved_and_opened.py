@@ -20,15 +20,12 @@ from tests.core.formats.trained import banana, ranks_of, same, tiktoken_lines
 from tests.core.formats.trained import trained as trained_tokenizer
 from tests.core.project.mutants import change
 from tests.core.project.projects import LINES, differences, every_kind, opened, saved, small_project, trained
-from tokstudio import save
+from tokstudio import ConfigError, Corpus, CorpusError, FormatError, Tokenizer, Trainer, TrainingConfig, save, train
 from tokstudio.core.base import atomic_files as files
-from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.report import described
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import (
     Project,
     ProjectRun,
@@ -40,8 +37,6 @@ from tokstudio.core.project import (
     writer,
 )
 from tokstudio.core.project.schema import tables_of
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import Trainer, train
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="permissions and limits are POSIX's")
 

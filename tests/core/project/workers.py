@@ -12,12 +12,10 @@ import sys
 from pathlib import Path
 
 from tests.core.project.projects import LINES
+from tokstudio import Corpus, Trainer, TrainingConfig
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import Project, ProjectRun, Recorder, keep_source_work, save_work
-from tokstudio.core.training.trainer import Trainer
 
 CORPUS = Corpus((Source.from_texts([LINES * 5, "".join(str(number**5) for number in range(300))]),))
 KINDS = {

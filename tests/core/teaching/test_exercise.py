@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.teaching.test_check import EVERY, naive
-from tokstudio import ConfigError, Corpus, FormatError, TrainingConfig, cli, train
-from tokstudio.core.base.errors import TokStudioError
+from tokstudio import ConfigError, Corpus, FormatError, TokStudioError, TrainingConfig, cli, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.teaching.check import Checker, CheckSettings
 from tokstudio.core.teaching.exercise import OWN_SETTINGS, TEXT, make_exercise_work

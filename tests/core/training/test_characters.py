@@ -12,20 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.reference import count_pairs, replace, train_slowly
+from tests.core.reference import Recount, assert_recounted, train_slowly
 from tests.core.texts import documents, patient
-from tokstudio import extend
+from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, extend, train
 from tokstudio.core.algorithms.bpe.engine import PairEngine
 from tokstudio.core.algorithms.common import symbols
-from tokstudio.core.base.errors import ConfigError, CorpusError
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.model.algorithms import TIE_BREAKS
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import NOTHING_LEFT
 from tokstudio.core.pretokenization.word_counts import Sequences
-from tokstudio.core.training.trainer import Trainer, train
 
 FILE = Path(__file__).parents[2] / "data" / "goldens.json"
 
@@ -36,42 +32,26 @@ def trained(documents, **settings):
     return train(Corpus.from_texts(documents), TrainingConfig(base="characters", **settings))
 
 
-def recount(documents: list[str], size: int, tie_break: str, longest: int | None) -> tuple[list[str], list[tuple]]:
-    """The tokens and the merges, counted anew before each."""
+def recount(documents: list[str], size: int, tie_break: str, longest: int | None) -> Recount:
     tokens = list(dict.fromkeys("".join(documents)))
-    code_points = sorted(range(len(tokens)), key=tokens.__getitem__)
-    order = {token: place for place, token in enumerate(code_points)}
-    ids = [[tokens.index(character) for character in document] for document in documents]
-    merges = []
-    while len(tokens) < size:
-        counts = count_pairs(ids, [1] * len(ids))
-        if longest is not None:
-            counts = {(a, b): n for (a, b), n in counts.items() if len((tokens[a] + tokens[b]).encode()) <= longest}
-        if not counts:
-            break
-        best = [pair for pair in counts if counts[pair] == max(counts.values())]
-        if tie_break == "first":
-            pair = best[0]
-        elif tie_break == "lowest-id":
-            pair = min(best)
-        elif tie_break == "huggingface":
-            pair = min(best, key=lambda pair: [order.get(token, token) for token in pair])
-        else:
-            pair = max(best, key=lambda pair: [tokens[token].encode() for token in pair])
-        ids = [replace(document, *pair, len(tokens)) for document in ids]
-        merges.append(pair)
-        tokens.append(tokens[pair[0]] + tokens[pair[1]])
-    return tokens, merges
+    order = {tokens.index(character): place for place, character in enumerate(sorted(tokens))}
+    rules = {
+        "huggingface": lambda best: min(best, key=lambda pair: [order.get(token, token) for token in pair]),
+        "mapped-strings": "bytes",  # characters are shown as themselves
+    }
+    start = [token.encode() for token in tokens], [list(map(tokens.index, document)) for document in documents]
+    rule = rules.get(tie_break, tie_break)
+    return train_slowly([], vocabulary_size=size, tie_break=rule, max_token_bytes=longest, start=start)
 
 
 @patient
 @given(texts, st.integers(1, 12), st.sampled_from(TIE_BREAKS), st.one_of(st.none(), st.integers(2, 9)))
 def test_merges_equal_those_of_the_slow_reference(documents, merges, tie_break, longest):
     alphabet = len(set("".join(documents)))
-    tokens, pairs = recount(documents, alphabet + merges, tie_break, longest)
+    slow = recount(documents, alphabet + merges, tie_break, longest)
     made = trained(documents, vocabulary_size=alphabet + merges, tie_break=tie_break, max_token_bytes=longest)
-    assert [tuple(pair) for pair in made.merges.tolist()] == pairs
-    assert [token.decode() for token in made.tokens] == tokens
+    assert_recounted(made.run, slow)
+    assert list(made.tokens) == slow.tokens
     for document in documents:
         assert made.decode(made.encode(document)) == document
 
@@ -276,8 +256,7 @@ def test_it_is_the_definition(texts, tie_break, frequent):
     raw = [text.encode() for text in texts]
     characters = {character.encode() for text in texts for character in text}
     recount = train_slowly(raw, tie_break=tie_break, refuses=lambda made: not allowed(made, characters), **limits)
-    assert run.merges.tolist() == [list(pair) for pair in recount.merges]
-    assert run.counts.tolist() == recount.counts
+    assert_recounted(run, recount)
     assert run.ended == recount.ended
 
 

@@ -1,7 +1,6 @@
-"""The engine with hardly any room or time: squeezing, growing, rounds and interruptions at every point.
+"""The engine with hardly any room or time; its compiled loops, and the memory after a training.
 
-Small corpora never get there by themselves, so its private sizes are made small. Sequences have weights here, which no
-Trainer gives them yet.
+Sequences have weights here, which no Trainer gives them yet.
 """
 
 # SPDX-License-Identifier: MIT
@@ -26,44 +25,20 @@ from numba.core.dispatcher import Dispatcher
 
 from tests.core.reference import HUGGINGFACE_ORDER, count_pairs, train_slowly
 from tests.core.texts import document, patient
+from tests.core.training.rooms import TIGHT, in_room, rooms
+from tokstudio import Corpus, Tokenizer, Trainer, TrainingConfig, WordCounts, train
 from tokstudio.core import kernels
-from tokstudio.core.algorithms.bpe import engine as engine_module
 from tokstudio.core.algorithms.bpe.engine import PairEngine
-from tokstudio.core.algorithms.common import progress_estimate
 from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes, read_only
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.documents import valid_until
 from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization import count_words
-from tokstudio.core.pretokenization.word_counts import WordCounts
 from tokstudio.core.text.unicode_classes import classes
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import Trainer, train
 from tokstudio.core.warm_up import exercise
 
-# Room for one round's pairs at least, and hardly more.
-TIGHT = {"_POOL_SHARE": 1.0, "_SLACK": 0, "_PAIRS_AT_FIRST": 2}
-
-# A grid has 65,536 cells at least, and is not walked one by one.
-budgets_and_grids = st.sampled_from(
-    [(1, 0), (2, 0), (7, 0), (50, 0), (40, 1 << 22), (1000, 1 << 22), (400_000, 1 << 22)]
-)
-rooms = st.fixed_dictionaries(
-    {
-        "_BATCH": st.sampled_from([1, 3, 4096]),
-        "FLOOR_STEP": st.sampled_from([2, 32]),
-        "_FIRST_FLOOR_SHARE": st.sampled_from([1, 3, 10, 2048]),
-        "_POOL_SHARE": st.sampled_from([1.0, 1.15]),
-        "_SLACK": st.sampled_from([0, 1, 5, 1024]),
-        "_PAIRS_AT_FIRST": st.sampled_from([2, 3, 10, 1 << 14]),
-        "_FEWEST_CELLS": st.sampled_from([32, 64, 1 << 16]),
-        "_CELL_SHARE": st.sampled_from([0, 4]),
-    }
-)
 weighted = st.lists(st.tuples(document, st.integers(1, 5) | st.integers((1 << 31) - 2, 1 << 40)), max_size=6)
 
 
@@ -102,29 +77,29 @@ class Drive:
                 watch(self.engine)
 
 
-def check(engine):
-    """Asserts what `kernels.tables` promises of the tables between two merges."""
-    t, state = engine._tables, engine._state
+def inside(engine):
+    return engine._tables, engine._state
+
+
+def check(engine, texts=None, weights=None):
+    """Asserts what `kernels.tables` promises of the tables between two merges, and of the tokens of some texts.
+
+    No token is lost but those of sequences that hold just one, which are no longer looked at.
+    """
+    t, state = inside(engine)
     if state[k.STAGE] not in (k.CHOOSE, k.EXHAUSTED):
         return
-    starts, tokens, documents, weights = tokens_of(t, state)
-    check_pairs(t, state, starts, tokens, count_pairs(documents, weights))
+    starts, tokens, documents, kept = tokens_of(t, state)
+    if texts is not None:
+        left = sum(len(d) * w for d, w in zip(documents, kept, strict=True))
+        begun = sum(weight for text, weight in zip(texts, weights or [1] * len(texts), strict=True) if text)
+        dropped = begun - sum(weight for document, weight in zip(documents, kept, strict=True) if document)
+        assert state[k.TOKENS] == left + dropped
+    check_pairs(t, state, starts, tokens, count_pairs(documents, kept))
     check_heap(t, state)
     check_index(t, state)
     for slots in (t.left_slot, t.right_slot, t.left_count, t.right_count):
         assert not slots.any()
-
-
-def check_tokens(engine, texts, weights):
-    """Asserts that no token is lost but those of sequences that hold just one, which are no longer looked at."""
-    state = engine._state
-    if state[k.STAGE] not in (k.CHOOSE, k.EXHAUSTED):
-        return
-    _, _, documents, kept = tokens_of(engine._tables, state)
-    left = sum(len(d) * w for d, w in zip(documents, kept, strict=True))
-    begun = sum(weight for text, weight in zip(texts, weights or [1] * len(texts), strict=True) if text)
-    dropped = begun - sum(weight for document, weight in zip(documents, kept, strict=True) if document)
-    assert state[k.TOKENS] == left + dropped
 
 
 def tokens_of(t, state):
@@ -202,34 +177,15 @@ def check_heap(t, state):
 
 
 @settings(patient, max_examples=60)
-@given(
-    weighted,
-    st.booleans(),
-    rooms,
-    budgets_and_grids,
-    st.sampled_from(TIE_BREAKS),
-    st.integers(1, 4),
-    st.none() | st.integers(2, 5),
-)
-def test_small_arrays_and_budgets_give_the_merges_of_the_recount(
-    texts, has_weights, room, budget_and_grid, tie_break, floor, longest
-):
+@given(weighted, st.booleans(), rooms, st.sampled_from(TIE_BREAKS), st.integers(1, 4), st.none() | st.integers(2, 5))
+def test_small_arrays_and_budgets_give_the_merges_of_the_recount(texts, has_weights, room, tie_break, floor, longest):
     documents = [text for text, _ in texts]
     weights = [weight for _, weight in texts] if has_weights else None
     expected = train_slowly(documents, None, floor, tie_break, longest, weights)
-    budget, grid = budget_and_grid
-
-    def watch(engine):
-        check(engine)
-        check_tokens(engine, documents, weights)
-
-    room, step = {**room}, room["FLOOR_STEP"]
-    del room["FLOOR_STEP"]
-    at_a_time = patch.multiple(engine_module, **room, _BUDGET=budget, _LARGEST_GRID=grid)
-    with at_a_time, patch.object(progress_estimate, "FLOOR_STEP", step):
-        made = Drive(units_of(documents, weights, tie_break), tie_break, floor, longest, watch=watch)
-    assert made.merges == expected.merges
-    assert made.counts == expected.counts
+    with in_room(**room):
+        units = units_of(documents, weights, tie_break)
+        made = Drive(units, tie_break, floor, longest, watch=lambda engine: check(engine, documents, weights))
+    assert (made.merges, made.counts) == (expected.merges, expected.counts)
     assert made.tokens_after == expected.tokens_after
     assert made.engine.has_eligible_pair() == (expected.ended != "nothing left to merge")
 
@@ -249,15 +205,14 @@ def test_a_corpus_that_needs_several_squeezes(weighted, tie_break, grid):
     texts = [words(1, 250), words(2, 40), b"", words(3, 30)]
     weights = [1, 7, 2, 3] if weighted else None
     expected = train_slowly(texts, 256 + 200, None, tie_break, None, weights)
-    room = {**TIGHT, "_LARGEST_GRID": grid, "_FIRST_FLOOR_SHARE": 10**9, "_BUDGET": 300}
-    made_room = []
-    original = PairEngine._make_room
+    made_room, make_room = [], PairEngine._make_room
 
     def counted(engine):
-        made_room.append(int(engine._state[k.STAGE]))
-        original(engine)
+        made_room.append(int(inside(engine)[1][k.STAGE]))
+        make_room(engine)
 
-    with patch.multiple(engine_module, **room), patch.object(PairEngine, "_make_room", counted):
+    room = in_room(**TIGHT, largest_grid=grid, first_floor_share=10**9, budget=300)
+    with room, patch.object(PairEngine, "_make_room", counted):
         made = Drive(units_of(texts, weights, tie_break), tie_break, 1, None, 200, check)
     assert (made.merges, made.counts) == (expected.merges, expected.counts)
     assert made_room.count(k.CHOOSE) > 1, "the pool was squeezed or grown while merging"
@@ -267,17 +222,17 @@ def test_a_corpus_that_needs_several_squeezes(weighted, tie_break, grid):
 def test_a_squeeze_keeps_the_pool_bounded():
     """Without it the merges of this text would write several places a byte."""
     text = words(4, 4000)
-    with patch.multiple(engine_module, **TIGHT, _FIRST_FLOOR_SHARE=10**9):
+    with in_room(**TIGHT, first_floor_share=10**9):
         made = Drive(units_of([text]), "first", 2, None)
-    assert len(made.engine._tables.pool) < 2 * len(text)
+    assert len(inside(made.engine)[0].pool) < 2 * len(text)
 
 
 def test_rounds_go_down_to_the_floor():
     text = words(5, 2000)
     floors = []
-    first = patch.object(engine_module, "_FIRST_FLOOR_SHARE", 2)
-    with first, patch.object(progress_estimate, "FLOOR_STEP", 2):
-        made = Drive(units_of([text]), "first", 1, None, 600, lambda engine: floors.append(int(engine._state[k.FLOOR])))
+    with in_room(first_floor_share=2, floor_step=2):
+        note = lambda engine: floors.append(int(inside(engine)[1][k.FLOOR]))  # noqa: E731
+        made = Drive(units_of([text]), "first", 1, None, 600, note)
     assert made.merges == train_slowly([text], 256 + 600).merges
     assert sorted(set(floors), reverse=True)[-2:] == [2, 1]
     assert len(set(floors)) > 5
@@ -286,21 +241,14 @@ def test_rounds_go_down_to_the_floor():
 def test_small_budgets_only_increase_the_number_of_calls():
     text = words(6, 300)
     whole = Drive(units_of([text]), "first", 2, None)
-    with patch.object(engine_module, "_BUDGET", 20):
+    with in_room(budget=20):
         cut = Drive(units_of([text]), "first", 2, None)
     assert cut.merges == whole.merges
     assert cut.calls > 20 * whole.calls
 
 
-@pytest.mark.parametrize("merges", [1, 2, 5])
-def test_no_call_makes_more_merges_than_asked_for(merges):
-    engine = PairEngine(units_of([words(7, 300)]), "first", 2, None)
-    while (made := engine.advance(merges)) is not None:
-        assert len(made.left) <= merges
-
-
 def test_the_first_count_is_measured_from_0_to_1_and_then_no_more():
-    with patch.object(engine_module, "_BUDGET", 1000):
+    with in_room(budget=1000):
         engine = PairEngine(units_of([words(8, 3000)]), "first", 2, None)
         shares = []
         while (share := engine.first_count) is not None:
@@ -329,7 +277,7 @@ def use_everything():
         frequent = TrainingConfig(min_frequency=2, max_token_bytes=6, tie_break=tie_break)
         list(Trainer.resume(corpus, run, TrainingConfig(vocabulary_size=400, tie_break=tie_break)))
         for grid in (0, 1 << 22):
-            with patch.multiple(engine_module, **TIGHT, _LARGEST_GRID=grid):
+            with in_room(**TIGHT, largest_grid=grid):
                 train(corpus, frequent)
                 Drive(units_of([b"abab"], [2], tie_break), tie_break, 1, None)
     specials = {"special_tokens": ["<s>", "hat"], "vocabulary_size": 310}

@@ -3,52 +3,72 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import itertools
+import time
 import tracemalloc
 from dataclasses import replace
-from functools import partialmethod
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tokstudio.core.base.errors import ConfigError
+from tests.core.texts import zipf_text
+from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_in_one, sample_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import algorithm_of
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training import forecast
 from tokstudio.core.training.forecast import forecast_work
-from tokstudio.core.training.trainer import Trainer, train
 
 WORDS = [f"word{n * n % 997}" for n in range(3_000)]
 LARGE = "".join(f"{WORDS[n % 2_999]} and {WORDS[n * 7 % 3_000]}, {n % 9973}\n" for n in range(150_000))
 
 
-def zipf_text(words: int) -> str:
-    """Text with Zipf's spread of words, as languages have, most of which are rare."""
-    random = np.random.default_rng(3)
-    lengths = random.integers(1, 9, 30_000)
-    vocabulary = ["".join(random.choice(list("etaoinshrdlu"), length)) for length in lengths]
-    return " ".join(vocabulary[rank] for rank in np.minimum(random.zipf(1.3, words) - 1, len(vocabulary) - 1))
+SECONDS = 0.7  # that a forecast may take
+
+
+def set_clock(monkeypatch, perf_counter, thread_time=time.thread_time):
+    monkeypatch.setattr(forecast, "time", SimpleNamespace(perf_counter=perf_counter, thread_time=thread_time))
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """Time enough for all trials, however busy the machine is."""
-    monkeypatch.setattr(forecast, "_SECONDS", 1e9)
+    set_clock(monkeypatch, lambda: 0.0)
 
 
 @pytest.fixture
 def ticking(monkeypatch):
-    """A clock by which every piece of work takes a hundredth of the time there is."""
-    now = iter(range(10**9))
-    monkeypatch.setattr(forecast, "_SECONDS", 200)
-    for clock in ("perf_counter", "thread_time"):
-        monkeypatch.setattr(forecast.time, clock, lambda: next(now))
-    return now
+    """A clock by which so many pieces of work take the time there is; the pieces so far are its next number."""
+
+    def begin(pieces):
+        now = itertools.count()
+        clock = lambda: next(now) * SECONDS / pieces  # noqa: E731
+        set_clock(monkeypatch, clock, clock)
+        return now
+
+    return begin
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """Lets two samples give these trials, on a corpus of so many bytes."""
+
+    def begin(size, *trials):
+        made = tuple(forecast._Trial(*trial) for trial in trials)
+
+        def trials_work(corpus, config, size):
+            yield from ()
+            return made
+
+        monkeypatch.setattr(forecast, "_trials_work", trials_work)
+        monkeypatch.setattr(forecast, "refuse_overflow", lambda sources: None)
+        monkeypatch.setattr(forecast, "processors", lambda: 2)
+        document = SimpleNamespace(data=range(size), ends=np.array([size]), counts=None, bytes=size)
+        return Corpus((document,))
+
+    return begin
 
 
 def forecast_of(corpus, **settings):
@@ -74,16 +94,15 @@ def test_the_work_of_a_large_corpus_is_judged_by_a_small_part_of_it(pattern, mon
     assert made.sample == corpus.bytes
 
 
-def test_memory_is_at_least_what_the_arrays_take_and_not_many_times_that():
-    for pattern in ("none", "cl100k"):
-        corpus = Corpus.from_text(LARGE)
-        made = forecast_of(corpus, pattern=pattern)
-        trainer = Trainer(corpus, TrainingConfig(vocabulary_size=400, pattern=pattern))
-        while trainer.merges_made == 0:
-            trainer.advance(1)
-        tables = trainer._engine.merger._tables
-        least = tables.symbols.nbytes + tables.weights.nbytes
-        assert least <= made.memory < 12 * least
+@pytest.mark.parametrize("pattern", ["none", "cl100k"])
+def test_memory_is_at_least_what_the_arrays_take_and_not_many_times_that(pattern):
+    corpus, config = Corpus.from_text(LARGE), TrainingConfig(vocabulary_size=400, pattern=pattern)
+    trainer = Trainer(corpus, config)
+    while trainer.merges_made == 0:
+        trainer.advance(1)
+    tables = trainer._engine.merger._tables
+    least = tables.symbols.nbytes + tables.weights.nbytes
+    assert least <= finish(forecast_work(corpus, config)).memory < 12 * least
 
 
 def test_a_training_too_large_for_memory_names_a_sample(monkeypatch):
@@ -106,14 +125,14 @@ def test_problems_are_reported_before_training():
 
 
 def test_a_sample_keeps_documents_and_given_counts():
-    counts = {f"word{n}": n + 1 for n in range(200_000)}
+    counts = {f"word{n}": n + 1 for n in range(50_000)}
     sample = sample_in_one(Corpus.from_counts(counts), 100_000)
     assert 50_000 < sum(len(source.data) for source in sample.sources) <= 100_000
     for source in sample.sources:
         starts = np.concatenate([[0], source.ends[:-1]])
         for start, end, count in zip(starts[:5], source.ends[:5], source.counts[:5], strict=True):
             assert counts[source.data[start:end].tobytes().decode()] == count
-    lines = Corpus.from_texts([f"line {n}\n" for n in range(100_000)])
+    lines = Corpus.from_texts([f"line {n}\n" for n in range(30_000)])
     for source in sample_in_one(lines, 50_000).sources:
         assert source.data[: source.ends[0]].tobytes().startswith(b"line ")
         assert source.data[source.ends[-2] : source.ends[-1]].tobytes().endswith(b"\n")
@@ -131,34 +150,28 @@ def test_a_place_in_a_sample_is_not_told_as_one_in_the_corpus():
     assert few.endswith(", and likely more: each distinct character takes one.")
 
 
-@pytest.mark.parametrize(("pattern", "times"), [("gpt2", 4), ("none", 13)])
-def test_picky_bpe_takes_many_times_the_merging_of_plain_bpe(pattern, times, monkeypatch):
-    trial = forecast._Trial(1 << 20, 1 << 20, 1, 10_000, preparing=0.0, merging=1.0)
-
-    def trials(corpus, config, size):
-        yield from ()
-        return trial, trial
-
-    monkeypatch.setattr(forecast, "_trials_work", trials)
-    corpus = Corpus.from_text(LARGE[: 1 << 20])
+@pytest.mark.parametrize(
+    ("pattern", "size", "times"),
+    [("gpt2", 1 << 20, 4), ("gpt2", 64_000_000, 4), ("none", 1 << 20, 13), ("none", 64_000_000, 13 * 4**0.75)],
+)
+def test_picky_bpe_takes_many_times_the_merging_of_plain_bpe(tried, pattern, size, times):
+    trial = (1 << 20, 1 << 20, 1, 10_000, 0.0, 1.0)
+    corpus = tried(size, trial, trial)
     plain, picky = (
         forecast_of(corpus, pattern=pattern, algorithm=algorithm, vocabulary_size=10_000).seconds
         for algorithm in ("bpe", "picky")
     )
     assert picky == pytest.approx(times * plain + 10_000 * 25e-6)
-    assert forecast._picky_seconds(1.0, 64e6, 0, unsplit=pattern == "none") == pytest.approx(
-        {"gpt2": 4, "none": 13 * 4**0.75}[pattern]
-    )
 
 
 # Tracing memory makes each match slow, so only one of these has many.
-SENTENCES = "This sentence of some words stands here again and again." * 100_000
+SENTENCES = "This sentence of some words stands here again and again." * 60_000
 
 
 @pytest.mark.parametrize(
     ("text", "pattern"),
-    [(LARGE[:1_200_000], r"\S+|\s+"), *((SENTENCES + rare, r"[^.]+\.?|\.") for rare in ("", "é", "日", "😀"))],
-    ids=["many matches", "ASCII", "one byte", "two bytes", "four bytes"],
+    [(LARGE[:1_200_000], r"\S+|\s+"), *((SENTENCES + rare, r"[^.]+\.?|\.") for rare in ("é", "日", "😀"))],
+    ids=["many matches", "one byte", "two bytes", "four bytes"],
 )
 def test_the_memory_of_a_custom_expression_on_a_long_document_is_included(text, pattern):
     corpus = Corpus.from_text(text)
@@ -175,12 +188,12 @@ def test_the_memory_of_a_custom_expression_on_a_long_document_is_included(text, 
 
 
 def test_documents_that_are_short_take_little_to_be_matched():
-    pattern, rare = r"\S+|\s+", "😀"
-    whole = forecast_of(Corpus.from_text(LARGE + rare), pattern=pattern)
-    lines = forecast_of(Corpus.from_texts([*LARGE.splitlines(keepends=True), rare]), pattern=pattern)
-    held_out = forecast_of(Corpus.from_text(LARGE + rare), pattern=pattern, held_out=0.01)
+    pattern, rare, text = r"\S+|\s+", "😀", LARGE[:500_000]
+    whole = forecast_of(Corpus.from_text(text + rare), pattern=pattern)
+    lines = forecast_of(Corpus.from_texts([*text.splitlines(keepends=True), rare]), pattern=pattern)
+    held_out = forecast_of(Corpus.from_text(text + rare), pattern=pattern, held_out=0.01)
     assert lines.memory < whole.memory / 2
-    assert held_out.memory - len(LARGE) < whole.memory / 2
+    assert held_out.memory - len(text) < whole.memory / 2
 
 
 def test_an_empty_corpus_has_a_forecast_too():
@@ -195,7 +208,7 @@ def test_a_share_is_held_out_of_the_corpus_not_of_its_samples():
     assert half.memory < 0.8 * made.memory
 
 
-@pytest.mark.parametrize("length", [100_000, 20])
+@pytest.mark.parametrize("length", [70_000, 20])
 def test_too_few_lines_to_hold_some_out_are_told(length):
     texts = ["x" * length + "\n" + "y" * length, "", "z\n\n" * 3]
     made = forecast_of(Corpus.from_texts(texts), held_out=0.1)
@@ -219,7 +232,7 @@ def test_of_given_counts_no_sample_is_offered(monkeypatch):
 
 
 def test_many_small_files_are_tried_as_one():
-    corpus = Corpus(tuple(Source.from_texts([f"file {n}\n", "two\n"]) for n in range(5_000)))
+    corpus = Corpus(tuple(Source.from_texts([f"file {n}\n", "two\n"]) for n in range(2_500)))
     whole = sample_in_one(corpus, 1 << 20)
     assert len(whole.sources) == 1
     assert list(whole.iter_documents()) == list(corpus.iter_documents())
@@ -243,19 +256,20 @@ def test_a_sample_of_many_sources_keeps_text_and_counts_apart():
 
 
 def test_trials_end_when_time_is_over(ticking):
+    now = ticking(200)
     slow = forecast_of(Corpus.from_text(LARGE), pattern=r"(?s).")
-    assert next(ticking) < 1_000
-    assert slow.seconds > 200
+    assert next(now) < 1_000
+    assert slow.seconds > SECONDS
     assert slow.fits
 
 
 def test_a_slow_first_trial_is_judged_by_its_finished_part(ticking, monkeypatch):
-    monkeypatch.setattr(forecast, "_SECONDS", 3)
+    now = ticking(3)
     monkeypatch.setattr("tokstudio.core.pretokenization.custom_regex.MATCHES_IN_A_PIECE", 1)
     monkeypatch.setattr("tokstudio.core.pretokenization.count_words.SECONDS_OF_A_PIECE", 0)
     made = forecast_of(Corpus.from_text("some text " * 100_000), pattern=r"(?s).")
-    assert next(ticking) < 100
-    assert made.seconds > 1_000_000 / 100
+    assert next(now) < 100
+    assert made.seconds > 1_000_000 / 100 * SECONDS / 3
     assert made.fits
 
 
@@ -271,18 +285,12 @@ def test_counts_that_overflow_together_are_told():
 
 
 @pytest.mark.parametrize(("pattern", "more"), [("gpt2", 1.0), ("none", 1.0 + 3 * 2.0)])
-def test_the_time_for_the_curve_of_held_out_text_is_part_of_it(monkeypatch, pattern, more):
+def test_the_time_for_the_curve_of_held_out_text_is_part_of_it(tried, pattern, more):
     """A tenth held out is a ninth of the rest: it is split once more, and encoded whole where nothing splits it."""
-    trial = forecast._Trial(9_000, 9_000, 1_000, 50, 1.0, 2.0)
-
-    def trials(corpus, config, size):
-        yield from ()
-        return trial, trial
-
-    monkeypatch.setattr(forecast, "_trials_work", trials)
-    monkeypatch.setattr(forecast, "_threads", lambda config, size: 1)
+    trial = (9_000, 9_000, 1_000, 50, 1.0, 2.0)
+    tried(10_000, trial, trial)
     corpus = Corpus.from_text("123456789\n" * 1_000)
-    made = finish(forecast_work(corpus, TrainingConfig(vocabulary_size=300, pattern=pattern, held_out=0.1)))
+    made = forecast_of(corpus, vocabulary_size=300, pattern=pattern, held_out=0.1)
     assert made.seconds == pytest.approx(1.0 + 2.0 + more / 9)
 
 
@@ -301,8 +309,8 @@ def by_work(monkeypatch):
         return batch
 
     monkeypatch.setattr(Trainer, "advance", advanced)
-    monkeypatch.setattr(forecast.time, "thread_time", lambda: spent[0])
-    return spent
+    set_clock(monkeypatch, lambda: 0.0, lambda: spent[0])
+    return lambda: spent[0]
 
 
 # What trials on samples of 100 MB of text took, and what all of it took: positions, merges, seconds, falls; seconds.
@@ -314,20 +322,12 @@ MEASURED = {
 
 
 @pytest.mark.parametrize("merges", MEASURED)
-def test_a_forecast_from_samples_is_within_a_factor_of_two(monkeypatch, merges):
+def test_a_forecast_from_samples_is_within_a_factor_of_two(tried, merges):
     """Also where something else kept the processor busy, so that only smaller samples could be tried."""
     samples, seconds = MEASURED[merges]
-    trials = [forecast._Trial(size, size, 1, made, 0.0, taken, falls) for size, made, taken, falls in samples]
-    corpus = Corpus((SimpleNamespace(data=range(100_000_000), counts=None, bytes=100_000_000),))
-    monkeypatch.setattr(forecast, "refuse_overflow", lambda sources: None)
-    for small, large in pairwise(trials):
-
-        def tried(corpus, config, size, small=small, large=large):
-            yield from ()
-            return small, large
-
-        monkeypatch.setattr(forecast, "_trials_work", tried)
-        made = finish(forecast_work(corpus, TrainingConfig(vocabulary_size=256 + merges)))
+    trials = [(size, size, 1, made, 0.0, taken, falls) for size, made, taken, falls in samples]
+    for small, large in itertools.pairwise(trials):
+        made = forecast_of(tried(100_000_000, small, large), vocabulary_size=256 + merges)
         assert seconds / 2 < made.seconds < 2 * seconds
 
 
@@ -346,63 +346,50 @@ SPLIT = {
 
 
 @pytest.mark.parametrize(("algorithm", "megabytes", "size"), SPLIT)
-def test_a_forecast_of_text_that_is_split_is_within_a_factor_of_two(monkeypatch, algorithm, megabytes, size):
+def test_a_forecast_of_text_that_is_split_is_within_a_factor_of_two(monkeypatch, tried, algorithm, megabytes, size):
     (positions, words, merges, counting, merging, falls), seconds = SPLIT[algorithm, megabytes, size]
     before = {10: (92_230, 10_660), 100: (100_906, 11_869)}[megabytes]
-    small = forecast._Trial(1 << 18, *before, min(merges, 20_387), 0.005, merging / 3, falls - 0.1)
-    large = forecast._Trial(1 << 20, positions, words, merges, counting, merging, falls)
-
-    def tried(corpus, config, size):
-        yield from ()
-        return small, large
-
-    def no_memory(*_):
-        yield from ()
-        return 0.0
-
-    monkeypatch.setattr(forecast, "_trials_work", tried)
-    monkeypatch.setattr(forecast, "_second_memory_work", no_memory)
-    monkeypatch.setattr(forecast, "processors", lambda: 2)
-    monkeypatch.setattr(forecast, "refuse_overflow", lambda sources: None)
-    corpus = Corpus((SimpleNamespace(data=range(megabytes * 1_000_000), counts=None, bytes=megabytes * 1_000_000),))
+    small = (1 << 18, *before, min(merges, 20_387), 0.005, merging / 3, falls - 0.1)
+    corpus = tried(megabytes * 1_000_000, small, (1 << 20, positions, words, merges, counting, merging, falls))
+    # The memory of a second stage is found by splitting the text, which is not there.
+    monkeypatch.setattr(forecast, "sample_in_one", lambda corpus, size: Corpus.from_text("some text"))
     more = {"transition": 3 * size // 4} if algorithm == "superbpe" else {}
-    config = TrainingConfig(vocabulary_size=size, pattern="gpt2", algorithm=algorithm_of(algorithm, more))
-    told = finish(forecast_work(corpus, config)).seconds
+    told = forecast_of(corpus, vocabulary_size=size, pattern="gpt2", algorithm=algorithm_of(algorithm, more)).seconds
     assert seconds / 2 < told < 2 * seconds
 
 
 def test_a_sample_is_not_trained_to_counts_that_are_all_alike(monkeypatch):
     """The pairs that occur twice in a small part of a text say nothing of the text, and are slow to tell apart."""
-    made = []
-    try_work = forecast._try_work
+    trained, advance = {}, Trainer.advance
 
-    def noted(sample, *arguments, **options):
-        trial = yield from try_work(sample, *arguments, **options)
-        made.append((sample, trial))
-        return trial
+    def noted(trainer):
+        batch = advance(trainer, 20)
+        trained[trainer.corpus] = trainer.merges_made
+        return batch
 
-    monkeypatch.setattr(forecast, "_try_work", noted)
-    monkeypatch.setattr(Trainer, "advance", partialmethod(Trainer.advance, 20))
-    text = zipf_text(300_000)
-    forecast_of(Corpus.from_text(text), vocabulary_size=30_000, tie_break="bytes")
-    assert len(made) > 2
-    for sample, trial in made:
-        counts = train(sample, TrainingConfig(vocabulary_size=30_000, tie_break="bytes")).run.counts
-        frequent = np.count_nonzero(counts >= forecast._LEAST_TOLD)
-        assert frequent < trial.merges <= frequent + 20 < len(counts)
+    monkeypatch.setattr(Trainer, "advance", noted)
+    text = zipf_text(250_000, 30_000)
+    settings = {"vocabulary_size": 30_000, "tie_break": "bytes"}
+    forecast_of(Corpus.from_text(text), **settings)
+    monkeypatch.undo()
+    samples = {sample: merges for sample, merges in trained.items() if sample.bytes > 1_000}
+    assert len(samples) > 2
+    for sample, merges in samples.items():
+        frequent = len(train(sample, TrainingConfig(**settings, min_frequency=4)).run)
+        assert frequent < merges <= frequent + 20
 
 
 def test_other_load_of_the_computer_does_not_matter(by_work, monkeypatch):
     """A run that was interrupted may still be letting go of its memory, and held-out text may be measured."""
     corpus, config = Corpus.from_text(LARGE), TrainingConfig(vocabulary_size=2_000)
     alone = finish(forecast_work(corpus, config)).seconds
-    clock = iter(range(0, 10**9, 1_000))
-    monkeypatch.setattr(forecast.time, "perf_counter", lambda: next(clock))
+    clock = itertools.count()
+    set_clock(monkeypatch, lambda: next(clock) * 1e-6, by_work)
     assert finish(forecast_work(corpus, config)).seconds == alone
 
 
 def test_more_merges_and_more_text_never_take_less(by_work):
-    text = zipf_text(300_000)
+    text = zipf_text(300_000, 30_000)
     corpus = Corpus.from_text(text)
     said = [forecast_of(corpus, vocabulary_size=size).seconds for size in (300, 1_000, 4_000)]
     assert said == sorted(said)
@@ -412,20 +399,13 @@ def test_more_merges_and_more_text_never_take_less(by_work):
     assert said[2] < 4.5 * said[0]
 
 
-def test_no_more_merges_are_foreseen_than_the_vocabulary_has_room_for(monkeypatch):
-    trials = forecast._Trial(250, 250, 1, 600, 0.0, 1.0, 2.0), forecast._Trial(1_000, 1_000, 1, 1_000, 0.0, 1.0, 2.0)
-
-    def tried(corpus, config, size):
-        yield from ()
-        return trials
-
-    monkeypatch.setattr(forecast, "_trials_work", tried)
-    corpus, positions = Corpus.from_text("x" * 100_000), 100_000
+def test_no_more_merges_are_foreseen_than_the_vocabulary_has_room_for(tried):
+    corpus = tried(100_000, (250, 250, 1, 600, 0.0, 1.0, 2.0), (1_000, 1_000, 1, 1_000, 0.0, 1.0, 2.0))
     bounded, free = (
         forecast_of(corpus, vocabulary_size=1_300, min_frequency=2),
         forecast_of(corpus, vocabulary_size=10**6),
     )
-    room = forecast.merging_memory(positions, 1_300, weighted=False)
+    room = forecast.merging_memory(100_000, 1_300, weighted=False)
     assert bounded.memory == room < free.memory
 
 

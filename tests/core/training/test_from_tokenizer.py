@@ -10,20 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.reference import train_slowly
+from tests.core.reference import assert_recounted, train_slowly
 from tests.core.texts import documents, patient
+from tokstudio import ConfigError, Corpus, CorpusError, Tokenizer, Trainer, TrainingConfig, extend, train
 from tokstudio.core.analysis.why_this_merge import why_work
-from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import held_out_work, source_curves_work
-from tokstudio.core.training.trainer import Trainer, extend, train
 
 ENGLISH = (
     "the cat sat on the mat, and the other cat sat there too.\n"
@@ -74,8 +70,7 @@ def test_an_extension_is_the_recount_from_the_encoded_documents(texts, tie_break
     corpus = Corpus.from_texts(texts) if weights is None else _weighted(texts, weights)
     config = TrainingConfig(vocabulary_size=len(start) + 1 + more, tie_break=tie_break)
     trainer = Trainer(corpus, config, start=start)
-    for _ in trainer:
-        pass
+    list(trainer)
     run = trainer.run
     # The order of tokens for ties by ids in the library's way: bytes by character, then merges, then others.
     tokens = [token or b"" for token in start.tokens]
@@ -90,9 +85,7 @@ def test_an_extension_is_the_recount_from_the_encoded_documents(texts, tie_break
         start=(tokens, encoded),
         refuses=lambda made: made in {b"<s>", b"<e>"},
     )
-    assert run.merges.tolist() == [list(pair) for pair in recount.merges]
-    assert run.counts.tolist() == recount.counts
-    assert run.tokens_after.tolist() == recount.tokens_after
+    assert_recounted(run, recount)
     assert run.uses().tolist() == recount.uses(weights)[: len(tokens) + len(recount.merges)]
 
 
@@ -252,8 +245,7 @@ def test_forbidden_tokens_are_skipped_as_in_the_recount(texts, tie_break, rules,
     recount = train_slowly(
         texts, tie_break=tie_break, refuses=lambda made: any(REFUSED[rule](made) for rule in rules), **limits
     )
-    assert run.merges.tolist() == [list(pair) for pair in recount.merges]
-    assert run.counts.tolist() == recount.counts
+    assert_recounted(run, recount)
     assert run.ended == recount.ended
 
 

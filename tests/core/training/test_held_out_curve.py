@@ -11,14 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.texts import patient
+from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig
 from tokstudio.core.analysis.token_counts import measure_work
-from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.curves import held_out_work
-from tokstudio.core.training.trainer import Trainer
 
 WORDS = [
     "the",

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from tests.core.algorithms import PICKY_TEXT as TEXT
 from tests.core.picky_reference import Recount, merge, train_picky_slowly
 from tests.core.texts import config_by_name, patient
-from tokstudio import ConfigError, Corpus, Run, Tokenizer, Trainer, TrainingConfig, extend, train
+from tokstudio import ConfigError, Corpus, Picky, Run, Tokenizer, Trainer, TrainingConfig, extend, train
 from tokstudio.core.algorithms.picky import engine as picky_engine
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import resource
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.algorithms import Picky
 from tokstudio.core.model.picky import falls_of, share_merged
 from tokstudio.core.training.curves import held_out_work, source_curves_work
 

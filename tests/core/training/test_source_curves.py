@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.texts import patient
-from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
+from tokstudio import ConfigError, Corpus, ParityAware, Trainer, TrainingConfig, train
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.model.algorithms import ParityAware
 from tokstudio.core.training.curves import MOST_SOURCES, source_curves_work
 
 WORDS = {

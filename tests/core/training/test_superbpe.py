@@ -22,16 +22,14 @@ from tests.core.reference import (
     train_slowly_with_pattern,
 )
 from tests.core.texts import document, patient
-from tokstudio import Corpus, Trainer, TrainingConfig, train
+from tokstudio import Corpus, Tokenizer, Trainer, TrainingConfig, extend, train
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import SECOND_PATTERN, TIE_BREAKS
 from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import covering, splitter
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
-from tokstudio.core.training.trainer import extend
 
 CORPORA = Path(__file__).parents[3] / "resources" / "corpora"
 SECONDS = {"": SECOND_PATTERN, "none": None, "whitespace": r"\s*\S+|\s+", r"\d+": r"\d+", r"b| +c": r"b| +c"}

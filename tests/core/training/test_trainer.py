@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.reference import train_slowly
-from tests.core.texts import documents, limits, patient, settings_of_runs
+from tests.core.reference import assert_recounted, train_slowly
+from tests.core.texts import documents, limits, patient, settings_of_runs, zipf_text
 from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.corpus.corpus import Corpus
@@ -21,13 +21,12 @@ from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware, Picky
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import Trainer, extend, train
+from tokstudio.core.training.trainer import Trainer, train
 
 
 def run_of(texts, **settings_of_run):
     trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(**settings_of_run))
-    for _ in trainer:
-        pass
+    list(trainer)
     return trainer.run
 
 
@@ -37,32 +36,26 @@ def assert_same_merges(run, other):
     assert run.tokens_after.tolist() == other.tokens_after.tolist()
 
 
-@settings(patient, max_examples=120)
-@given(documents, settings_of_runs)
+few_words = st.lists(st.sampled_from([b"ab", b"ba", b"b", b"cab"]), min_size=1, max_size=60)
+
+
+@settings(patient, max_examples=180)
+@given(documents | few_words, settings_of_runs)
 def test_a_run_is_the_recount(texts, chosen):
     run, recount = run_of(texts, **chosen), train_slowly(texts, **chosen)
-    assert run.merges.tolist() == [list(pair) for pair in recount.merges]
-    assert run.counts.tolist() == recount.counts
-    assert run.tokens_after.tolist() == recount.tokens_after
+    assert_recounted(run, recount)
     assert run.ended == recount.ended
     assert run.tokens_before == sum(map(len, texts))
     assert run.uses().tolist() == recount.uses()
     assert run.merged.sum() == run.tokens_before - sum(map(len, recount.documents))
 
 
-@settings(patient, max_examples=60)
-@given(st.lists(st.sampled_from([b"ab", b"ba", b"b", b"cab"]), min_size=1, max_size=60), settings_of_runs)
-def test_many_small_documents_are_the_recount(texts, chosen):
-    run, recount = run_of(texts, **chosen), train_slowly(texts, **chosen)
-    assert (run.merges.tolist(), run.ended) == ([list(pair) for pair in recount.merges], recount.ended)
-
-
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 4, 5, 7, 8, 64, 1000])
 def test_one_byte_over_and_over(tie_break, length):
     chosen = {"vocabulary_size": 300, "tie_break": tie_break}
-    run, recount = run_of([b"a" * length], **chosen), train_slowly([b"a" * length], **chosen)
-    assert (run.merges.tolist(), run.counts.tolist()) == ([list(pair) for pair in recount.merges], recount.counts)
+    run = run_of([b"a" * length], **chosen)
+    assert_recounted(run, train_slowly([b"a" * length], **chosen))
     assert run.ended == NOTHING_LEFT
 
 
@@ -80,11 +73,6 @@ def test_merges_never_cross_documents():
     assert run.merges.tolist() == [[97, 98], [120, 98], [257, 97]]
 
 
-def test_counts_include_overlapping_places_and_replacements_do_not():
-    run = run_of([b"aaaaa"], vocabulary_size=257)
-    assert (run.counts.tolist(), run.tokens_after.tolist(), run.merged.tolist()) == ([4], [3], [2])
-
-
 @pytest.mark.parametrize(
     ("tie_break", "expected"),
     [
@@ -99,20 +87,12 @@ def test_the_tie_rules_differ(tie_break, expected):
     assert bytes(run.merges[0].tolist()) == expected
 
 
-def test_huggingface_orders_bytes_by_their_characters():
-    # A space shows as U+0120 and 0xA1 as itself, so that "a\xa1" comes before "a ".
-    texts = [b"a ", b"a\xa1"]
-    assert run_of(texts, vocabulary_size=257, tie_break="lowest-id").merges.tolist() == [[97, 32]]
-    assert run_of(texts, vocabulary_size=257, tie_break="huggingface").merges.tolist() == [[97, 161]]
-
-
 def test_ties_by_bytes_compare_the_left_token_whole_and_then_the_right():
     # The left tokens share more than the seven bytes that a tie's key holds.
-    words = [b"abcdefgh1x", b"abcdefgh2x", b"abcdefghx"]
-    texts = [word for word in words for _ in range(3)]
+    texts = [word for word in (b"abcdefgh1x", b"abcdefgh2x", b"abcdefghx") for _ in range(3)]
     for size in range(257, 275):
         chosen = {"vocabulary_size": size, "tie_break": "bytes"}
-        assert run_of(texts, **chosen).merges.tolist() == [list(p) for p in train_slowly(texts, **chosen).merges]
+        assert_recounted(run_of(texts, **chosen), train_slowly(texts, **chosen))
 
 
 @pytest.mark.parametrize("longest", [2, 3, 4, 5])
@@ -123,57 +103,46 @@ def test_the_longest_allowed_token_is_inclusive(longest):
     assert run.ended == NOTHING_LEFT
 
 
-def test_three_bytes_at_most_gives_one_of_three_and_none_of_four():
-    tokens = list(Tokenizer.from_run(run_of([b"abcd" * 5], vocabulary_size=400, max_token_bytes=3)).tokens)
-    assert b"abc" in tokens
-    assert not [token for token in tokens if len(token) > 3]
+@pytest.mark.parametrize(
+    ("text", "limits", "ended"),
+    [
+        ("abcabc", {"vocabulary_size": 258}, REACHED_SIZE),
+        # The size comes before nothing left, and before the frequency.
+        ("ab", {"vocabulary_size": 257}, REACHED_SIZE),
+        ("abab", {"vocabulary_size": 257, "min_frequency": 2}, REACHED_SIZE),
+        # The size alone goes on where pairs occur once.
+        ("abcd", {"vocabulary_size": 1000}, NOTHING_LEFT),
+        ("abcabd", {"min_frequency": 2}, "no pair occurs 2 times"),
+        ("abab", {"min_frequency": 1234}, "no pair occurs 1,234 times"),
+        ("abcabd" * 3, {"vocabulary_size": 10_000, "min_frequency": 3}, "no pair occurs 3 times"),
+        ("abab", {"min_frequency": 2**62}, "no pair occurs 4,611,686,018,427,387,904 times"),
+        # Pairs that are too long do not count as left.
+        ("abababab", {"min_frequency": 2, "max_token_bytes": 2}, NOTHING_LEFT),
+    ],
+)
+def test_the_end_of_a_training(text, limits, ended):
+    run = run_of([text], **limits)
+    assert run.ended == ended
+    assert (ended == REACHED_SIZE) == (256 + len(run) == limits.get("vocabulary_size"))
+    assert not len(run) or run.counts.min() >= limits.get("min_frequency", 1)
+    # In fractions, no count is as large as the largest frequency.
+    halved = train(Corpus.from_texts([text, text]).with_weights({0: 0.5}), TrainingConfig(**limits)).run
+    assert (halved.ended, halved.merges.tolist()) == (ended, run.merges.tolist())
 
 
-class TestEnding:
-    def test_the_size_is_reached(self):
-        run = run_of([b"abcabc"], vocabulary_size=258)
-        assert (len(run), run.ended) == (2, REACHED_SIZE)
+def test_nothing_left_comes_before_the_frequency():
+    assert run_of([b"abab", b"abab"], min_frequency=2).ended == NOTHING_LEFT
 
-    def test_the_size_comes_before_nothing_left(self):
-        assert run_of([b"ab"], vocabulary_size=257).ended == REACHED_SIZE
 
-    def test_the_size_comes_before_the_frequency(self):
-        assert run_of([b"abab"], vocabulary_size=257, min_frequency=2).ended == REACHED_SIZE
-
-    def test_the_size_alone_goes_on_where_pairs_occur_once(self):
-        run = run_of([b"abcd"], vocabulary_size=1000)
-        assert (run.counts.tolist(), run.ended) == ([1, 1, 1], NOTHING_LEFT)
-
-    def test_no_pair_is_frequent_enough(self):
-        assert run_of([b"abcabd"], min_frequency=2).ended == "no pair occurs 2 times"
-
-    def test_a_large_frequency_is_written_with_a_comma(self):
-        assert run_of([b"abab"], min_frequency=1234).ended == "no pair occurs 1,234 times"
-
-    def test_nothing_left_comes_before_the_frequency(self):
-        assert run_of([b"abab", b"abab"], min_frequency=2).ended == NOTHING_LEFT
-
-    def test_pairs_that_are_too_long_do_not_count_as_left(self):
-        run = run_of([b"abababab"], min_frequency=2, max_token_bytes=2)
-        assert (len(run), run.ended) == (1, NOTHING_LEFT)
-
-    def test_both_limits_hold(self):
-        run = run_of([b"abcabd" * 3], vocabulary_size=10_000, min_frequency=3)
-        assert run.counts.min() == 3
-        assert run.ended == "no pair occurs 3 times"
-
-    def test_stopped(self):
-        trainer = Trainer(Corpus.from_text("abcabc"), TrainingConfig(vocabulary_size=300))
+def test_a_training_is_stopped_once():
+    for size, ended in ((300, STOPPED), (257, REACHED_SIZE)):
+        trainer = Trainer(Corpus.from_text("abcabc"), TrainingConfig(vocabulary_size=size))
         next(iter(trainer))
+        if size == 257:
+            list(trainer)
         trainer.stop()
-        assert trainer.run.ended == STOPPED
+        assert trainer.run.ended == ended
         assert list(trainer) == []
-
-    def test_stopping_an_ended_training_changes_nothing(self):
-        trainer = Trainer(Corpus.from_text("abcabc"), TrainingConfig(vocabulary_size=257))
-        list(trainer)
-        trainer.stop()
-        assert trainer.run.ended == REACHED_SIZE
 
 
 class TestStepping:
@@ -247,24 +216,13 @@ class TestPrefixes:
 
     @settings(patient, max_examples=60)
     @given(documents, settings_of_runs)
-    def test_no_two_ids_hold_the_same_bytes(self, texts, chosen):
-        tokens = list(Tokenizer.from_run(run_of(texts, **chosen)).tokens)
-        assert len(set(tokens)) == len(tokens)
-
-    @settings(patient, max_examples=60)
-    @given(documents, settings_of_runs)
-    def test_uses_are_what_encoding_every_document_gives(self, texts, chosen):
+    def test_tokens_differ_and_are_used_as_often_as_encoding_every_document_gives(self, texts, chosen):
         run = run_of(texts, **chosen)
         tokenizer = Tokenizer.from_run(run)
         ids = [token for text in texts for token in tokenizer.encode(text)]
         assert run.uses().tolist() == np.bincount(np.array(ids, np.int64), minlength=len(tokenizer)).tolist()
         assert len(ids) == (run.tokens_after[-1] if len(run) else run.tokens_before)
-
-    @settings(patient, max_examples=40)
-    @given(documents, settings_of_runs)
-    def test_counts_never_rise(self, texts, chosen):
-        counts = run_of(texts, **chosen).counts.tolist()
-        assert counts == sorted(counts, reverse=True)
+        assert len(set(tokenizer.tokens)) == len(tokenizer)
 
 
 class TestResuming:
@@ -299,15 +257,11 @@ class TestResuming:
         assert_same_merges(resumed.run, train(corpus, TrainingConfig(min_frequency=2)).run)
         assert len(resumed.run) > len(run)
 
-    def test_another_corpus_is_refused(self):
-        run = run_of(["abab"], vocabulary_size=257)
-        with pytest.raises(CorpusError, match="The corpus has changed since this run was trained: train again"):
-            Trainer.resume(Corpus.from_text("ababa"), run, TrainingConfig(vocabulary_size=258))
-
-    def test_documents_cut_elsewhere_are_another_corpus(self):
+    @pytest.mark.parametrize("texts", [["ababa"], ["a", "bab"]])
+    def test_another_corpus_is_refused(self, texts):
         run = run_of(["ab", "ab"], vocabulary_size=257)
-        with pytest.raises(CorpusError):
-            Trainer.resume(Corpus.from_texts(["a", "bab"]), run, TrainingConfig(vocabulary_size=258))
+        with pytest.raises(CorpusError, match="The corpus has changed since this run was trained: train again"):
+            Trainer.resume(Corpus.from_texts(texts), run, TrainingConfig(vocabulary_size=258))
 
     @pytest.mark.parametrize("other", [{"tie_break": "bytes"}, {"max_token_bytes": 3}])
     def test_other_settings_are_refused(self, other):
@@ -336,13 +290,6 @@ class TestResuming:
         forged = type(run)(**{**vars(run), **arrays})
         with pytest.raises(CorpusError, match="do not match this corpus"):
             list(Trainer.resume(corpus, forged, TrainingConfig(vocabulary_size=500)))
-
-
-def test_the_same_corpus_and_settings_give_the_same_run():
-    text = "It was the best of times, it was the worst of times, 日本語の本. " * 20
-    one, other = run_of([text], vocabulary_size=500), run_of([text], vocabulary_size=500)
-    assert_same_merges(one, other)
-    assert one.corpus == other.corpus
 
 
 def test_a_corpus_that_is_too_large_is_refused(monkeypatch):
@@ -374,13 +321,6 @@ def test_before_the_corpus_is_laid_out_the_alphabet_is_that_of_the_base_vocabula
     assert len(Trainer(Corpus.from_text("ab"), TrainingConfig(min_frequency=2, base="characters")).tokenizer()) == 0
 
 
-def test_a_frequency_too_large_to_be_counted_in_fractions_is_never_reached():
-    corpus = Corpus.from_texts(["abab"]).with_weights({0: 0.5})
-    run = train(corpus, TrainingConfig(min_frequency=2**62)).run
-    assert run is not None
-    assert run.ended == "no pair occurs 4,611,686,018,427,387,904 times"
-
-
 # --- Weights in four bytes: those that do not fit are in an array of their own, which changes no training -------------
 
 TEXTS = {
@@ -397,18 +337,16 @@ TRAININGS = {
     "Picky BPE": {"algorithm": Picky(threshold=0.3)},
     "parity-aware BPE": {"algorithm": ParityAware(global_merges=5)},
     "BoundlessBPE": {"algorithm": "boundless"},
+    "parallel texts": {"algorithm": ParityAware(parallel=PARALLEL)},
+    "from a tokenizer": {},
 }
 
 
-def merges_of(tokenizer):
-    run = tokenizer.run
-    return run.merges.tolist(), run.counts.tolist(), run.tokens_after.tolist(), tokenizer.tokens[300:320]
-
-
-@pytest.fixture
-def hardly_any_fit(monkeypatch):
-    """Lets only weights of 1 and 2 fit."""
-    return lambda: monkeypatch.setattr("tokstudio.core.base.arrays._LARGEST_INT32", 2)
+def merges_of(corpus, config, start):
+    trainer = Trainer(corpus, config, start=start)
+    list(trainer)
+    run = trainer.run
+    return run.merges.tolist(), run.counts.tolist(), run.tokens_after.tolist(), trainer.tokenizer().tokens[300:320]
 
 
 @given(st.lists(st.integers(0, 5) | st.integers((1 << 31) - 2, 1 << 62)), st.integers(0, 3))
@@ -421,27 +359,15 @@ def test_weights_in_four_bytes_are_what_they_were(weights, known):
 
 
 @pytest.mark.parametrize("name", TRAININGS)
-def test_weights_that_do_not_fit_change_no_training(name, hardly_any_fit):
+def test_weights_that_do_not_fit_change_no_training(name, monkeypatch):
     config = TrainingConfig(vocabulary_size=330, pattern="gpt2", **TRAININGS[name])
-    before = merges_of(train(CORPUS, config))
-    hardly_any_fit()
-    assert merges_of(train(CORPUS, config)) == before
-
-
-def test_weights_that_do_not_fit_change_no_training_by_parallel_texts(hardly_any_fit):
-    texts = Corpus(CORPUS.sources[:2])
-    config = TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm=ParityAware(parallel=PARALLEL))
-    before = merges_of(train(texts, config))
-    hardly_any_fit()
-    assert merges_of(train(texts, config)) == before
-
-
-def test_weights_that_do_not_fit_change_no_further_training(hardly_any_fit):
-    config = TrainingConfig(vocabulary_size=330, pattern="gpt2")
-    start = Tokenizer(train(CORPUS, TrainingConfig(vocabulary_size=280, pattern="gpt2")).merges, pattern="gpt2")
-    before = merges_of(extend(start, CORPUS, config))
-    hardly_any_fit()
-    assert merges_of(extend(start, CORPUS, config)) == before
+    start = None
+    if name == "from a tokenizer":
+        start = Tokenizer(train(CORPUS, TrainingConfig(vocabulary_size=280, pattern="gpt2")).merges, pattern="gpt2")
+    before = merges_of(CORPUS, config, start)
+    # Only weights of 1 and 2 fit.
+    monkeypatch.setattr("tokstudio.core.base.arrays._LARGEST_INT32", 2)
+    assert merges_of(CORPUS, config, start) == before
 
 
 @pytest.mark.parametrize("algorithm", ["bpe", "picky"])
@@ -449,27 +375,16 @@ def test_words_may_occur_more_often_than_31_bits_can_count(algorithm):
     words, times = {" low": 5, " lower": 2, " newest": 6, " widest": 3, "!": 1}, 1 << 33
     config = TrainingConfig(vocabulary_size=266, pattern="gpt2", algorithm=algorithm)
     few = train(Corpus.from_counts(words), config).run
-    many = Trainer(Corpus.from_counts({word: count * times for word, count in words.items()}), config)
-    for _ in many:
-        pass
-    assert many.run.merges.tolist() == few.merges.tolist()
-    assert many.run.counts.tolist() == [count * times for count in few.counts.tolist()]
-    assert many.run.tokens_after.tolist() == [tokens * times for tokens in few.tokens_after.tolist()]
-    assert many.tokens_before == times * few.tokens_before
+    many = train(Corpus.from_counts({word: count * times for word, count in words.items()}), config).run
+    assert many.merges.tolist() == few.merges.tolist()
+    for name in ("counts", "tokens_after", "tokens_before"):
+        assert np.array_equal(getattr(many, name), times * getattr(few, name)), name
 
 
 # --- The estimated progress of merging, compared with its work: replaced places and rounds ----------------------------
 
 
-def zipf_text(words):
-    """Text with Zipf's spread of words, as languages have, of many lengths and with no two alike."""
-    random = np.random.default_rng(3)
-    vocabulary = ["".join(random.choice(list("etaoinshrdlu"), random.integers(1, 9))) for _ in range(3_000)]
-    ranks = np.minimum(random.zipf(1.3, words) - 1, len(vocabulary) - 1)
-    return " ".join(vocabulary[rank] for rank in ranks)
-
-
-ZIPF_TEXT = zipf_text(200_000)
+ZIPF_TEXT = zipf_text(200_000, 3_000)
 
 
 def followed(**limits):
@@ -499,18 +414,13 @@ def followed(**limits):
     ],
 )
 def test_the_share_only_grows_from_little_to_nearly_all(limits):
-    shares, _ = followed(**limits)
+    shares, removed = followed(**limits)
     assert shares.tolist() == sorted(shares.tolist())
     assert shares[0] < 0.3
     assert 0.9 < shares[-1] <= 1
-
-
-@pytest.mark.parametrize("size", [1_500, 5_000])
-def test_half_of_the_tokens_taken_is_not_a_few_percent(size):
-    """By merges it would be 1 to 3 %."""
-    shares, removed = followed(vocabulary_size=size)
-    half = shares[np.searchsorted(removed, 0.5)]
-    assert 0.1 < half < 0.8
+    if len(limits) == 1 and "vocabulary_size" in limits:
+        # Where half of the tokens are taken. By merges it would be 1 to 3 %.
+        assert 0.1 < shares[np.searchsorted(removed, 0.5)] < 0.8
 
 
 @pytest.mark.parametrize("pattern", ["none", "cl100k", r"\s*\S+|\s+"])

@@ -30,13 +30,12 @@ from tests.core.corpus.readers.written import (
     texts_of,
     zipped,
 )
-from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError
+from tokstudio import ConfigError, Corpus, CorpusError, Reading
+from tokstudio.core.base.errors import BinaryError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
 from tokstudio.core.corpus.readers import collect, columnar, csv_rows, files
 from tokstudio.core.corpus.readers.compression import TruncatedError
-from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 
 

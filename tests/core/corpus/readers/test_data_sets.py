@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.core.corpus.readers.written import of_parquet, tarred, zst
-from tokstudio.core.base.errors import CorpusError
+from tokstudio import Corpus, CorpusError, Reading
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_otherwise_work, read_work
-from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.csv_rows import dialect_of
 from tokstudio.core.corpus.readers.folders import read_folder_work
 from tokstudio.core.corpus.readers.kinds import CSV, JSON, JSON_LINES, TEXT, TSV, text_kind

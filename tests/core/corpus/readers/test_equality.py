@@ -26,11 +26,10 @@ from tests.core.corpus.readers.written import (
     texts_of,
     zipped,
 )
+from tokstudio import Corpus, Reading
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
 from tokstudio.core.corpus.readers.collect import Collector
-from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget, FileText
 from tokstudio.core.corpus.source import Source
 

@@ -30,10 +30,9 @@ from tests.core.corpus.readers.written import (
 from tests.core.formats.file_mutants import mutant_of_bytes, mutant_of_lines, mutant_of_values
 from tests.core.new_content import give
 from tests.times import TIMES
-from tokstudio import Corpus, TokStudioError, count
+from tokstudio import Corpus, Reading, TokStudioError, count
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import look_work, read_work
-from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.text.encodings import _CHARACTER_SETS
 
 MUTANTS = 40 * TIMES
