@@ -342,8 +342,7 @@ def test_training_sees_nothing_of_what_is_held_out(pattern):
     lines = [f"line {n} of {n * 7 % 5}\n" for n in range(40)]
     corpus = Corpus.from_text("".join(lines))
     trainer = Trainer(corpus, TrainingConfig(vocabulary_size=300, held_out=0.25, pattern=pattern))
-    for _ in trainer:
-        pass
+    list(trainer)
     trained_on, held_out = finish(hold_out_work(corpus.sources, 0.25))
     by_hand = train(Corpus(trained_on), TrainingConfig(vocabulary_size=300, pattern=pattern)).run
     assert trainer.run.merges.tolist() == by_hand.merges.tolist()
@@ -361,8 +360,7 @@ def test_a_source_of_weight_0_is_left_out(pattern, unused):
     found = []
     for corpus in (Corpus((texts[0], unused, texts[1]), (1000, 0, 1000)), Corpus(tuple(texts))):
         trainer = Trainer(corpus, config)
-        for _ in trainer:
-            pass
+        list(trainer)
         held_out = [texts_of(source) for source in trainer.prepared.held_out if source.documents]
         found.append((trainer.run.merges.tolist(), trainer.run.tokens_after.tolist(), held_out))
         assert forecast_problem(corpus, config) == ""

@@ -463,8 +463,7 @@ def test_a_corpus_on_disk_gives_its_documents_and_a_sample(on_disk, documents):
 def test_characters_of_a_file_on_disk_that_is_no_text(on_disk):
     content = b"a\xff" * 200_000
     trainer = Trainer(on_disk(content), TrainingConfig(base="characters", vocabulary_size=3))
-    for _ in trainer:
-        pass
+    list(trainer)
     assert trainer.prepared.replaced == 200_000
 
 

@@ -16,7 +16,7 @@ from shutil import copyfile
 import pytest
 
 from tests.core.new_content import give
-from tests.core.project.mutants import change, check_mutants_of_bytes, check_mutants_of_values
+from tests.core.project.mutants import ROW, change, check_mutants_of_bytes, check_mutants_of_values
 from tests.core.project.projects import differences, extended, opened, opened_or_refused, saved, small_project
 from tests.times import TIMES
 from tokstudio.core.base.errors import FormatError
@@ -139,9 +139,12 @@ def test_a_file_truncated_at_any_length_is_refused(path):
         assert opened_or_refused(path) is None, length
 
 
-def test_data_after_the_end_is_refused(path):
-    path.write_bytes(path.read_bytes() + b"\0")
+def test_data_after_the_end_and_a_missing_byte_are_named(path):
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"\0")
     assert refused(path) == "something follows its end."
+    path.write_bytes(whole[:-1])
+    assert refused(path) == "1 byte is missing."
 
 
 def test_a_very_long_name_is_cut_off_at_its_end(path):
@@ -160,132 +163,104 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
 
 
 @pytest.mark.parametrize(
-    ("statement", "words"),
+    ("row", "change_to", "words"),
     [
-        ("UPDATE merge SET left = 'x' WHERE number = 2", "run 1, merges: a number is missing."),
+        ("merge 2", "left = 'x'", "run 1, merges: a number is missing"),
+        ("merge 2", "left = 999", "run 1, merges: merge 2 joins token 999, which does not exist yet"),
+        ("merge 2", "left = -1", "run 1, merges: an id is negative"),
+        ("merge 2", "number = 99", "run 1, merges: merge 2 is missing"),
+        ("merge 6", None, "run 1, tokens: the special tokens after the merges are not those of the configuration"),
+        ("merge", "run = 2", "run 1, tokens: the special tokens after the merges are not those of the configuration"),
+        ("merge 1", "count = 1", "run 1, merges: the falls in tokens do not match the counts"),
+        ("merge 3", "tokens_after = tokens_after + 30", "run 1, merges: the falls in tokens do not match the counts"),
+        ("merge 1", "count = 9223372036854775807", "run 1, merges: the falls in tokens do not match the counts"),
+        ("merge 1", "count = count + 1", "run 1, merges: the falls in tokens do not match the counts"),
+        ("merge 5", "tokens_after = -9223372036854775807", "run 1, merges: a count is out of range"),
+        ("merge 2", "tokens_after = 9223372036854775807", "run 1, merges: the falls in tokens do not match the counts"),
         (
-            "UPDATE merge SET left = 999 WHERE number = 2",
-            "run 1, merges: merge 2 joins token 999, which does not exist yet.",
-        ),
-        ("UPDATE merge SET left = -1 WHERE number = 2", "run 1, merges: an id is negative."),
-        ("UPDATE merge SET number = 99 WHERE number = 2", "run 1, merges: merge 2 is missing."),
-        (
-            "DELETE FROM merge WHERE number = 6",
-            "run 1, tokens: the special tokens after the merges are not those of the configuration.",
-        ),
-        (
-            "UPDATE merge SET run = 2",
-            "run 1, tokens: the special tokens after the merges are not those of the configuration.",
-        ),
-        ("UPDATE merge SET count = 1 WHERE number = 1", "run 1, merges: the falls in tokens do not match the counts."),
-        (
-            "UPDATE merge SET tokens_after = tokens_after + 30 WHERE number = 3",
-            "run 1, merges: the falls in tokens do not match the counts.",
+            "merge",
+            "count = CASE number WHEN 1 THEN 1 ELSE count END, tokens_after = tokens_after + "
+            "(SELECT count - 1 FROM merge WHERE run = 1 AND number = 1)",
+            "run 1, merges: a pair occurs more often than the one that was merged before it",
         ),
         (
-            "UPDATE merge SET count = 9223372036854775807 WHERE number = 1",
-            "run 1, merges: the falls in tokens do not match the counts.",
+            "token 97",
+            "count = count + 1",
+            "run 1, merges: the counts of the base tokens do not add up to the tokens before the first merge",
+        ),
+        ("token 98", "bytes = x'61'", "run 1, tokens: Each of the bytes needs an id of its own"),
+        ("token 262", "run = 9", "a row of the table token does not belong to any run"),
+        ("run 1", "ended = 'never'", "run 1, ended: no training with these settings ends this way"),
+        ("run 1", "seconds = 1e999", "run 1, seconds: a number is missing"),
+        ("run 1", "sources = '[3]'", "run 1, sources: it is not a list of numbers from 1 to 2"),
+        ("run 1", "versions = '{\"a\": 1}'", "run 1, versions: they are not strings"),
+        (
+            "run 1",
+            "config = replace(config, 'none', '(((')",
+            "run 1, config: The pattern does not compile at character 4: missing )",
         ),
         (
-            "UPDATE merge SET count = count + 1 WHERE number = 1",
-            "run 1, merges: the falls in tokens do not match the counts.",
+            "run 1",
+            "config = replace(config, 'held_out', 'planted')",
+            "run 1, config: its settings are not training settings",
+        ),
+        ("run 2", "number = 3", "run 3, number: a whole number from 2 to 2 is missing"),
+        ("source 1", "text = x'00'", "source 1, text: it is not the text that was saved"),
+        ("source 1", "ends = x'0000000000000000'", "source 1, ends: the documents do not add up to the text"),
+        ("source 2", "counts = zeroblob(16)", "source 2, counts: there must be one of at least 1 for each word"),
+        (
+            "source 2",
+            "places = x'05000000000000000300000000000000'",
+            "source 2, places: there must be a place for each document, in order",
         ),
         (
-            "UPDATE merge SET tokens_after = -9223372036854775807 WHERE number = 5",
-            "run 1, merges: a count is out of range.",
+            "source 2",
+            "places = x'0500000000000000'",
+            "source 2, places: there must be a place for each document, in order",
+        ),
+        ("source 1", "weight = 1000001", "source 1, weight: a whole number from 0 to 1,000,000 is missing"),
+        (
+            "source 2",
+            "counted_with = replace(counted_with, 'file', 'word')",
+            "source 2, counted_with: these are not the settings of word counts",
         ),
         (
-            "UPDATE merge SET tokens_after = 9223372036854775807 WHERE number = 2",
-            "run 1, merges: the falls in tokens do not match the counts.",
+            "source 2",
+            "counted_with = replace(counted_with, 'gpt2', '(((')",
+            "source 2, counted_with: the pattern or a special token is not valid",
         ),
         (
-            "UPDATE merge SET count = CASE number WHEN 1 THEN 1 ELSE count END, "
-            "tokens_after = tokens_after + (SELECT count - 1 FROM merge WHERE run = 1 AND number = 1) WHERE run = 1",
-            "run 1, merges: a pair occurs more often than the one that was merged before it.",
+            "source 2",
+            "counted_with = replace(counted_with, '\"<s>\"', '7')",
+            "source 2, counted_with: a text is missing",
         ),
+        ("run 1", "weights = '[1000, -1]'", "run 1, weights: it is not a list of numbers from 0 to 1,000,000"),
+        ("run 1", "weights = '[]'", "run 1, weights: it is not a list of numbers from 0 to 1,000,000"),
+        ("run 1", "weights = '[2000, 1]'", "run 1, weights: there must be one for each source"),
         (
-            "UPDATE token SET count = count + 1 WHERE id = 97",
-            "run 1, merges: the counts of the base tokens do not add up to the tokens before the first merge.",
+            "run 1",
+            "weights = '[500]', config = replace(config, '\"min_frequency\":null', '\"min_frequency\":2')",
+            "run 1, merges: a pair occurs less often than the minimum frequency",
         ),
-        ("UPDATE token SET bytes = x'61' WHERE id = 98", "run 1, tokens: Each of the bytes needs an id of its own."),
-        ("UPDATE token SET run = 9 WHERE id = 262", "a row of the table token does not belong to any run."),
-        (
-            "UPDATE run SET ended = 'never' WHERE number = 1",
-            "run 1, ended: no training with these settings ends this way.",
-        ),
-        ("UPDATE run SET seconds = 1e999 WHERE number = 1", "run 1, seconds: a number is missing."),
-        ("UPDATE run SET sources = '[3]' WHERE number = 1", "run 1, sources: it is not a list of numbers from 1 to 2."),
-        ("UPDATE run SET versions = '{\"a\": 1}' WHERE number = 1", "run 1, versions: they are not strings."),
-        (
-            "UPDATE run SET config = replace(config, 'none', '(((') WHERE number = 1",
-            "run 1, config: The pattern does not compile at character 4: missing ).",
-        ),
-        (
-            "UPDATE run SET config = replace(config, 'held_out', 'planted') WHERE number = 1",
-            "run 1, config: its settings are not training settings.",
-        ),
-        ("UPDATE run SET number = 3 WHERE number = 2", "run 3, number: a whole number from 2 to 2 is missing."),
-        ("UPDATE source SET text = x'00' WHERE number = 1", "source 1, text: it is not the text that was saved."),
-        (
-            "UPDATE source SET ends = x'0000000000000000' WHERE number = 1",
-            "source 1, ends: the documents do not add up to the text.",
-        ),
-        (
-            "UPDATE source SET counts = zeroblob(16) WHERE number = 2",
-            "source 2, counts: there must be one of at least 1 for each word.",
-        ),
-        (
-            "UPDATE source SET places = x'05000000000000000300000000000000' WHERE number = 2",
-            "source 2, places: there must be a place for each document, in order.",
-        ),
-        (
-            "UPDATE source SET places = x'0500000000000000' WHERE number = 2",
-            "source 2, places: there must be a place for each document, in order.",
-        ),
-        (
-            "UPDATE source SET weight = 1000001 WHERE number = 1",
-            "source 1, weight: a whole number from 0 to 1,000,000 is missing.",
-        ),
-        (
-            "UPDATE source SET counted_with = replace(counted_with, 'file', 'word') WHERE number = 2",
-            "source 2, counted_with: these are not the settings of word counts.",
-        ),
-        (
-            "UPDATE source SET counted_with = replace(counted_with, 'gpt2', '(((') WHERE number = 2",
-            "source 2, counted_with: the pattern or a special token is not valid.",
-        ),
-        (
-            "UPDATE source SET counted_with = replace(counted_with, '\"<s>\"', '7') WHERE number = 2",
-            "source 2, counted_with: a text is missing.",
-        ),
-        (
-            "UPDATE run SET weights = '[1000, -1]' WHERE number = 1",
-            "run 1, weights: it is not a list of numbers from 0 to 1,000,000.",
-        ),
-        (
-            "UPDATE run SET weights = '[]' WHERE number = 1",
-            "run 1, weights: it is not a list of numbers from 0 to 1,000,000.",
-        ),
-        ("UPDATE run SET weights = '[2000, 1]' WHERE number = 1", "run 1, weights: there must be one for each source."),
-        (
-            "UPDATE run SET weights = '[500]', "
-            "config = replace(config, '\"min_frequency\":null', '\"min_frequency\":2') WHERE number = 1",
-            "run 1, merges: a pair occurs less often than the minimum frequency.",
-        ),
-        ("UPDATE file SET name = '../../planted'", "file 1, name: this cannot be the name of a file."),
-        ("UPDATE file SET run = 1", "run 2, name: an opened tokenizer needs files with different names."),
-        ("UPDATE project SET value = '7' WHERE key = 'active_run'", "the active run is missing."),
-        ("UPDATE project SET value = 'NaN' WHERE key = 'text'", "project, value: NaN is not JSON."),
-        (f"UPDATE project SET value = '{'[' * 9000}' WHERE key = 'text'", "project, value: it is nested too deeply."),
-        (
-            f"UPDATE project SET value = '{'[' * 300 + ']' * 300}' WHERE key = 'text'",
-            "project, value: it is nested too deeply.",
-        ),
+        ("file", "name = '../../planted'", "file 1, name: this cannot be the name of a file"),
+        ("file", "run = 1", "run 2, name: an opened tokenizer needs files with different names"),
+        ("project active_run", "value = '7'", "the active run is missing"),
+        ("project text", "value = 'NaN'", "project, value: NaN is not JSON"),
+        ("project text", f"value = '{'[' * 9000}'", "project, value: it is nested too deeply"),
+        ("project text", f"value = '{'[' * 300 + ']' * 300}'", "project, value: it is nested too deeply"),
+        ("source 1", "text = '日本'", "source 1, text: bytes are missing"),
+        ("source 2", "ends = 'x'", "source 2, ends: bytes are missing"),
+        ("source 2", "counts = 7", "source 2, counts: bytes are missing"),
+        ("file", "content = 'a' || char(0)", "file 1, content: bytes are missing"),
+        ("token 262", "run = 1.5", "a row of the table token does not belong to any run"),
     ],
 )
-def test_errors_name_the_fault(path, statement, words):
-    change(path, statement)
-    assert refused(path) == words
+def test_errors_name_the_fault(path, row, change_to, words):
+    """In all rows of a table, or in one by its key, which is deleted where it changes to nothing."""
+    table, _, key = row.partition(" ")
+    rows = f" WHERE {ROW.get(table, 'number')} = '{key}'" if key else ""
+    change(path, f"UPDATE {table} SET {change_to}{rows}" if change_to else f"DELETE FROM {table}{rows}")
+    assert refused(path) == f"{words}."
 
 
 _HOSTILE_VALUES = (
@@ -317,27 +292,7 @@ def test_a_value_of_any_type_in_any_column_is_opened_or_refused_in_one_sentence(
     assert tried
 
 
-@pytest.mark.parametrize(
-    ("statement", "words"),
-    [
-        ("UPDATE source SET text = '日本' WHERE number = 1", "source 1, text: bytes are missing."),
-        ("UPDATE source SET ends = 'x' WHERE number = 2", "source 2, ends: bytes are missing."),
-        ("UPDATE source SET counts = 7 WHERE number = 2", "source 2, counts: bytes are missing."),
-        ("UPDATE file SET content = 'a' || char(0)", "file 1, content: bytes are missing."),
-        ("UPDATE token SET run = 1.5 WHERE id = 262", "a row of the table token does not belong to any run."),
-    ],
-)
-def test_a_value_of_another_type_than_its_column_is_named(path, statement, words):
-    change(path, statement)
-    assert refused(path) == words
-
-
 # ---- made to take memory or time
-
-
-def test_a_single_byte_that_is_missing_is_one_byte(path):
-    path.write_bytes(path.read_bytes()[:-1])
-    assert refused(path) == "1 byte is missing."
 
 
 def test_a_huge_value_takes_no_memory(path):
@@ -385,21 +340,21 @@ def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
 
 
 _STARTS = {
-    "not JSON": ("start", "'{'"),
-    "a list": ("start", "'[1]'"),
-    "no merges": ("start", "json_remove(start, '$.merges')"),
-    "two numbers for a merge": ("start", "json_set(start, '$.merges', json('[3, 4]'))"),
-    "a merge of unknown tokens": ("start", "json_set(start, '$.merges', json('[3000, 4000, 5]'))"),
-    "a huge id": ("start", "json_set(start, '$.merges', json('[8, 9, 99999999999999999999]'))"),
-    "a missing byte": ("start", "json_remove(start, '$.bytes[255]')"),
-    "a byte twice": ("start", "json_set(start, '$.bytes[1]', json_extract(start, '$.bytes[0]'))"),
-    "a text for an id": ("start", "json_set(start, '$.whole_words', json('[\"5\"]'))"),
-    "a pattern that does not compile": ("start", "json_set(start, '$.pattern', '(')"),
-    "another pattern": ("start", "json_set(start, '$.pattern', 'cl100k')"),
-    "other special tokens": ("start", "json_set(start, '$.special_tokens', json('{\"<x>\": 300}'))"),
-    "bytes that are not base64": ("start", "json_set(start, '$.extra_tokens', json('{\"5\": \"%%\"}'))"),
-    "a preparation of another type": ("start", "json_set(start, '$.preparation', json('{\"nfc\": 1}'))"),
-    "a start for a run without one": ("start", "NULL"),
+    "not JSON": "'{'",
+    "a list": "'[1]'",
+    "no merges": "json_remove(start, '$.merges')",
+    "two numbers for a merge": "json_set(start, '$.merges', json('[3, 4]'))",
+    "a merge of unknown tokens": "json_set(start, '$.merges', json('[3000, 4000, 5]'))",
+    "a huge id": "json_set(start, '$.merges', json('[8, 9, 99999999999999999999]'))",
+    "a missing byte": "json_remove(start, '$.bytes[255]')",
+    "a byte twice": "json_set(start, '$.bytes[1]', json_extract(start, '$.bytes[0]'))",
+    "a text for an id": "json_set(start, '$.whole_words', json('[\"5\"]'))",
+    "a pattern that does not compile": "json_set(start, '$.pattern', '(')",
+    "another pattern": "json_set(start, '$.pattern', 'cl100k')",
+    "other special tokens": "json_set(start, '$.special_tokens', json('{\"<x>\": 300}'))",
+    "bytes that are not base64": "json_set(start, '$.extra_tokens', json('{\"5\": \"%%\"}'))",
+    "a preparation of another type": "json_set(start, '$.preparation', json('{\"nfc\": 1}'))",
+    "a start for a run without one": "NULL",
 }
 
 
@@ -408,8 +363,7 @@ def test_a_start_that_is_no_tokenizer_is_refused(tmp_path, name):
     run = extended()["extended"]
     path = saved(Project(runs=(ProjectRun("Run", run),)), tmp_path / "p.tokstudio")
     assert differences(opened(path).runs[0].run, run) == []
-    column, value = _STARTS[name]
-    change(path, f"UPDATE run SET {column} = {value}")
+    change(path, f"UPDATE run SET start = {_STARTS[name]}")
     assert refused(path).startswith("run 1, ")
 
 

@@ -124,8 +124,7 @@ def check_recording(found, worker, kind, unbroken):
     assert entry.run.merges.tolist() == unbroken.merges[: len(entry.run)].tolist()
     corpus = Corpus((found[0].recording.sources[0].text,))
     resumed = Trainer.resume(corpus, entry.run, KINDS[kind])
-    for _ in resumed:
-        pass
+    list(resumed)
     assert set(differences(resumed.run, unbroken)) <= {"seconds"}
     return len(entry.run)
 

@@ -87,8 +87,7 @@ def test_a_run_that_was_being_trained_is_offered_and_goes_on(recorder, folder, s
     assert differences(entry.run, trainer.run) == []
     resumed = Trainer.resume(Corpus((lost.recording.sources[0].text,)), entry.run, trainer.config)
     for trained in (resumed, trainer):
-        for _ in trained:
-            pass
+        list(trained)
     assert set(differences(resumed.run, trainer.run)) <= {"seconds"}
     lost.discard()
     assert left(folder) == ()
@@ -105,8 +104,7 @@ def test_a_run_from_a_tokenizer_is_offered_with_it_and_goes_on(recorder, folder)
     assert differences(entry.run, trainer.run) == []
     resumed = Trainer.resume(Corpus((lost.recording.sources[0].text,)), entry.run, config())
     for trained in (resumed, trainer):
-        for _ in trained:
-            pass
+        list(trained)
     assert set(differences(resumed.run, trainer.run)) <= {"seconds"}
 
 

@@ -183,8 +183,7 @@ def test_a_saved_weighted_run_resumes_with_the_same_weights_only(tmp_path):
     (entry,) = opened(saved(Project(runs=(ProjectRun("Run", run),)), tmp_path / "one.tokstudio")).runs
     longer = replace(run.config, vocabulary_size=320)
     resumed = Trainer.resume(corpus, entry.run, longer)
-    for _ in resumed:
-        pass
+    list(resumed)
     assert resumed.run.merges.tolist() == trained(corpus, vocabulary_size=320, pattern="gpt2").merges.tolist()
     with pytest.raises(CorpusError, match="weights of the sources have changed"):
         Trainer.resume(texts, entry.run, longer)
@@ -331,8 +330,7 @@ def test_a_saved_run_resumes_to_the_merges_of_an_uninterrupted_one(tmp_path, bas
         longer = TrainingConfig(vocabulary_size=345, base=base, pattern=pattern, special_tokens=["corpus"])
         for limit, expected in ((config, unbroken), (longer, train(corpus, longer).run)):
             resumed = Trainer.resume(Corpus(sources), again.runs[0].run, limit)
-            for _ in resumed:
-                pass
+            list(resumed)
             assert set(differences(resumed.run, expected)) <= {"seconds"}
 
 

@@ -66,8 +66,7 @@ def work(folder, kind):
 def main():
     folder = Path(sys.argv[1])
     for config in KINDS.values():
-        for _ in Trainer(CORPUS, config):
-            pass
+        list(Trainer(CORPUS, config))
     say("ready")
     for line in sys.stdin:
         pid = os.fork()

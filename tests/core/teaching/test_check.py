@@ -94,6 +94,18 @@ PLAIN = TEXT.replace(b"<|endoftext|>", b"")
 ASCII = GPT2.replace(r" ?\p{L}+", " ?[A-Za-z]+").replace(r" ?\p{N}+", " ?[0-9]+")
 ASCII = ASCII.replace(r"\s\p{L}\p{N}]", r"\sA-Za-z0-9]")
 TEXTS = TEXT.decode("utf-8", "surrogateescape")
+
+
+def in_bytes(parts):
+    return [part.encode("utf-8", "surrogateescape") for part in parts if part]
+
+
+def between(mark, cut):
+    """The parts of the text that a mark divides, each cut further."""
+    return in_bytes(piece for part in re.split(mark, TEXTS) for piece in cut(part))
+
+
+words_of = partial(regex.findall, GPT2)
 RECOUNTED = {
     "ties-smallest": (WORDS, {"best": min}),
     "ties-first-met": (WORDS, {"best": met(min)}),
@@ -106,10 +118,8 @@ RECOUNTED = {
     "words-once": (WORDS, {"once": True}),
     "first-place-only": (WORDS, {"first_only": True}),
     "lower-case": (divided(TEXTS.lower().encode("utf-8", "surrogateescape")), {}),
-    "split-spaces": ([w.encode("utf-8", "surrogateescape") for part in re.split(r"<\|endoftext\|>", TEXTS)
-                      for w in part.split(" ") if w], {}),
-    "str-split": ([w.encode("utf-8", "surrogateescape") for part in re.split(r"<\|endoftext\|>", TEXTS)
-                   for w in part.split()], {}),
+    "split-spaces": (between(r"<\|endoftext\|>", lambda part: part.split(" ")), {}),
+    "str-split": (between(r"<\|endoftext\|>", str.split), {}),
     "lines": (lines_of(TEXT, False), {}),
     "lines-with-ends": (lines_of(TEXT, True), {}),
     "strip": ([part for line in TEXT.split(b"\n") for part in divided(line.strip())], {}),
@@ -119,14 +129,12 @@ RECOUNTED = {
     "no-look-ahead": (divided(TEXT, pattern=GPT2.replace(r"|\s+(?!\S)", "")), {}),
     "specials-left": (divided(TEXT, specials=()), {}),
     "specials-joined": (divided(PLAIN), {}),
-    "specials-unescaped": ([w.encode("utf-8", "surrogateescape") for part in re.split("<|endoftext|>", TEXTS)
-                            for w in regex.findall(GPT2, part)], {}),
-    "endoftext-pieces": ([w.encode("utf-8", "surrogateescape") for part in re.split(r"(<\|endoftext\|>)", TEXTS)
-                          for w in regex.findall(GPT2, part)], {}),
+    "specials-unescaped": (between("<|endoftext|>", words_of), {}),
+    "endoftext-pieces": (between(r"(<\|endoftext\|>)", words_of), {}),
     "crlf": (divided(TEXT.replace(b"\r\n", b"\n")), {}),
     "crlf, the other way": (divided(TEXT.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")), {}),
     "replacement": (divided(TEXT.decode("utf-8", "replace").encode()), {}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", RECOUNTED)
@@ -193,15 +201,15 @@ def test_a_short_list_is_named_alone_and_with_another_mistake_and_a_long_one_alo
 
 
 def test_a_list_that_ends_elsewhere_is_named_alone_and_with_another_mistake():
-    settings = CheckSettings(vocabulary_size=256 + 1 + 100, special_tokens=SPECIAL_TOKENS)
-    checker = Checker(CORPUS, settings)
-    right, smallest = naive(settings.recipe), naive(Recipe(ties="smallest"))
-    assert causes(checker, right[:70]) == [("ends-early",)]
-    assert causes(checker, right[:140]) == [("ends-late",)]
-    assert causes(checker, smallest[:70]) == [("ties-smallest", "ends-early")]
-    assert causes(checker, smallest[:140]) == [("ties-smallest", "ends-late")]
-    assert causes(checker, smallest[:100]) == [("ties-smallest",)]
-    assert causes(checker, [*right[:100], (b"x", b"y")]) == []
+    text = TEXT[:600]
+    settings = CheckSettings(vocabulary_size=256 + 1 + 60, special_tokens=SPECIAL_TOKENS)
+    checker = Checker(Corpus.from_texts([text]), settings)
+    right, smallest = (naive(recipe, text=text) for recipe in (settings.recipe, Recipe(ties="smallest")))
+    for size, ends in ((40, "ends-early"), (90, "ends-late")):
+        assert causes(checker, right[:size]) == [(ends,)]
+        assert causes(checker, smallest[:size]) == [("ties-smallest", ends)]
+    assert causes(checker, smallest[:60]) == [("ties-smallest",)]
+    assert causes(checker, [*right[:60], (b"x", b"y")]) == []
 
 
 def test_characters_that_are_fewer_than_bytes_explain_a_longer_list_with_another_mistake():
@@ -212,8 +220,9 @@ def test_characters_that_are_fewer_than_bytes_explain_a_longer_list_with_another
     for ties, wanted in (("bytes", set()), ("last-met", {"ties-last-met"})):
         merges = naive(Recipe(characters=True, ties=ties), longer, text.encode(), ())
         assert len(merges) == longer
-        assert {"characters", *wanted} in map(set, causes(checker, merges))
-        assert not any("ends-late" in cause for cause in causes(checker, merges))
+        found = causes(checker, merges)
+        assert {"characters", *wanted} in map(set, found)
+        assert not any("ends-late" in cause for cause in found)
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,6 @@ import pytest
 from tests.core.algorithms import CASES, PARALLEL, facts
 from tests.core.texts import config_by_name
 from tokstudio import ConfigError, Corpus, CorpusError, Tokenizer, Trainer, TrainingConfig, train
-from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
-from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.source import Source
-from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
-from tokstudio.core.training.curves import held_out_work, source_curves_work
 
 every = pytest.mark.parametrize("name", CASES)
 MERGES = {"boundless": (1, 20, 50), "superbpe": (0, 10, 34, 35, 60), "picky": (0, 9, 25), "parity": (3, 20, 34)}
@@ -103,26 +98,6 @@ def test_uses_and_bytes_per_token_are_those_of_the_text_at_that_time(name, token
         uses = tokenizer.run.uses(merges)
         assert uses.tolist() == np.bincount(ids, minlength=len(uses)).tolist()
         assert tokenizer.run.bytes_per_token(merges) == len(text) / len(ids)
-
-
-@pytest.mark.parametrize("name", ["boundless", "superbpe"])
-def test_held_out_text_and_sources_are_measured_at_every_merge(name):
-    case = CASES[name]
-    corpus = Corpus((*case.corpus.sources, Source.from_texts(["to the end of a day, 12 times. " * 9], "b")))
-    tokenizer = train(corpus, case.config(case.size))
-    texts = ["at the end of 1234 days ...\n\nthe cats: " * 3, "of the", " day"]
-    held_out = finish(held_out_work(tokenizer.run, [Source.from_texts(texts, "c")]))
-    counted = finish(count_text_work(corpus, tokenizer.run.config))
-    by_source, again = (finish(source_curves_work(tokenizer.run, text)) for text in (corpus, counted))
-    assert again.tokens.tolist() == by_source.tokens.tolist()
-    for merges in (0, 20, 34, 35, 40, 64):
-        earlier = tokenizer.at(merges)
-        assert held_out.tokens[merges] == sum(len(earlier.encode(text)) for text in texts)
-        sizes = [len(earlier.encode(bytes(source.data))) for source in corpus.sources]
-        assert by_source.tokens[merges].tolist() == sizes
-    told = "Up to merge 34 it splits text by another pattern." if name == "superbpe" else None
-    assert why_not_by_merge(tokenizer) == told
-    assert why_not_by_merge(tokenizer.at(34)) is None
 
 
 @every

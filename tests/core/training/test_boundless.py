@@ -189,8 +189,7 @@ class TestTraining:
         often, rare = (TrainingConfig(min_frequency=least, pattern="gpt2", algorithm="boundless") for least in (7, 2))
         run, whole = train(corpus, often).run, train(corpus, rare).run
         resumed = Trainer.resume(corpus, run, rare)
-        for _ in resumed:
-            pass
+        list(resumed)
         # More merges within words are left, and the last supermerges come before these.
         assert (run.columns["overtaken"] == 0).sum() > (whole.columns["overtaken"][: len(run)] == 0).sum()
         for name in ("merges", "counts", "tokens_after"):
@@ -200,8 +199,7 @@ class TestTraining:
     def test_held_out_text_is_left_out_in_both_phases(self):
         text = (2 * TEXT).encode()
         trainer = Trainer(Corpus.from_text(text), boundless(290, held_out=0.3))
-        for _ in trainer:
-            pass
+        list(trainer)
         (held_out,) = trainer.prepared.held_out
         run = trainer.run
         assert run.corpus.bytes == len(text) - len(held_out.data)

@@ -148,8 +148,7 @@ def test_a_size_below_the_characters_is_refused_with_their_number():
 
 def test_invalid_utf8_becomes_u_fffd():
     trainer = Trainer(Corpus.from_texts([b"a\xffb", "ab\ufffd"]), TrainingConfig(base="characters", min_frequency=2))
-    for _ in trainer:
-        pass
+    list(trainer)
     assert trainer.prepared.replaced == 1
     assert [token.decode() for token in trainer.tokenizer().tokens] == ["a", "\ufffd", "b"]
     assert trainer.tokenizer().encode(b"a\xff") == [0, 1]
@@ -223,8 +222,7 @@ def test_replacing_invalid_utf8_in_pieces_gives_the_same_result(size, monkeypatc
     texts = [b"a\xffb", "\ufffd\ufffd日".encode() + b"\xe6\x97", b"\xa5", b"", "\ufffd".encode()]
     monkeypatch.setattr("tokstudio.core.algorithms.common.prepare_corpus._PIECE", size)
     trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(base="characters", min_frequency=9))
-    for _ in trainer:
-        pass
+    list(trainer)
     assert trainer.prepared.replaced == 3
     assert trainer.prepared.bytes == sum(len(text.decode("utf-8", "replace").encode()) for text in texts)
 

@@ -437,7 +437,6 @@ def test_one_invalid_byte_is_found_anywhere(place, monkeypatch):
     monkeypatch.setattr("tokstudio.core.algorithms.common.prepare_corpus._LOOKED_AT", 4096)
     text = b"a" * place + b"\xe6\x97" + b"a" * 9000
     trainer = Trainer(Corpus.from_texts([text, "日".encode()]), TrainingConfig(base="characters", min_frequency=9000))
-    for _ in trainer:
-        pass
+    list(trainer)
     assert trainer.prepared is not None
     assert trainer.prepared.replaced == 1

@@ -152,8 +152,7 @@ def test_sources_and_held_out_text_are_measured_from_the_start_on():
     corpus = Corpus((Source.from_texts([GERMAN], "de"), Source.from_texts([ENGLISH], "en"))).with_weights({1: 0.5})
     config = TrainingConfig(vocabulary_size=320, pattern="gpt2", held_out=0.2)
     trainer = Trainer(corpus, config, start=start)
-    for _ in trainer:
-        pass
+    list(trainer)
     curves = finish(source_curves_work(trainer.run, corpus))
     assert (curves.tokens[34:] @ np.array([1000, 500])).tolist() == [
         trainer.run.tokens_before,

@@ -233,8 +233,7 @@ class TestTraining:
         config = superbpe(290, 270, held_out=0.3)
         text = (2 * TEXT).encode()
         trainer = Trainer(Corpus.from_text(text), config)
-        for _ in trainer:
-            pass
+        list(trainer)
         size = sum(len(source.data) for source in trainer.prepared.held_out)
         run = trainer.run
         lengths = [len(trainer.tokenizer().tokens[token]) for token in range(len(run.columns["second_counts"]))]
