@@ -1,7 +1,9 @@
-"""Find in the window: type, choose, see the token in every pane, go through its occurrences."""
+"""Find in the window: type, choose, see the token in every pane, go through its occurrences; and long tokens."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
+
+import random
 
 import numpy as np
 import pytest
@@ -11,8 +13,10 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_window
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.find.finder import MOST, Finder, search_work
 from tokstudio.gui.session.training.training import Settings
+from tokstudio.gui.token_table import search as token_search
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -243,27 +247,27 @@ def test_filters_that_hide_the_target_are_cleared(qtbot, window):
         assert pane.note.text() == "", hidden_by
 
 
-@at_window("{book}")
-def test_no_results_no_run_and_many_results_have_a_message(qtbot, window):
-    box = window.finder.box
-    qtbot.waitUntil(window.isActiveWindow)
-    qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
-    qtbot.keyClicks(box, "a")
-    assert box.note.text() == "Train a tokenizer first, or open one."
-    train(qtbot, window, 700)
-    find(qtbot, window, "quetzal")
-    assert box.note.text() == "No token contains this."
-    assert box.list.isHidden()
-    find(qtbot, window, "#99999")
-    assert box.note.text() == (
-        f"No token has the id 99,999; there are {window.session.runs.active.vocabulary_size} tokens."
-    )
-    find(qtbot, window, "t")
-    qtbot.waitUntil(lambda: window.finder.model.rowCount() > 1)
-    count = window.finder.model.rowCount()
-    assert (count == MOST) == box.note.text().startswith(f"The first {MOST};")
-    box.clear()
-    assert not box.popup.isVisible()
+def test_no_results_no_run_and_many_results_have_a_message(qtbot, session, theme, make_run):
+    finder = Finder(session, theme)
+    qtbot.addWidget(finder.box)
+    finder.box.show()
+
+    def note(typed):
+        finder.box.selectAll()
+        qtbot.keyClicks(finder.box, typed)
+        qtbot.waitUntil(lambda: not finder.box.is_stale, timeout=PATIENCE)
+        return finder.box.note.text()
+
+    assert note("a") == "Train a tokenizer first, or open one."
+    run = make_run(sample_text("article"), vocabulary_size=700)
+    assert note("quetzal") == "No token contains this."
+    assert finder.box.list.isHidden()
+    assert note("#99999") == f"No token has the id 99,999; there are {run.vocabulary_size} tokens."
+    told = note("t")
+    assert finder.model.rowCount() > 1
+    assert (finder.model.rowCount() == MOST) == told.startswith(f"The first {MOST};")
+    finder.box.clear()
+    assert not finder.box.popup.isVisible()
 
 
 @at_window("{book}")
@@ -354,3 +358,88 @@ def test_enter_shows_the_result_of_a_slow_search(qtbot, monkeypatch, session, th
     qtbot.waitUntil(lambda: session.view.target is not None, timeout=PATIENCE)
     assert b"at" in run.tokenizer.tokens[session.view.target]
     assert not finder.box.popup.isVisible()
+
+
+LINE = "".join(random.Random(5).choices("abcdefghijklmnopqrstuvwxyz", k=1300))
+PIECE = LINE[900:930]
+
+
+@pytest.fixture
+def twice(tmp_path):
+    path = tmp_path / "twice.txt"
+    path.write_text(f"{LINE}\n{LINE}\n")
+    return path
+
+
+def rows_of(pane):
+    return {pane.model.token_at(row) for row in range(pane.model.rowCount())}
+
+
+def holding(tokens, piece):
+    return {token for token in range(len(tokens)) if piece in tokens[token]}
+
+
+def look_at_vocabulary(qtbot, window):
+    pane = window.vocabulary
+    pane.raise_()
+    qtbot.waitUntil(lambda: pane.seen and pane.model.tokens.index is not None, timeout=PATIENCE)
+    return pane
+
+
+@at_window("{twice}")
+def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbot, twice, window, monkeypatch):
+    session = train(qtbot, window, None, min_frequency=2, pattern="none")
+    tokens = session.runs.active.tokenizer.tokens
+    qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
+    box, model = window.finder.box, window.finder.model
+    qtbot.keyClicks(box, PIECE)
+    wanted = holding(tokens, PIECE.encode())
+    assert len(wanted) > 20
+    assert max(len(tokens[token]) for token in wanted) >= 1000
+    qtbot.waitUntil(lambda: model.rowCount() == min(len(wanted), MOST), timeout=PATIENCE)
+    found = [model.token_at(row) for row in range(model.rowCount())]
+    assert set(found) <= wanted
+    box.selectAll()
+    qtbot.keyClicks(box, LINE[:250])
+    begun = [token for token in range(len(tokens)) if tokens[token].startswith(LINE[:250].encode())][:MOST]
+    assert begun
+    qtbot.waitUntil(
+        lambda: [model.token_at(row) for row in range(model.rowCount())][: len(begun)] == begun, timeout=PATIENCE
+    )
+    box.selectAll()
+    qtbot.keyClicks(box, "c3")
+    byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
+    qtbot.waitUntil(lambda: model.rowCount() == 1 and model.token_at(0) == byte, timeout=PATIENCE)
+    merges = window.merges
+    qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
+    assert merges.filter.hasFocus()
+    for typed in (PIECE, f"/{PIECE}/"):
+        merges.filter.clear()
+        qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() > len(wanted), timeout=PATIENCE)
+        qtbot.keyClicks(merges.filter, typed)
+        qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() == len(wanted), timeout=PATIENCE)
+        assert rows_of(merges) == wanted, typed
+    pane = look_at_vocabulary(qtbot, window)
+    for typed in (PIECE, PIECE.encode().hex(" "), f"/{PIECE[:20]}[a-z]{{3}}{PIECE[23:]}/"):
+        pane.filter.clear()
+        qtbot.waitUntil(lambda: pane.model.rowCount() == len(tokens), timeout=PATIENCE)
+        qtbot.keyClicks(pane.filter, typed)
+        qtbot.waitUntil(lambda: pane.note.text() == f"{len(wanted):,} of {len(tokens):,}", timeout=PATIENCE)
+        assert rows_of(pane) == wanted, typed
+        assert not pane.limit.isVisible()
+    pane.filter.clear()
+    qtbot.keyClicks(pane.filter, "C3")
+    qtbot.waitUntil(lambda: rows_of(pane) == {byte}, timeout=PATIENCE)
+    monkeypatch.setattr(token_search, "ROOM", 0)
+    long = sum(len(tokens[token]) >= 256 for token in range(len(tokens)))
+    assert long > 1
+    said = f"For {long:,} very long tokens, only the first 256 bytes were searched."
+    for pane in (look_at_vocabulary(qtbot, window), window.merges):
+        pane.raise_()
+        qtbot.waitUntil(lambda pane=pane: pane.seen)
+        pane.filter.clear()
+        qtbot.keyClicks(pane.filter, "/q/")
+        qtbot.waitUntil(lambda pane=pane: pane.limit.text() == said, timeout=PATIENCE)
+        assert pane.limit.isVisible()
+        pane.filter.clear()
+        qtbot.waitUntil(lambda pane=pane: not pane.limit.isVisible(), timeout=PATIENCE)

@@ -41,12 +41,6 @@ def found(index, heads, text, slot=-1, most=200):
     return [heads[one] for one in finish(search_work(index, text, np.arange(len(heads), dtype=np.int32), slot, most))]
 
 
-def test_equal_tokens_come_before_prefixes_and_these_before_other_matches():
-    index, heads = index_of(b"The", b"the", b" the", b"them", b"there", b"bathe")
-    assert found(index, heads, "the") == [b"the", b" the", b"The", b"them", b"ther", b"there", b"bathe"]
-    assert found(index, heads, "THE")[:2] == [b"The", b"the"], "by id where none is the text exactly"
-
-
 def test_a_word_after_a_space_counts_as_the_same_word():
     index, heads = index_of(b"them", b" The", b" the", b" thee", "▁the".encode(), b"the")
     some = [token for token in found(index, heads, "the") if token[-3:].lower() == b"the"]
@@ -105,11 +99,6 @@ def test_bytes_are_found_by_their_hexadecimal_digits():
 def test_white_space_is_found_by_its_marks(typed, token):
     index, heads = index_of(b" a", b"a b")
     assert found(index, heads, typed)[0] == token
-
-
-def test_a_byte_that_is_invalid_in_utf8_is_found():
-    index, heads = index_of(b"\xff\xff", b"a\xff\xff")
-    assert found(index, heads, "0xffff") == [b"\xff\xff", b"a\xff\xff"]
 
 
 def test_an_index_of_many_merges_triggers_no_garbage_collection():

@@ -482,14 +482,6 @@ def test_a_decimated_curve_keeps_its_ends_and_every_peak(heights, columns, log):
     assert y[kept].max() == y.max()
 
 
-def test_a_long_climb_needs_two_points_a_column():
-    x, y = curve(1_000_000)
-    kept = decimate(x, y, 1_000)
-    assert len(kept) <= 2_000
-    drawn = np.interp(x, x[kept], y[kept])
-    assert np.abs(drawn - y).max() < 0.05
-
-
 def test_the_name_of_a_mark_stands_beside_it_or_nowhere(theme):
     image = QImage(300, 200, QImage.Format.Format_RGB32)
     close, alone = [QPointF(150, 100), QPointF(152, 97), QPointF(153, 95)], QPointF(60, 60)

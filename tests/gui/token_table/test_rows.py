@@ -21,8 +21,6 @@ from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
-from tokstudio.gui.token_table.query import FilterQuery
-from tokstudio.gui.token_table.search import matching_work
 from tokstudio.gui.token_table.view import _isolated
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.labels import isolated, laid_out, utf16_offsets
@@ -38,17 +36,6 @@ def index_of(texts):
 @given(pieces, st.binary(max_size=4))
 def test_bytes_are_found_wherever_they_are_and_never_across_two_texts(texts, needle):
     assert Texts.of(texts).holding(needle).tolist() == [needle in text for text in texts]
-
-
-@given(pieces, st.data())
-def test_a_filter_agrees_with_a_check_of_each_token(texts, data):
-    index, lengths = index_of(texts), np.array([len(text) for text in texts], np.int64)
-    some = [text.decode("utf-8", "replace") for text in texts if text]
-    typed = data.draw(st.sampled_from(["e", "E2 80", "0x41", "ab length:2-4", "length:3+", *some]))
-    query = FilterQuery(typed)
-    if not query.is_expression and query.needs_heads:
-        one_by_one = [query.accepts(text) and fits for text, fits in zip(texts, query.within(lengths), strict=True)]
-        assert (finish(matching_work(index, query)) & query.within(lengths)).tolist() == one_by_one
 
 
 @given(st.lists(st.binary(max_size=40) | st.sampled_from([b"", b"\0", b"a", b"a\0", b"a\0\0", b"a" * 8, b"a" * 9])))

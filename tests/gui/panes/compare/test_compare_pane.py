@@ -206,16 +206,6 @@ def test_every_figure_is_shown_with_its_formula(qtbot, compared, session):
         ]
 
 
-def test_dots_have_the_values_of_a_row(qtbot, compared):
-    compared.tabs.setCurrentIndex(1)
-    assert compared.dots.isVisible()
-    lines = compared.dots.row_text(0).split("\n")
-    assert lines[0] in ("eng", "deu", "cmn")
-    assert lines[1].startswith("Run 1: ")
-    picture = compared.dots.viewport().grab().toImage()
-    assert len({picture.pixel(x, picture.height() // 3) for x in range(picture.width())}) > 1
-
-
 def test_the_legend_of_the_dots_has_every_tokenizer(qtbot, compared, session):
     for number, run in enumerate(session.runs.all):
         session.runs.rename(run, f"A tokenizer with a long name {number}")
@@ -240,11 +230,6 @@ def test_headings_that_would_look_the_same_show_the_ends_of_names(qtbot, compare
         session.runs.rename(run, name)
     qtbot.waitUntil(lambda: headings() != ["Run 1", "Run 2"] and headings() != names, timeout=PATIENCE)
     assert [heading[:1] + heading[-3:] for heading in headings()] == ["…BPE", "…ram"]
-
-
-def test_an_empty_pane_says_what_it_is_for(pane, session):
-    assert pane.empty.isVisible()
-    assert "compared" in pane.empty.label.text()
 
 
 def test_a_set_without_text_or_that_cannot_be_read_keeps_the_choices(qtbot, compared, session, tmp_path, actions):
@@ -381,16 +366,6 @@ def test_a_cell_that_failed_says_so(qtbot, compared, session, make_run):
     assert column_of(compared, 3)[3] == "failed"
     assert column_of(compared, 1)[3] != "failed"
     assert compared.problem.text().startswith("Run 3 failed on rus: ")
-
-
-def test_dots_have_the_colours_of_the_runs(qtbot, compared, session, theme):
-    session.runs.show_curve(session.runs.all[0], False)
-    qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 2, timeout=PATIENCE)
-    compared.tabs.setCurrentIndex(1)
-    picture = compared.dots.viewport().grab().toImage()
-    seen = {picture.pixelColor(x, y).name() for x in range(picture.width()) for y in range(picture.height())}
-    assert curve_pen(theme.palette, session.runs.all[1].hue, active=True).color().name() in seen
-    assert curve_pen(theme.palette, session.runs.all[0].hue, active=True).color().name() not in seen
 
 
 def test_the_mark_of_lost_text_is_explained(qtbot, session, pane, unknown_run):

@@ -113,12 +113,6 @@ def test_the_curve_is_what_the_core_measures_in_each_view_and_moves_the_playhead
     assert pane.plot.accessibleDescription() == "no merges"
 
 
-def test_log_scales_spread_the_first_merges(pane, trained):
-    middle = pane.plot.chart.place(20, 1.5).x()
-    choose(pane, "Log scales")
-    assert pane.plot.chart.place(20, 1.5).x() > middle + 50
-
-
 def test_earlier_runs_stay_and_the_legend_activates_them(qtbot, pane, trained, make_run):
     first = trained.runs.active
     second = make_run(vocabulary_size=400)

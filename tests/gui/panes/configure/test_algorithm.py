@@ -11,13 +11,14 @@ from PySide6.QtWidgets import QApplication
 
 from tests.core.algorithms import PICKY_TEXT
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
-from tests.gui.person import PATIENCE, at_window, trained
+from tests.gui.person import PATIENCE, at_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import ALGORITHMS, ParityAware, Picky, SuperBPE
 from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
 from tokstudio.gui.panes.configure import parity_fields
 from tokstudio.gui.panes.configure.pane import ConfigurePane
+from tokstudio.gui.session.availability import cannot_extend
 from tokstudio.gui.session.training.training import Settings
 
 
@@ -86,13 +87,6 @@ def test_plain_bpe_comes_first_and_the_usual_tie_rule_comes_with_an_algorithm(qt
     choose(qtbot, box, 1)
     assert session.training.settings.tie_break == "bytes"
     assert "ties by bytes" in pane.unusual.text()
-
-
-def test_the_choice_has_three_quarters_of_the_row(languages):
-    field = languages.algorithm.choice
-    assert field.combo.width() > 0.7 * field.width()  # room for "Parity-aware BPE" in a column of usual width
-    field.set_value("whole-characters")
-    assert field.note.text() == "A token is whole characters, or a part of one (Land and Arnett, 2025)."
 
 
 def test_texts_that_are_named_like_the_corpus_are_trained_with(qtbot, languages, session):
@@ -265,15 +259,11 @@ def test_files_are_loaded_by_the_actions_of_the_window(qtbot, tmp_path, unstyled
     assert not window.actions_by_id["remove_parallel_texts"].isEnabled()
 
 
-@at_window("{book}")
-def test_a_tokenizer_is_extended_by_plain_bpe_only(qtbot, unstyled, window):
-    trained(qtbot, window, 270)
-    assert window.actions_by_id["extend_tokenizer"].isEnabled()
-    window.session.training.set_settings(Settings(270, algorithm="parity"))
-    reason = "Training goes on from a tokenizer by plain BPE only: choose it in Configure."
-    for name in ("extend_tokenizer", "fork_tokenizer"):
-        assert not window.actions_by_id[name].isEnabled()
-        assert window.actions_by_id[name].toolTip() == reason
+def test_a_tokenizer_is_extended_by_plain_bpe_only(session, make_run):
+    make_run(vocabulary_size=270)
+    assert cannot_extend(session) is None
+    session.training.set_settings(Settings(270, algorithm="parity"))
+    assert cannot_extend(session) == "Training goes on from a tokenizer by plain BPE only: choose it in Configure."
 
 
 def test_superbpe_has_a_transition_and_trains(qtbot, pane, session):
@@ -295,15 +285,6 @@ def test_superbpe_has_a_transition_and_trains(qtbot, pane, session):
     settled(qtbot, session)
     expected = TrainingConfig(vocabulary_size=280, pattern="gpt2", algorithm=SuperBPE(transition=270, max_words=2))
     assert session.runs.active.config == expected
-
-
-@pytest.mark.parametrize("name", ["superbpe", "whole-characters"])
-def test_algorithms_of_bytes_are_refused_for_characters(pane, session, name):
-    session.corpus.add_text("the cat")
-    session.training.set_settings(Settings(280, algorithm=name, pattern="gpt2", base="characters", transition=270))
-    assert pane.algorithm.choice.note.text() == session.training.settings.problem
-    session.training.set_settings(replace(session.training.settings, base="bytes"))
-    assert session.training.settings.problem is None
 
 
 def test_boundless_needs_a_pattern_and_is_trained(qtbot, pane, session):
@@ -345,13 +326,3 @@ def test_picky_has_a_threshold_and_no_tie_rule_to_choose(qtbot, pane, session):
     assert session.training.settings.tie_break == "bytes"
     assert pane.more.named["tie_break"].isVisibleTo(pane.more)
     assert not field.group("picky").isVisible()
-
-
-def test_the_core_says_at_the_field_what_a_threshold_may_be(pane, session):
-    session.training.set_settings(replace(Settings(290), algorithm="picky", threshold=1.5))
-    field = pane.algorithm.group("picky").named["threshold"]
-    assert field.note.text() == "The threshold must be a number from 0 to 1, not 1.5."
-    assert field.note.property("role") == "error"
-    session.training.set_settings(replace(Settings(290), algorithm="picky", threshold=0.123456))
-    assert field.number.value() == 0.123
-    assert pane.algorithm.group("picky").taken_over(session.training.settings).threshold == 0.123456

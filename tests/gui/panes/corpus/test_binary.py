@@ -14,7 +14,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
-from tests.gui.person import PATIENCE, TEXT, asked_to_import, at_window, quiet, trained
+from tests.gui.person import PATIENCE, TEXT, at_window, quiet, trained
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -96,7 +96,7 @@ def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so_and_a_change_
 
 
 @at_window()
-def test_files_of_a_folder_texts_that_became_binary_and_json_lines_are_said(qtbot, tmp_path, packed, window, answers):
+def test_files_of_a_folder_and_texts_that_became_binary_are_said(qtbot, tmp_path, packed, window, answers):
     (tmp_path / "a.txt").write_text(TEXT)
     (tmp_path / "empty.txt").touch()
     (tmp_path / ".hidden").write_text(TEXT)
@@ -121,20 +121,6 @@ def test_files_of_a_folder_texts_that_became_binary_and_json_lines_are_said(qtbo
     quiet(qtbot, window)
     assert encodings(window) == ["bytes"]
     assert offered(window) == []
-    window.session.corpus.set_sources(())
-    file = tmp_path / "a.jsonl"
-    file.write_text('{"text": "the cat"}\n{"id": 1}\n{"text": "the hat"}\n')
-    window.opening.open_paths([file])
-    asked_to_import(qtbot, window).import_button.click()
-    quiet(qtbot, window)
-    assert window.session.corpus.sources[0].data.tobytes() == b"the catthe hat"
-    assert "1 row without the column dropped" in window.corpus.caption.text()
-    assert window.corpus.problems.problems == ("a.jsonl: 1 row without the column dropped.",)
-    file.write_text('{"text": "another"}\n{"text": "one"}\n')
-    window.session.corpus.reread(0, None)
-    quiet(qtbot, window)
-    assert window.session.corpus.sources[0].data.tobytes() == b"anotherone"
-    assert window.session.corpus.sources[0].documents == 2
 
 
 _CONFIGURATION = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">

@@ -21,10 +21,9 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import statistics_work
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
-from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, SourcesModel, beginning, encoding_text, scripts_text
+from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, beginning, encoding_text, scripts_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem
-from tokstudio.gui.style.theme import Theme
 
 ADDING = ("open_corpus", "open_folder", "open_counts", "paste_corpus")
 ACTIONS = (*ADDING, "sample_article", "sample_scripts", "sample_python")
@@ -424,16 +423,6 @@ def test_encodings_and_scripts_are_written_as_people_write_them():
     assert scripts_text((("Latin", 0.98), ("Greek", 0.02)))[0] == "Latin\u00a098\u00a0%, Greek\u00a02\u00a0%"
     assert scripts_text((("Latin", 0.999), ("Greek", 0.001)))[0] == "Latin\u00a0100\u00a0%"
     assert scripts_text(())[0] == "none"
-
-
-def test_every_cell_answers_every_role(qtbot):
-    model = SourcesModel(Theme("dark"))
-    model.set_sources((Source.from_texts(["a", "b"], "<b>x</b>"),))
-    model.set_changed(dict.fromkeys(model.sources, "gone"))
-    for column in range(3):
-        for role in Qt.ItemDataRole:
-            model.data(model.index(0, column), role)
-    assert model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole).startswith("&lt;b&gt;x")
 
 
 def test_word_counts_are_shown_as_words_with_how_often_each_occurs(qtbot, pane, session, tmp_path):

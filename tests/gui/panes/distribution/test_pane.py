@@ -27,12 +27,6 @@ def values(plot):
     return dict(zip(plot.curve.x.astype(int).tolist(), plot.curve.y.astype(int).tolist(), strict=True))
 
 
-def test_an_empty_pane_explains_itself(pane):
-    assert pane.stack.currentWidget() is pane.empty
-    assert "The lengths and the uses of the tokens" in pane.empty.label.text()
-    assert not pane.count_button.isVisible()
-
-
 def tick_texts(axis, shown: tuple[float, float], size: float) -> list[str]:
     return axis.tickStrings(axis.tickValues(shown[0], shown[1], size)[0][1], 1.0, 0.0)
 

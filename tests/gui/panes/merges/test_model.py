@@ -177,19 +177,6 @@ def test_without_a_run_there_is_nothing(model):
     assert model.widest(0)
 
 
-def test_a_filter_by_length_counts_whole_tokens(qtbot, model):
-    text, config = "".join(f"{number:03}," for number in range(200)) + "\n", TrainingConfig(min_frequency=2)
-    corpus = Corpus.from_text(text * 4)
-    run = StudioRun.reopened(1, "Run 1", train(corpus, config).run, corpus)
-    lengths = [len(token) for token in list(run.tokenizer.tokens)[256:]]
-    model.set_run(run, len(run))
-    for typed in ("length:300+", "/./ length:300+", "/./ length:256"):
-        model.set_query(FilterQuery(typed))
-        wanted = (lambda n: n == 256) if typed.endswith("256") else (lambda n: n >= 300)
-        assert settled(qtbot, model) == [row + 1 for row, n in enumerate(lengths) if wanted(n)][::-1]
-    assert max(lengths) >= 600
-
-
 def test_a_length_range_in_reverse_order_is_an_error():
     assert FilterQuery("length:9-5").error == "No length is at least 9 and at most 5: write the smaller number first."
     assert FilterQuery("/a/ length:9-5").error

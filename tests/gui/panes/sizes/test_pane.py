@@ -42,9 +42,7 @@ def click(qtbot, pane, row):
     qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 
-def test_an_empty_or_hidden_pane_says_what_there_will_be_and_catches_up(pane, session, make_run):
-    assert pane.stack.currentWidget() is pane.empty
-    assert "Train" in pane.empty.label.text()
+def test_a_hidden_pane_catches_up_and_is_empty_without_a_run(pane, session, make_run):
     pane.hide()
     make_run(vocabulary_size=270)
     pane.show()

@@ -340,12 +340,3 @@ def test_a_filter_finds_no_removed_token(qtbot, pane, session, picky):
     assert gone in listed_ids(qtbot, pane)
     session.view.set_playhead(picky.removals.removed_by(gone))
     assert gone not in listed_ids(qtbot, pane)
-
-
-def test_uses_are_those_of_the_corpus(qtbot, pane, session, picky):
-    session.view.set_playhead(60)
-    text = bytes(session.corpus.sources[0].data).decode()
-    counts = np.bincount(picky.tokenizer.at(60).encode(text), minlength=picky.base_size + 60)
-    listed = listed_ids(qtbot, pane)
-    shown = [int(pane.model.index(row, USES).data().replace(",", "")) for row in range(len(listed))]
-    assert shown == counts[listed].tolist()

@@ -12,7 +12,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QTabBar
 
-from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE, at_window
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import CorpusError
@@ -25,7 +24,6 @@ from tokstudio.gui.panes.why.pane import WhyPane
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import RunOrigin
 
-BY_TURNS = Settings(290, algorithm="parity", parallel=tuple(zip(NAMES, PARALLEL.values(), strict=True)))
 TIED = "ab cd ef gh ab cd ef gh ab cd. "
 
 
@@ -61,8 +59,7 @@ def says(pane):
     return pane.empty.label.text()
 
 
-def test_an_empty_pane_explains_itself(session, pane, make_run):
-    assert says(pane).startswith("Train a tokenizer, and choose a merge")
+def test_before_a_merge_is_chosen_the_pane_asks_for_one(pane, make_run):
     make_run(vocabulary_size=280)
     assert says(pane).startswith("Choose a merge, or a token that a merge made")
 
@@ -351,15 +348,3 @@ def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead_in_one_tab_bar(q
     assert window.actions_by_id["why_merge"] in window.merges.table.actions()
     qtbot.waitUntil(lambda: window.why.number.text() == "merge 9", timeout=PATIENCE)
     answered(qtbot, window.why)
-
-
-def test_it_says_which_language_chose_and_why(qtbot, session, pane):
-    for name, text in zip(NAMES, TEXTS.values(), strict=True):
-        session.corpus.add_text(text, name)
-    session.training.set_settings(BY_TURNS)
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
-    look_at_merge(qtbot, session, pane, 1)
-    lengths = [len(text.encode()) for text in PARALLEL.values()]
-    above = round(100 * (max(lengths) / (sum(lengths) / 3) - 1))
-    assert pane.reason.text().startswith(f"fi.txt chose: its parallel text is {above} % longer than the mean.")
