@@ -338,9 +338,8 @@ def pixel(image, at):
 
 
 def colours_of(image, colour):
-    wanted = QColor(colour)
-    points = (image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height()))
-    return sum(point.rgb() == wanted.rgb() for point in points)
+    pixels = np.frombuffer(image.convertToFormat(QImage.Format.Format_RGB32).constBits(), np.uint32)
+    return int(np.count_nonzero(pixels & 0xFFFFFF == QColor(colour).rgb() & 0xFFFFFF))
 
 
 def test_a_picture_has_its_size_and_depends_on_what_is_shown_alone(plot, theme):
