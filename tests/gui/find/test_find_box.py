@@ -286,7 +286,6 @@ def test_a_click_in_the_list_shows_the_token_whose_pane_comes_to_the_front(qtbot
     assert window.rect().contains(box.popup.geometry())
     extension = [button for button in bar.children() if button.objectName() == "qt_toolbar_ext_button"]
     assert not any(button.isVisible() for button in extension)
-    train(qtbot, window)
     for width, height in ((1440, 900), (1024, 640)):
         window.resize(width, height)
         window.reset_layout()

@@ -368,9 +368,10 @@ def test_a_cell_that_failed_says_so(qtbot, compared, session, make_run):
     assert compared.problem.text().startswith("Run 3 failed on rus: ")
 
 
-def test_the_mark_of_lost_text_is_explained(qtbot, session, pane, unknown_run):
+def test_the_mark_of_lost_text_is_explained(qtbot, session, pane, make_run):
     session.corpus.add_texts([("eng", "the cat")])
-    unknown_run()
+    characters = {"base": "characters", "base_vocabulary": tuple("the ca"), "special_tokens": ("<unk>",)}
+    make_run(vocabulary_size=20, unknown_token="<unk>", **characters)
     qtbot.waitUntil(lambda: cells(pane) == 1, timeout=PATIENCE)
     assert "*" not in pane.meaning.text()
     session.corpus.add_texts([("deu", "Hund")])

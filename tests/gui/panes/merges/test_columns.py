@@ -100,11 +100,8 @@ def test_a_run_knows_who_chose_while_it_trains(qtbot, session, by_turns, step_to
 
 
 @pytest.fixture
-def run(qtbot, session, pane):
-    session.corpus.add_text("plain " * 9, "a")
-    session.training.set_settings(Settings(258))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+def run(qtbot, session, pane, make_run):
+    make_run("plain " * 9, vocabulary_size=258)
     session.corpus.set_sources(())
     return trained(qtbot, session)
 
@@ -174,13 +171,6 @@ def test_only_runs_of_picky_bpe_say_what_was_removed_and_are_filtered_by_it(pane
 TEXT = "one of the cats sat on the mat, at the end of the day: of the 12 cats one of them sat.\n" * 6
 
 
-def trained_so(qtbot, session, settings):
-    session.training.set_settings(settings)
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
-    return session.runs.active
-
-
 def own_cells(pane) -> list[str]:
     """The cells of the last column, from the first merge on."""
     return [pane.model.index(row, len(PLAIN)).data() for row in range(pane.model.rowCount())][::-1]
@@ -194,22 +184,21 @@ def copied_cell(pane, number) -> str:
     return QGuiApplication.clipboard().text().split("\t")[-1]
 
 
-def test_each_merge_of_superbpe_has_its_stage(qtbot, pane, session):
-    session.corpus.add_text(TEXT)
-    run = trained_so(qtbot, session, Settings(290, algorithm="superbpe", pattern="gpt2", transition=270))
+def test_each_merge_of_superbpe_has_its_stage(pane, make_run):
+    run = make_run(TEXT, vocabulary_size=290, algorithm="superbpe", pattern="gpt2", transition=270)
     assert titles(pane) == [*PLAIN, "Stage"]
     assert own_cells(pane) == ["1"] * 14 + ["2"] * (len(run) - 14)
     assert len(run) > 14
     assert copied_cell(pane, 15) == "2"
-    trained_so(qtbot, session, Settings(290, pattern="gpt2"))
+    make_run(vocabulary_size=290, pattern="gpt2")
     assert titles(pane) == PLAIN
 
 
 @pytest.mark.parametrize("weight", [1000, 1500])
-def test_each_supermerge_says_what_it_came_before(qtbot, pane, session, weight):
+def test_each_supermerge_says_what_it_came_before(pane, session, make_run, weight):
     session.corpus.add_text(TEXT)
     session.corpus.set_weights((weight,))
-    run = trained_so(qtbot, session, Settings(400, algorithm="boundless", pattern="gpt2"))
+    run = make_run(vocabulary_size=400, algorithm="boundless", pattern="gpt2")
     assert titles(pane) == [*PLAIN, "Came before"]
     overtaken, scale = run.run.columns["overtaken"].tolist(), run.weight_scale
     assert own_cells(pane) == ["" if count < 0 else f"{count / scale:,g}" for count in overtaken]

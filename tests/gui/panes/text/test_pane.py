@@ -185,18 +185,6 @@ def test_pieces_ids_and_the_current_token_are_chosen_together(qtbot, session, tr
     assert session.view.token == before
 
 
-def test_pasting_into_a_long_text_puts_it_where_the_cursor_is(qtbot, session, pane):
-    field = pane.encode.input
-    field.insertPlainText("🌍ab")
-    cursor = field.textCursor()
-    cursor.setPosition(3)  # UTF-16 units: after the "a"
-    field.setTextCursor(cursor)
-    data = QMimeData()
-    data.setText("x" * 60_000)
-    field.insertFromMimeData(data)
-    assert session.view.text == "🌍a" + "x" * 60_000 + "b"
-
-
 def test_long_texts_are_encoded_whole_the_newest_is_shown_by_its_beginning(qtbot, session, trained):
     for size in (30_000, 40_000, 50_000):
         session.view.set_text("the cat " * (size // 8))
@@ -338,7 +326,7 @@ def others(pane: TextPane) -> tuple[str, ...]:
     return pane.encode.others.shown() if pane.encode.others.isVisible() else ()
 
 
-def test_counts_of_other_tokenizers_are_shown(qtbot, session, trained, make_run):
+def test_counts_of_what_is_compared_elsewhere_are_shown(qtbot, session, trained, make_run):
     qtbot.waitUntil(lambda: others(trained) == ("Words and marks 7",), timeout=PATIENCE)
     first = session.runs.active
     make_run(vocabulary_size=260)
@@ -347,22 +335,16 @@ def test_counts_of_other_tokenizers_are_shown(qtbot, session, trained, make_run)
     qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words and marks 7"), timeout=PATIENCE)
     grid = trained.encode.others
     assert grid.tip_at(grid.place_of(0).center()) == f"First: {count} tokens of this text"
-    session.view.set_text("it's")
-    qtbot.waitUntil(lambda: others(trained)[1:] == ("Words and marks 3",), timeout=PATIENCE)
-    session.view.set_text("")
-    qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
-
-
-def test_what_is_compared_elsewhere_is_counted_here(qtbot, session, trained, make_run):
-    first = session.runs.active
-    make_run(vocabulary_size=260)
-    qtbot.waitUntil(lambda: len(others(trained)) == 2, timeout=PATIENCE)
     session.runs.show_curve(first, False)
     session.comparison.show_simple("Bytes", True)
     qtbot.waitUntil(lambda: others(trained) == ("Bytes 15", "Words and marks 7"), timeout=PATIENCE)
     with qtbot.waitSignal(session.comparison.stack_asked):
         trained.encode.caption.click()
     assert session.comparison.texts.key == "text"
+    session.view.set_text("it's")
+    qtbot.waitUntil(lambda: others(trained) == ("Bytes 4", "Words and marks 3"), timeout=PATIENCE)
+    session.view.set_text("")
+    qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
 
 
 def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, session, trained):

@@ -132,10 +132,6 @@ def test_an_empty_page_explains_why_for_each_run(qtbot, session, trained):
     session.view.look_at(ord("t"))
     session.runs.changed.emit()
     assert words.text() == "The corpus of this run is no longer available."
-    session.corpus.set_sources(())
-    session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
-    session.view.look_at(256)
-    assert "open a text" in words.text()
 
 
 def test_an_opened_tokenizer_is_searched_in_the_open_corpus(qtbot, session, pane):

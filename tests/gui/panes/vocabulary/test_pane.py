@@ -219,7 +219,7 @@ def ready(qtbot, pane, session):
 
 
 def test_expressions_lengths_and_ids_filter_together_and_an_error_leaves_the_rows(qtbot, pane, trained):
-    tokens = trained.runs.active.tokenizer.tokens
+    tokens = list(trained.runs.active.tokenizer.tokens)
     wanted = [token for token in tokens if re.search("^[a-z]+e$", token.decode("utf-8", "replace"))]
     assert wanted
     qtbot.keyClicks(pane.filter, "/^[a-z]+e$/")
@@ -242,7 +242,6 @@ def test_expressions_lengths_and_ids_filter_together_and_an_error_leaves_the_row
     assert not pane.filter.property("invalid")
     assert pane.note.text() == f"{len(before)} of 600"
     assert not pane.wrong.isVisible()
-    tokens = list(trained.runs.active.tokenizer.tokens)
     assert len(tokens[300]) < 4
     pane.filter.setText("300")
     assert tokens[300] in shown(qtbot, pane)
@@ -258,7 +257,6 @@ def test_expressions_lengths_and_ids_filter_together_and_an_error_leaves_the_row
     pane.filter.setText("length:3+ /^ ?t/")
     assert shown(qtbot, pane) == [token for token in tokens if len(token) >= 3 and token.lstrip(b" ")[:1] == b"t"]
     pane.filter.clear()
-    tokens = list(trained.runs.active.tokenizer.tokens)
     pane.panel.least.setValue(4)
     pane.panel.most.setValue(6)
     assert shown(qtbot, pane) == [token for token in tokens if 4 <= len(token) <= 6]

@@ -167,25 +167,18 @@ def test_the_other_alphabet(qtbot, session, pane, trained, actions):
     assert "Ġ" in texts(pane, 0)[1]
 
 
-def test_a_file_has_no_counts(session, pane):
+def test_a_file_what_a_library_trained_and_a_special_token_have_a_reason(pane, session, make_run):
+    make_run("the cat sat on the mat " * 9, vocabulary_size=262, special_tokens=("<end>",))
+    session.view.look_at(session.runs.active.special_tokens["<end>"])
+    assert says(pane) == '"<end>" is a special token: no merge made it.'
     session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "file")
     session.view.look_at(256)
     assert says(pane).startswith("This tokenizer was opened from a file")
-
-
-def test_a_tokenizer_that_another_library_trained_was_not_opened_from_a_file(session, pane):
     how = "trained by sentencepiece 0.2.2, vocabulary size 300"
     origin = RunOrigin(Path("SentencePiece BPE"), (), how, True, None, how)
     session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "SentencePiece BPE", origin)
     session.view.look_at(256)
     assert says(pane) == f"This tokenizer has no counts of candidate pairs: it was {how}."
-
-
-def test_a_special_token_has_no_merge(qtbot, session, pane, make_run):
-    session.corpus.add_text("the cat sat on the mat " * 9)
-    make_run(vocabulary_size=262, special_tokens=("<end>",))
-    session.view.look_at(session.runs.active.special_tokens["<end>"])
-    assert says(pane) == '"<end>" is a special token: no merge made it.'
 
 
 def test_a_missing_or_changed_corpus_has_a_message(qtbot, session, pane, trained):
