@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, partialmethod
 from pathlib import Path
 from typing import Any
 
 import font_source_sans_pro
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, QThread
+from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, QThread
 from PySide6.QtGui import QAction, QCursor, QFont, QFontDatabase
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
@@ -45,6 +45,15 @@ def old_objects() -> None:
     """Keeps what is there before the first test out of the garbage collection that each test ends with."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """Lets every wait last as long as a first training, which compiles; 5 seconds are too few beside other work."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("waitUntil", "waitSignal", "waitExposed"):
+            patch.setattr(QtBot, name, partialmethod(getattr(QtBot, name), timeout=PATIENCE))
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -115,6 +124,13 @@ def book(tmp_path: Path) -> Path:
     path = tmp_path / "book.txt"
     path.write_text(TEXT)
     return path
+
+
+@pytest.fixture
+def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> QSize:
+    """The room that the screen has for a window, of the size that the test asks for: offscreen has no limit."""
+    monkeypatch.setattr("tokstudio.gui.window.main_window._room", lambda window: request.param)
+    return request.param
 
 
 @pytest.fixture
@@ -220,7 +236,7 @@ def make_run(qtbot: QtBot, session: Session) -> Callable[..., StudioRun]:
             session.corpus.add_text(text)
         session.training.set_settings(Settings(**settings))
         session.training.start()
-        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.training.current is None)
         assert session.runs.active is not None
         return session.runs.active
 

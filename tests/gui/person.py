@@ -11,8 +11,9 @@ from string import Formatter
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QObject, Qt, QTimer, SignalInstance
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QMimeData, QObject, QPointF, Qt, QTimer, QUrl, SignalInstance
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from tokstudio.cli import main
@@ -76,9 +77,7 @@ class Answers:
 def quiet(qtbot: QtBot, window: MainWindow) -> None:
     """Waits until nothing trains and no job runs; what is played goes on at full speed."""
     window.session.training.hurry()
-    qtbot.waitUntil(
-        lambda: window.session.training.current is None and not window.session.jobs.running, timeout=PATIENCE
-    )
+    qtbot.waitUntil(lambda: window.session.training.current is None and not window.session.jobs.running)
 
 
 def at_rest(qtbot: QtBot, *parts: QObject) -> None:
@@ -86,8 +85,7 @@ def at_rest(qtbot: QtBot, *parts: QObject) -> None:
     qtbot.waitUntil(
         lambda: (
             not any(timer.isActive() and timer.isSingleShot() for part in parts for timer in part.findChildren(QTimer))
-        ),
-        timeout=PATIENCE,
+        )
     )
 
 
@@ -99,14 +97,14 @@ def asked_to_import(qtbot: QtBot, window: MainWindow) -> ImportDialog:
         found[:] = [dialog for dialog in window.findChildren(ImportDialog) if dialog.isVisible()]
         return bool(found)
 
-    qtbot.waitUntil(is_there, timeout=PATIENCE)
+    qtbot.waitUntil(is_there)
     return found[0]
 
 
 def trained(qtbot: QtBot, window: MainWindow, size: int = 300) -> StudioRun:
     """Trains to a vocabulary size on what is open, and gives the run."""
     session = window.session
-    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.obstacle is None)
     session.training.set_settings(Settings(size))
     window.actions_by_id["train"].trigger()
     quiet(qtbot, window)
@@ -120,11 +118,20 @@ def export(qtbot: QtBot, window: MainWindow, name: str, folder: Path) -> None:
     dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
     dialog.folder.edit.selectAll()
     qtbot.keyClicks(dialog.folder.edit, str(folder))
-    qtbot.waitUntil(dialog.export_button.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.export_button.isEnabled)
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: dialog.close_button.text() == "Close", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.close_button.text() == "Close")
     qtbot.mouseClick(dialog.close_button, Qt.MouseButton.LeftButton)
     assert not dialog.isVisible()
+
+
+def drop(window: QWidget, *paths: Path) -> None:
+    """Drops files on a window."""
+    data = QMimeData()
+    # The name of a file need not be text.
+    data.setUrls([QUrl.fromEncoded(path.as_uri().encode()) for path in paths])
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    window.dropEvent(QDropEvent(QPointF(10, 10), Qt.DropAction.CopyAction, data, left, none))
 
 
 def at_the_window(

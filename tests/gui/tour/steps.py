@@ -6,7 +6,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 
-from tests.gui.person import PATIENCE, quiet
+from tests.gui.person import quiet
 from tokstudio.gui.tour.stops import STOPS
 
 LAST = len(STOPS) - 1
@@ -29,7 +29,7 @@ def tab_to(window, wanted):
 
 def told(qtbot, window, words):
     """Waits until the card says something."""
-    qtbot.waitUntil(lambda: words in window.tour.card.text.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: words in window.tour.card.text.text())
 
 
 def lit(window):

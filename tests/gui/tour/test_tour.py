@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window, at_window, quiet
+from tests.gui.person import at_the_window, at_window, quiet
 from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to, told
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.panes.compression.curves import has_other_corpus
@@ -36,7 +36,7 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, window):
     press(window, Qt.Key.Key_R, CONTROL)
     qtbot.waitUntil(lambda: window.tour.at == 1)
     sentence = "Space and “t” stand side by side 865 times, so they become one token."
-    qtbot.waitUntil(lambda: card.caption.text() == sentence, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: card.caption.text() == sentence)
     tab_to(window, card.help_button)
     press(window, Qt.Key.Key_Space)
     told(qtbot, window, "744 merges were made, as many as the settings allow.")
@@ -130,7 +130,7 @@ def test_after_a_new_start_it_continues_once_the_tokenizer_is_trained_again(qtbo
 
 
 @at_window()
-def test_pointer_and_tab_reach_only_the_lit_place_and_the_card(qtbot, window):
+def test_only_the_lit_place_and_the_card_are_reached_and_a_second_start_or_a_closed_pane_changes_nothing(qtbot, window):
     begin(qtbot, window, 4)
     shade, card = window.tour.shade, window.tour.card
     place = lit(window)
@@ -155,11 +155,6 @@ def test_pointer_and_tab_reach_only_the_lit_place_and_the_card(qtbot, window):
     inside = (window.text, card)
     assert all(any(one is widget or one.isAncestorOf(widget) for one in inside) for widget in reached)
     assert {window.text.samples, card.next_button} <= reached
-
-
-@at_window()
-def test_a_second_start_changes_nothing_and_a_closed_pane_is_shown_again(qtbot, window):
-    begin(qtbot, window, 4)
     runs = list(window.session.runs.all)
     window.text.encode.input.setFocus()
     window.actions_by_id["take_tour"].trigger()
@@ -222,7 +217,7 @@ def test_the_welcome_offers_the_tour_and_undo_before_the_training_is_mended(qtbo
 
 @at_window("{book}")
 def test_an_own_corpus_is_kept_if_the_person_wants(qtbot, book, window, answers):
-    qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(window.session.corpus.sources))
     answers.yes = False
     window.actions_by_id["take_tour"].trigger()
     assert answers.asked == ["The corpus (book.txt) will be replaced by the sample."]

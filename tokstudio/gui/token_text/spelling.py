@@ -293,7 +293,6 @@ def figure(value: int | None, scale: int = 1) -> str:
 # --- A merge as a sentence that says which two tokens were joined, and why --------------------------------------------
 
 _LONGEST = 24  # bytes of a token
-_SHOWN_FOR = 2.0  # seconds
 _NAMES = {b" ": "space", b"\n": "line break", b"\r": "carriage return", b"\t": "tab"}
 
 
@@ -315,12 +314,13 @@ def merge_sentence(run: StudioRun, number: int) -> str:
 
 
 class MergeCaptions(QObject):
-    """The sentences of a growing run, each shown so long that it can be read."""
+    """The sentences of a growing run, each shown for so many milliseconds that it can be read."""
 
     changed = Signal()
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, shown_for: int, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._shown_for = shown_for / 1000
         self._run: StudioRun | None = None
         self._number = 0
         self._since = 0.0
@@ -330,7 +330,7 @@ class MergeCaptions(QObject):
         """The sentence to show now, in seconds; the newest, once the last was shown long enough."""
         if run is not self._run:
             self._run, self._number, self.text = run, 0, ""
-        if len(run) > self._number and (not self._number or now - self._since >= _SHOWN_FOR):
+        if len(run) > self._number and (not self._number or now - self._since >= self._shown_for):
             self._number, self._since = len(run), now
             self.text = merge_sentence(run, self._number)
             self.changed.emit()

@@ -81,7 +81,7 @@ class StatusLine(QStatusBar):
         self._pace = Pace()
         self._merges_before = 0
         self._rate = 0.0
-        self.captions = MergeCaptions(self)
+        self.captions = MergeCaptions(session.jobs.pauses.caption, self)
         self.setSizeGripEnabled(False)
 
         self.label = ElidedLabel()

@@ -5,12 +5,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window, quiet
+from tests.gui.person import TEXT, at_window, quiet
 from tokstudio.gui.session.training import training as module
 from tokstudio.gui.session.training.training import Settings, played_interval
 from tokstudio.gui.token_text.spelling import MergeCaptions, merge_sentence, token_name
 
 pytestmark = pytest.mark.usefixtures("unstyled")
+
+
+@pytest.fixture
+def stands_still(monkeypatch):
+    """A played training that never goes on by itself."""
+    monkeypatch.setattr(module, "played_interval", lambda made: 3600.0)
 
 
 def play(session, size=270):
@@ -27,17 +33,16 @@ def test_the_pace_becomes_slowly_faster_and_stays_near_ten_merges_a_second():
     assert 30 < sum(intervals) < 60
 
 
-def test_skipping_makes_the_same_merges_at_full_speed(qtbot, session, monkeypatch):
-    monkeypatch.setattr(module, "played_interval", lambda made: 3600.0)
+def test_skipping_makes_the_same_merges_at_full_speed(qtbot, session, stands_still):
     play(session)
     run = session.runs.active
-    qtbot.waitUntil(lambda: len(run) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(run) == 1)
     assert session.training.played
     session.training.hurry()
     assert not session.training.played
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert session.runs.active is not run
     assert run.merges.tolist() == session.runs.active.merges.tolist()
 
@@ -47,24 +52,23 @@ def test_it_waits_after_every_merge_and_shows_each_of_them(qtbot, session, monke
     seen = [0]
     session.training.merges_added.connect(lambda: seen.append(len(session.runs.active)))
     play(session)
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert list(dict.fromkeys(seen)) == list(range(15))
 
 
-def test_pause_step_and_stop_work_while_it_is_played(qtbot, session, monkeypatch):
-    monkeypatch.setattr(module, "played_interval", lambda made: 3600.0)
+def test_pause_step_and_stop_work_while_it_is_played(qtbot, session, stands_still):
     play(session)
     run, training = session.runs.active, session.training
-    qtbot.waitUntil(lambda: len(run) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(run) == 1)
     training.pause()
     assert training.state == "paused"
     training.step()
-    qtbot.waitUntil(lambda: len(run) == 2 and training.state == "paused", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(run) == 2 and training.state == "paused")
     assert training.played
     training.resume()
     assert training.state == "running"
     training.stop()
-    qtbot.waitUntil(lambda: training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: training.current is None)
     assert run.ended == "stopped"
     assert len(run) in (2, 3)
 
@@ -72,39 +76,35 @@ def test_pause_step_and_stop_work_while_it_is_played(qtbot, session, monkeypatch
 def test_closing_while_it_is_played_leaves_nothing(qtbot, session, monkeypatch):
     monkeypatch.setattr(module, "played_interval", lambda made: 0.02)
     play(session)
-    qtbot.waitUntil(lambda: len(session.runs.active) > 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.runs.active) > 2)
     session.close()
     assert not session.jobs.running
 
 
-def test_the_first_training_of_a_sample_is_played_and_the_next_is_not(qtbot, monkeypatch):
-    monkeypatch.setattr(module, "played_interval", lambda made: 3600.0)
-
-    def act(window, answers):
-        session, actions = window.session, window.actions_by_id
-        assert not actions["hurry"].isEnabled()
-        actions["sample_train_article"].trigger()
-        assert session.training.played
-        sentence = "“e” and space stand side by side 927 times, so they become one token."
-        qtbot.waitUntil(lambda: window.status.label.text() == sentence, timeout=PATIENCE)
-        qtbot.waitUntil(lambda: window.status.figures.text() == "1 merge", timeout=PATIENCE)
-        # Not isVisible: the pointer of an earlier test may show a tip in place of the line.
-        assert not window.status.skip.isHidden()
-        window.status.skip.click()
-        quiet(qtbot, window)
-        assert window.status.skip.isHidden()
-        assert len(session.runs.active) == 744
-        assert not actions["hurry"].isEnabled()
-        actions["sample_train_python"].trigger()
-        assert not session.training.played
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act) == 0
+@at_window()
+def test_the_first_training_of_a_sample_is_played_and_the_next_is_not(qtbot, stands_still, window):
+    session, actions = window.session, window.actions_by_id
+    assert not actions["hurry"].isEnabled()
+    actions["sample_train_article"].trigger()
+    assert session.training.played
+    sentence = "“e” and space stand side by side 927 times, so they become one token."
+    qtbot.waitUntil(lambda: window.status.label.text() == sentence)
+    qtbot.waitUntil(lambda: window.status.figures.text() == "1 merge")
+    # Not isVisible: the pointer of an earlier test may show a tip in place of the line.
+    assert not window.status.skip.isHidden()
+    window.status.skip.click()
+    quiet(qtbot, window)
+    assert window.status.skip.isHidden()
+    assert len(session.runs.active) == 744
+    assert not actions["hurry"].isEnabled()
+    actions["sample_train_python"].trigger()
+    assert not session.training.played
+    quiet(qtbot, window)
 
 
 @at_window("{book}")
 def test_a_sample_that_is_refused_is_played_later(qtbot, window, answers):
-    qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(window.session.corpus.sources))
     answers.yes = False
     window.actions_by_id["sample_train_article"].trigger()
     answers.yes = True
@@ -123,15 +123,15 @@ def test_a_sentence_names_the_tokens_and_how_often_they_were_there(make_run):
 
 def test_a_sentence_stays_until_it_can_be_read(qtbot, session):
     session.corpus.add_text(TEXT)
-    training, captions = session.training, MergeCaptions()
+    training, captions = session.training, MergeCaptions(2000)
 
     def step(made):
         training.step()
-        qtbot.waitUntil(lambda: training.state == "paused" and len(session.runs.active) == made, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: training.state == "paused" and len(session.runs.active) == made)
         return session.runs.active
 
     assert captions.follow(step(1), 10.0) == merge_sentence(session.runs.active, 1)
     assert captions.follow(step(2), 11.0) == merge_sentence(session.runs.active, 1)
     assert captions.follow(step(3), 12.0) == merge_sentence(session.runs.active, 3)
     training.stop()
-    qtbot.waitUntil(lambda: training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: training.current is None)
