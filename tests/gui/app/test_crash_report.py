@@ -4,25 +4,24 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
-import platformdirs
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
-from tests.gui.person import PATIENCE, at_the_window, at_window, quiet, trained
-from tests.processes import killed_at_the_end
+from tests.gui.person import at_the_window, at_window, quiet, trained
+from tests.gui.project.behind import at_a_session, recovery_folder
 from tokstudio import ConfigError, __version__
 from tokstudio.core.base.progress import Progress
-from tokstudio.gui.app.app import ReportOffer
+from tokstudio.gui.app import app
 from tokstudio.gui.app.crash_report import is_running, left_reports, reports_folder
 from tokstudio.gui.window.message_bar import ReportCard
 
@@ -36,20 +35,31 @@ def files():
 
 def card_of(qtbot, window):
     card = window.findChild(ReportCard)
-    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(card.isVisible)
     return card
 
 
-def nothing_is_offered(qtbot, window):
-    offer = window.findChild(ReportOffer)
-    qtbot.waitUntil(lambda: offer._looked and not window.session.jobs.running, timeout=PATIENCE)
-    return not offer.card.isVisible()
+@pytest.fixture
+def nothing_is_offered(qtbot, monkeypatch):
+    """Whether a window has looked for reports and shows none."""
+    looked = []
+
+    def look(folder):
+        looked.append(folder)
+        return left_reports(folder)
+
+    def nothing_is_offered(window, answers):
+        qtbot.waitUntil(lambda: bool(looked) and not window.session.jobs.running)
+        assert not window.findChild(ReportCard).isVisible()
+
+    monkeypatch.setattr(app, "left_reports", look)
+    return nothing_is_offered
 
 
-def crash(how="faulthandler._sigabrt()"):
+def crash(how="os.abort()"):
     """A start that is ended by a fault, or is killed."""
     script = (
-        "import faulthandler, os, sys, time; from PySide6.QtGui import QGuiApplication;"
+        "import os; from PySide6.QtGui import QGuiApplication;"
         "from tokstudio.gui.app.crash_report import CrashHook, reports_folder; a = QGuiApplication([]);"
         f"CrashHook(reports_folder()).install(); {how}"
     )
@@ -87,7 +97,9 @@ def test_a_run_without_errors_leaves_no_report(qtbot, monkeypatch):
     assert files() == []
 
 
-def test_a_crash_is_offered_at_each_start_until_it_is_dismissed_and_is_copied_and_shown(qtbot, monkeypatch):
+def test_a_crash_is_offered_at_each_start_until_it_is_dismissed_and_is_copied_and_shown(
+    qtbot, monkeypatch, nothing_is_offered
+):
     assert crash() != 0
 
     def leave(window, answers):
@@ -109,20 +121,17 @@ def test_a_crash_is_offered_at_each_start_until_it_is_dismissed_and_is_copied_an
         qtbot.keyClick(card.dismiss_button, Qt.Key.Key_Space)
         assert not card.isVisible()
 
-    def look_again(window, answers):
-        assert nothing_is_offered(qtbot, window)
-
     assert at_the_window(monkeypatch, leave) == 0
     assert at_the_window(monkeypatch, look) == 0
     assert files() == ["last-report.txt"]
-    assert at_the_window(monkeypatch, look_again) == 0
+    assert at_the_window(monkeypatch, nothing_is_offered) == 0
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing ends like this here")
 def test_a_crash_while_the_window_closes_is_reported():
     script = (
-        "import faulthandler; from PySide6.QtCore import QTimer; from tokstudio.cli import main;"
-        "from tokstudio.gui.app.app import Studio; Studio.close = lambda studio: faulthandler._sigabrt();"
+        "import os; from PySide6.QtCore import QTimer; from tokstudio.cli import main;"
+        "from tokstudio.gui.app.app import Studio; Studio.close = lambda studio: os.abort();"
         "Studio.show = lambda studio: QTimer.singleShot(0, studio.window.close) or studio.window.show();"
         "main(['--new-window'])"
     )
@@ -133,33 +142,44 @@ def test_a_crash_while_the_window_closes_is_reported():
     assert "Fatal Python error: Aborted" in report.text
 
 
-@pytest.mark.parametrize("in_thread", [False, True])
-def test_an_uncaught_error_is_shown_at_once_and_reported(qtbot, monkeypatch, in_thread):
-    def fail():
-        raise ZeroDivisionError("this is a test")
+def test_uncaught_errors_of_slots_and_of_threads_are_shown_at_once_and_reported(qtbot, monkeypatch):
+    def fail_in_a_slot():
+        raise ZeroDivisionError("of a slot")
+
+    def fail_in_a_thread():
+        raise ZeroDivisionError("of a thread")
+
+    def is_told(window, of):
+        qtbot.waitUntil(
+            lambda: window.messages.isVisible() and f"ZeroDivisionError: {of}" in window.messages.text.text()
+        )
 
     def break_it(window, answers):
         window.actions_by_id["sample_python"].trigger()
         trained(qtbot, window, 300)
         window.session.view.set_playhead(7)
-        if in_thread:
-            thread = threading.Thread(target=fail)
-            thread.start()
-            thread.join()
-        else:
+        thread = threading.Thread(target=fail_in_a_thread)
+        thread.start()
+        thread.join()
+        is_told(window, "of a thread")
+        try:
+            fail_in_a_slot()
+        except ZeroDivisionError:
             # As a slot raises: nothing of ours is on the stack.
-            sys.excepthook(*_raised(fail))
-        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
-        assert "ZeroDivisionError: this is a test" in window.messages.text.text()
+            raised = sys.exc_info()
+        sys.excepthook(*raised)
+        is_told(window, "of a slot")
 
     def look(window, answers):
         card = card_of(qtbot, window)
         assert card.text.text().startswith("Something went wrong inside TokStudio the last time. ")
         card.copy_button.click()
         report = QGuiApplication.clipboard().text()
-        assert "ZeroDivisionError: this is a test" in report
-        assert "in fail" in report
-        before, acts = report.split("What came before:\n")
+        for of in ("slot", "thread"):
+            assert f"ZeroDivisionError: of a {of}" in report
+            assert f"in fail_in_a_{of}" in report
+        before, acts = report.split("What came before:\n", 1)
+        acts = acts.partition("What came before:\n")[0]
         assert "State: run 1 (bpe) of 44 merges, 300 tokens, playhead 7; 1 runs;" in before
         told = [line[len("00:00:00.000 ") :] for line in acts.splitlines()]
         assert "Action: train" in told
@@ -167,13 +187,6 @@ def test_an_uncaught_error_is_shown_at_once_and_reported(qtbot, monkeypatch, in_
 
     assert at_the_window(monkeypatch, break_it) == 0
     assert at_the_window(monkeypatch, look) == 0
-
-
-def _raised(act):
-    try:
-        act()
-    except ZeroDivisionError:
-        return sys.exc_info()
 
 
 @at_window()
@@ -199,33 +212,25 @@ def test_a_job_that_fails_inside_the_program_is_reported_and_one_that_the_user_c
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing kills like this here")
-def test_a_killed_run_leaves_no_report(qtbot, monkeypatch):
+def test_a_killed_run_leaves_no_report(monkeypatch, nothing_is_offered):
     crash("os.kill(os.getpid(), 9)")
     assert [name for name in files() if name.endswith(".txt")]
-
-    def act(window, answers):
-        assert nothing_is_offered(qtbot, window)
-
-    assert at_the_window(monkeypatch, act) == 0
+    assert at_the_window(monkeypatch, nothing_is_offered) == 0
     assert files() == []
 
 
-def test_the_report_of_a_running_program_is_not_offered(qtbot, monkeypatch):
+def test_the_report_of_a_running_program_is_not_offered(monkeypatch, nothing_is_offered):
     reports_folder().mkdir(parents=True)
     script = (
         "import sys; from PySide6.QtGui import QGuiApplication;"
         "from tokstudio.gui.app.crash_report import CrashHook, reports_folder; a = QGuiApplication([]);"
-        "hook = CrashHook(reports_folder()); hook.install(); hook._write(ValueError('mine'));"
+        "hook = CrashHook(reports_folder()); hook.install(); sys.excepthook(ValueError, ValueError('mine'), None);"
         "print('ready', flush=True); sys.stdin.read(); hook.remove()"
     )
     other = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert other.stdout.readline().strip() == b"ready"
     before = files()
-
-    def act(window, answers):
-        assert nothing_is_offered(qtbot, window)
-
-    assert at_the_window(monkeypatch, act) == 0
+    assert at_the_window(monkeypatch, nothing_is_offered) == 0
     assert files() == before
     other.communicate(b"", timeout=60)
     assert [name.split(".")[1] for name in files()] == ["txt"]
@@ -260,26 +265,22 @@ def test_an_old_report_in_a_read_only_folder_does_not_count_as_running(with_lock
         folder.chmod(0o700)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing ends like this here")
-def test_unsaved_work_is_offered_before_the_crash_report(qtbot, monkeypatch, tmp_path):
-    log = tmp_path / "log"
-    command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
-    with killed_at_the_end(subprocess.Popen(command, stderr=subprocess.DEVNULL)) as program:
-        kept = Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
-        # The copy has the run, and its record from the training is gone.
-        qtbot.waitUntil(
-            lambda: any(kept.glob("*.project.tokstudio")) and not any(kept.glob("*.run.tokstudio")), timeout=PATIENCE
-        )
-        program.send_signal(signal.SIGABRT)
-        program.wait(timeout=60)
+def test_unsaved_work_is_offered_before_the_crash_report(qtbot, monkeypatch, tmp_path, book):
+    def begin(behind):
+        behind.train(300)
+        shutil.copytree(recovery_folder(), tmp_path / "image")
+
+    at_a_session(qtbot, begin, [book])
+    shutil.copytree(tmp_path / "image", recovery_folder(), dirs_exist_ok=True)
+    assert crash() != 0
 
     def act(window, answers):
-        qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
+        qtbot.waitUntil(window.unsaved_work.isVisible)
         assert window.unsaved_work.text.text() == "TokStudio did not close properly. Not saved: Run 1."
         card = window.findChild(ReportCard)
         assert not card.isVisible()
         qtbot.mouseClick(window.unsaved_work.restore_button, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+        qtbot.waitUntil(card.isVisible)
         assert not window.unsaved_work.isVisible()
         qtbot.mouseClick(card.copy_button, Qt.MouseButton.LeftButton)
         assert "Fatal Python error: Aborted" in QGuiApplication.clipboard().text()

@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 from pytestqt.qtbot import QtBot
 
-from tests.gui.person import PATIENCE, PAUSES, Answers
+from tests.gui.person import PAUSES, Answers
 from tokstudio.core.project import Recorder
 from tokstudio.gui.project.autosave import Recovery
 from tokstudio.gui.project.document import ProjectDocument
@@ -52,7 +52,14 @@ class Behind:
     def wait(self) -> None:
         """Waits until nothing trains and no job runs."""
         session = self.session
-        self._qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+        self._qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
+
+    def rest(self) -> None:
+        """Waits until no job runs but that of a training."""
+        training = self.session.training.current
+        self._qtbot.waitUntil(
+            lambda: all(training is not None and job is training.job for job in self.session.jobs.running)
+        )
 
     def train(self, size: int) -> StudioRun:
         """Trains to a vocabulary size, and gives the run."""
@@ -64,7 +71,7 @@ class Behind:
 
     def go_on(self) -> None:
         """Continues the active run to its end."""
-        assert availability.cannot_continue(self.session) is None
+        assert (problem := availability.cannot_continue(self.session)) is None, problem
         run = self.session.runs.active
         assert run is not None
         self.session.training.continue_run(run)
@@ -75,16 +82,14 @@ class Behind:
         training, runs = self.session.training, self.session.runs
         for made in range(1, merges + 1):
             training.step()
-            self._qtbot.waitUntil(
-                lambda made=made: training.state == "paused" and len(runs.active) == made, timeout=PATIENCE
-            )
+            self._qtbot.waitUntil(lambda made=made: training.state == "paused" and len(runs.active) == made)
 
     def save(self, path: Path) -> None:
         """Saves the project."""
         self.answers.target = path
         self.projects.save()
-        self._qtbot.waitUntil(lambda: not self.session.jobs.running, timeout=PATIENCE)
-        assert path.exists()
+        self.rest()
+        assert path.exists(), self.problems
 
     def open(self, path: Path) -> None:
         """Opens a project."""
@@ -95,13 +100,13 @@ class Behind:
     def look(self) -> str:
         """Looks for copies of an earlier start, and says what can be restored."""
         self.recovery.look(recovery_folder())
-        self._qtbot.waitSignal(self.recovery.offered, timeout=PATIENCE).wait()
+        self._qtbot.waitSignal(self.recovery.offered).wait()
         return self.recovery.sentence
 
     def restore(self) -> None:
         """Looks for copies, and restores the first."""
         assert self.look()
-        with self._qtbot.waitSignal(self.recovery.offered, timeout=PATIENCE):
+        with self._qtbot.waitSignal(self.recovery.offered):
             self.recovery.restore()
         self.wait()
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.gui.person import PATIENCE, Answers, at_the_window, at_window, quiet, trained
+from tests.gui.person import Answers, at_the_window, quiet, trained
 from tests.gui.project.behind import Behind, at_a_session, recovery_folder
 from tests.processes import killed_at_the_end
 from tokstudio import Corpus, TrainingConfig, train
@@ -24,10 +23,8 @@ from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, recoverable_work
 from tokstudio.gui.app.app import Studio
 from tokstudio.gui.app.crash_report import left_reports, reports_folder
-from tokstudio.gui.project import autosave
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences, settings_file
-from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -63,8 +60,22 @@ def crash(folder, tmp_path):
     return Crash()
 
 
+def slow_copies(monkeypatch, behind):
+    """Lets copies wait; gives events: the first was begun, and they may go on."""
+    begun, goes_on, copy_work = threading.Event(), threading.Event(), behind.session.recorder.autosave_work
+
+    def slow_work(project):
+        begun.set()
+        while not goes_on.wait(0.001):
+            yield Progress("copying")
+        yield from copy_work(project)
+
+    monkeypatch.setattr(behind.session.recorder, "autosave_work", slow_work)
+    return begun, goes_on
+
+
 def offered(qtbot, window):
-    qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(window.unsaved_work.isVisible)
     return window.unsaved_work.text.text()
 
 
@@ -79,7 +90,7 @@ def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkey
         assert offered(qtbot, window) == "Training was interrupted: Run 1, 5 merges."
         assert session.runs.all == []
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(session.runs.all) == 1)
         quiet(qtbot, window)
         assert not window.unsaved_work.isVisible()
         assert (session.runs.active.name, session.runs.active.ended) == ("Run 1", "stopped")
@@ -173,9 +184,7 @@ def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, mo
     assert list(folder.iterdir()) == []
 
 
-def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_project(
-    qtbot, monkeypatch, tmp_path, book, crash
-):
+def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_project(qtbot, tmp_path, book, crash):
     project = tmp_path / "mine.tokstudio"
 
     def begin(behind):
@@ -188,60 +197,22 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
         behind.step(4)
         crash.now()
 
-    def restore(window, answers):
-        session = window.session
-        assert offered(qtbot, window) == ("Training was interrupted: Run 3, 4 merges. Also not saved: mine (2 runs).")
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 3, timeout=PATIENCE)
-        quiet(qtbot, window)
+    def restore(behind):
+        session = behind.session
+        assert behind.look() == "Training was interrupted: Run 3, 4 merges. Also not saved: mine (2 runs)."
+        behind.restore()
         assert [(run.name, len(run)) for run in session.runs.all] == [("Run 1", 14), ("Run 2", 24), ("Run 3", 4)]
         assert session.view.text == "typed since"
-        assert window.projects.path == project
-        assert window.isWindowModified()
+        assert behind.projects.path == project
+        assert behind.projects.modified
         assert [run.unsaved for run in session.runs.all] == [False, True, True]
         assert len(finish(open_work(project)).runs) == 1, "the person's file is changed by the person only"
-        window.actions_by_id["save_project"].trigger()
-        quiet(qtbot, window)
+        behind.save(project)
         assert len(finish(open_work(project)).runs) == 3
 
     at_a_session(qtbot, begin, [book])
     crash.happened()
-    assert at_the_window(monkeypatch, restore) == 0
-
-
-def test_what_a_queue_has_trained_is_offered_after_a_kill_in_the_next_training(qtbot, monkeypatch, book, crash):
-    # The third training must not end before it is seen.
-    book.write_text("".join(random.Random(1).choices("abcdefghij ", k=2_000_000)))
-    goes_on, copy = threading.Event(), autosave._copy_work
-
-    def slow_work(*arguments):
-        while not goes_on.is_set():
-            yield Progress("copying")
-            time.sleep(0.001)
-        return (yield from copy(*arguments))
-
-    monkeypatch.setattr(autosave, "_copy_work", slow_work)
-
-    def act(behind):
-        session = behind.session
-        session.queue.start([TrainingPlan(Settings(size)) for size in (270, 280, 1_000_000)])
-        qtbot.waitUntil(lambda: session.runs.all[0].ended is not None, timeout=PATIENCE)
-        qtbot.wait(200)
-        assert session.queue.number == 1
-        goes_on.set()
-        qtbot.waitUntil(lambda: session.queue.number == 3 and len(session.runs.all[2]) > 0, timeout=PATIENCE)
-        crash.now()
-        session.training.stop()
-        behind.wait()
-
-    def again(behind):
-        assert behind.look().endswith("Also not saved: 2 runs.")
-        behind.restore()
-        assert [len(run) for run in behind.session.runs.all[:2]] == [14, 24]
-
-    at_a_session(qtbot, act, [book], copy=100_000)
-    crash.happened()
-    at_a_session(qtbot, again)
+    at_a_session(qtbot, restore)
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -267,14 +238,14 @@ def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(qtb
     at_a_session(qtbot, restore)
 
 
-@at_window("{book}")
-def test_saved_work_is_not_offered(qtbot, tmp_path, folder, window, answers):
-    answers.target = tmp_path / "mine.tokstudio"
-    trained(qtbot, window)
-    assert any(file.name.endswith(".tokstudio") for file in folder.iterdir())
-    window.actions_by_id["save_project"].trigger()
-    quiet(qtbot, window)
-    assert list(folder.iterdir()) == []
+def test_saved_work_is_not_offered(qtbot, tmp_path, book, folder):
+    def act(behind):
+        behind.train(300)
+        assert any(file.name.endswith(".tokstudio") for file in folder.iterdir())
+        behind.save(tmp_path / "mine.tokstudio")
+        assert list(folder.iterdir()) == []
+
+    at_a_session(qtbot, act, [book])
 
 
 def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, crash):
@@ -295,7 +266,7 @@ def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, cr
         assert session.runs.all == [mine]
         answers.yes = True
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: mine not in session.runs.all, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: mine not in session.runs.all)
         assert len(session.runs.active) == 44
 
     at_a_session(qtbot, begin, [book])
@@ -322,7 +293,7 @@ def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, book
     def begin(behind):
         behind.step(5)
         behind.session.corpus.add_text(TEXT[:5000], "Another text")
-        qtbot.waitUntil(lambda: any(folder.glob("*.project.tokstudio")), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: any(folder.glob("*.project.tokstudio")))
         crash.now()
 
     def restore(behind):
@@ -343,7 +314,7 @@ def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, book, cras
         session.corpus.set_weights((2000, 500))
         behind.wait()
         behind.step(3)
-        qtbot.waitUntil(lambda: not behind.recovery._copying, timeout=PATIENCE)
+        behind.rest()
         crash.now()
 
     def restore(behind):
@@ -359,23 +330,15 @@ def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, book, cras
 
 
 def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch, book, crash):
-    goes_on, copy = threading.Event(), autosave._copy_work
-
-    def slow_work(*arguments):
-        while not goes_on.is_set():
-            yield Progress("copying")
-            time.sleep(0.001)
-        return (yield from copy(*arguments))
-
     def begin(behind):
         behind.train(270)
-        monkeypatch.setattr(autosave, "_copy_work", slow_work)
+        _, goes_on = slow_copies(monkeypatch, behind)
         behind.session.view.set_text("typed during the copy")
         behind.recovery.copy()
         behind.session.view.set_text("typed before the training")
         behind.step(3)
         goes_on.set()
-        qtbot.waitUntil(lambda: not behind.recovery._copying, timeout=PATIENCE)
+        behind.rest()
         crash.now()
 
     def restore(behind):
@@ -393,7 +356,7 @@ def test_unsaved_work_at_the_end_of_the_session_is_offered(qtbot, monkeypatch, t
     log = tmp_path / "log"
     command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
     with killed_at_the_end(subprocess.Popen(command)) as program:
-        qtbot.waitUntil(lambda: log.exists() and " ended: " in log.read_text(), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: log.exists() and " ended: " in log.read_text())
         program.send_signal(signal.SIGTERM)
         assert program.wait(timeout=60) == 128 + signal.SIGTERM
     assert log.read_text().splitlines()[-1].endswith("Ended with 143.")
@@ -404,7 +367,7 @@ def test_unsaved_work_at_the_end_of_the_session_is_offered(qtbot, monkeypatch, t
         said = offered(qtbot, window)
         assert said == "The session ended before everything was saved. Not saved: Run 1."
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(window.session.runs.all) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(window.session.runs.all) == 1)
 
     assert at_the_window(monkeypatch, look) == 0
 
@@ -440,7 +403,7 @@ def test_the_last_input_is_kept_if_the_session_ends_during_a_job(qtbot, monkeypa
         monkeypatch.setattr("tokstudio.gui.session.common.source_jobs.split_all", slow_work)
         session.training.set_settings(replace(session.training.settings, documents="line"))
     behind.recovery.keep(lambda: ended.append(True))
-    qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(ended))
     assert session.training.opening if busy == "opening" else session.corpus.splitting
     behind.close(leave=True)
     (left,) = finish(recoverable_work(folder))
@@ -463,7 +426,7 @@ def test_an_unfinished_division_is_completed_when_restored(qtbot, monkeypatch, t
     session, line, file = behind.session, Settings(documents="line"), Settings(documents="file")
     behind.train(300)
     session.training.set_settings(line if mixed else file)
-    qtbot.waitUntil(lambda: not session.corpus.splitting, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.corpus.splitting)
     with monkeypatch.context() as patch:
         patch.setattr("tokstudio.gui.session.common.source_jobs.split_all", slow_work)
         if mixed:
@@ -472,16 +435,19 @@ def test_an_unfinished_division_is_completed_when_restored(qtbot, monkeypatch, t
             session.training.set_settings(file)
             session.corpus.open_paths([other])
         session.training.set_settings(line)
-        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1 + mixed, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1 + mixed)
         assert [source.documents for source in session.corpus.sources] == ([lines, 1] if mixed else [1])
         behind.recovery.keep(lambda: ended.append(True))
-        qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: bool(ended))
         assert session.corpus.splitting
         behind.close(leave=True)
+    left = {file.name for file in recovery_folder().iterdir()}
     behind = Behind(qtbot)
     session = behind.session
     behind.restore()
     assert session.training.settings.documents == "line"
     assert [source.documents for source in session.corpus.sources] == [lines] * (1 + mixed)
-    assert not behind.recovery._restored, "what was restored is copied anew at once, and let go"
+    kept = {file.name for file in recovery_folder().iterdir()}
+    assert kept.isdisjoint(left), "what was restored is copied anew at once, and let go"
+    assert any(name.endswith(".project.tokstudio") for name in kept)
     behind.close()

@@ -40,12 +40,6 @@ BY_TURNS = Settings(
 )
 
 
-def core_words(kind=TrainingConfig, **settings) -> str:
-    with pytest.raises(ConfigError) as raised:
-        kind(**settings)
-    return str(raised.value)
-
-
 def test_the_configuration_has_the_settings():
     config = EVERYTHING.config()
     assert (config.vocabulary_size, config.min_frequency, config.pattern) == (5000, 3, r"\w+|\s+|[^\w\s]+")
@@ -69,55 +63,33 @@ def test_settings_of_an_algorithm_are_kept_but_unused_with_another():
     assert BY_TURNS.with_algorithm("bpe", Settings()).config() == TrainingConfig(vocabulary_size=1000)
 
 
+CHARACTERS = {"base": "characters"}
+
+
 @pytest.mark.parametrize(
-    ("settings", "field", "words"),
+    ("kind", "field", "given"),
     [
-        (
-            Settings(algorithm="parity", ratios=(("de", 0.0),)),
-            "ratios",
-            core_words(ParityAware, ratios={"de": 0.0}),
-        ),
-        (Settings(algorithm="parity", window=0), "window", core_words(ParityAware, window=0)),
-        (
-            Settings(algorithm="parity", window=9, alpha=0.0),
-            "alpha",
-            core_words(ParityAware, window=9, alpha=0.0),
-        ),
-        (
-            Settings(257, special_tokens=("<s>",)),
-            "vocabulary_size",
-            core_words(vocabulary_size=257, special_tokens=["<s>"]),
-        ),
-        (Settings(None, 1), "min_frequency", core_words(min_frequency=1)),
-        (Settings(max_token_bytes=1), "max_token_bytes", core_words(min_frequency=2, max_token_bytes=1)),
-        (Settings(pattern="a("), "pattern", core_words(min_frequency=2, pattern="a(")),
-        (Settings(pattern="a*"), "pattern", core_words(min_frequency=2, pattern="a*")),
-        (Settings(special_tokens=("a",)), "special_tokens", core_words(min_frequency=2, special_tokens=["a"])),
-        (
-            Settings(special_tokens=("<s>", "<s>")),
-            "special_tokens",
-            core_words(min_frequency=2, special_tokens=["<s>", "<s>"]),
-        ),
-        (
-            Settings(base="characters", base_vocabulary=("a", "a")),
-            "base_vocabulary",
-            core_words(min_frequency=2, base="characters", base_vocabulary=["a", "a"]),
-        ),
-        (
-            Settings(base="characters", base_vocabulary=("a", "<s>"), special_tokens=("<s>",)),
-            "special_tokens",
-            core_words(min_frequency=2, base="characters", base_vocabulary=["a", "<s>"], special_tokens=["<s>"]),
-        ),
-        (
-            Settings(base="characters", unknown_token="<unk>"),
-            "unknown_token",
-            core_words(min_frequency=2, base="characters", unknown_token="<unk>"),
-        ),
+        (ParityAware, "ratios", {"ratios": (("de", 0.0),)}),
+        (ParityAware, "window", {"window": 0}),
+        (ParityAware, "alpha", {"window": 9, "alpha": 0.0}),
+        (TrainingConfig, "vocabulary_size", {"vocabulary_size": 257, "special_tokens": ("<s>",)}),
+        (TrainingConfig, "min_frequency", {"vocabulary_size": None, "min_frequency": 1}),
+        (TrainingConfig, "max_token_bytes", {"max_token_bytes": 1}),
+        (TrainingConfig, "pattern", {"pattern": "a("}),
+        (TrainingConfig, "pattern", {"pattern": "a*"}),
+        (TrainingConfig, "special_tokens", {"special_tokens": ("a",)}),
+        (TrainingConfig, "special_tokens", {"special_tokens": ("<s>", "<s>")}),
+        (TrainingConfig, "base_vocabulary", CHARACTERS | {"base_vocabulary": ("a", "a")}),
+        (TrainingConfig, "special_tokens", CHARACTERS | {"base_vocabulary": ("a", "<s>"), "special_tokens": ("<s>",)}),
+        (TrainingConfig, "unknown_token", CHARACTERS | {"unknown_token": "<unk>"}),
     ],
 )
-def test_an_error_belongs_to_its_field_with_the_message_of_the_core(settings, field, words):
-    assert dict(settings.faults) == {field: words}
-    assert settings.problem == words
+def test_an_error_belongs_to_its_field_with_the_message_of_the_core(kind, field, given):
+    settings = Settings(**({"algorithm": "parity"} if kind is ParityAware else {}) | given)
+    with pytest.raises(ConfigError) as raised:
+        kind(**({} if kind is ParityAware else {"vocabulary_size": 1000}) | given)
+    assert dict(settings.faults) == {field: str(raised.value)}
+    assert settings.problem == str(raised.value)
 
 
 def test_missing_limits_are_the_error_of_no_field():

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.gui.person import PATIENCE, at_the_window
-from tests.gui.project.test_document import saved
+from tests.gui.project.behind import at_a_session
 from tests.processes import started_processes
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress
@@ -40,7 +39,7 @@ def begun(session, algorithm="wordpiece", text=TEXT, **settings):
 
 
 def ended(qtbot, session):
-    qtbot.waitUntil(lambda: not session.training.busy and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.training.busy and not session.jobs.running)
 
 
 @pytest.mark.parametrize("algorithm", LIBRARY_ALGORITHMS)
@@ -66,17 +65,17 @@ def test_a_library_makes_a_run_that_its_library_encodes_for_and_that_comes_back_
 def test_stop_ends_the_process_and_adds_no_run(qtbot, session, processes):
     # Its time grows with the square of this text: it would take some seconds.
     begun(session, "sentencepiece-unigram", "ab" * 12_000)
-    qtbot.waitUntil(lambda: bool(processes), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(processes))
     session.training.stop()
     ended(qtbot, session)
-    qtbot.waitUntil(lambda: processes[0].poll() is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: processes[0].poll() is not None)
     assert not session.runs.all
     assert session.training.failure is None
 
 
 def test_a_library_that_is_killed_is_told_and_nothing_is_lost(qtbot, session, processes):
     begun(session, "sentencepiece-unigram", "ab" * 12_000)
-    qtbot.waitUntil(lambda: bool(processes), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(processes))
     processes[0].kill()
     ended(qtbot, session)
     assert "ended while it trained" in session.training.failure.text
@@ -92,32 +91,10 @@ def test_a_library_that_refuses_is_told(qtbot, session):
     assert not session.runs.all
 
 
-def test_a_training_cannot_begin_with_one_merge(session):
-    session.corpus.add_text(TEXT)
-    session.training.set_settings(Settings(algorithm="wordpiece", vocabulary_size=400))
-    session.training.start(single=True)
-    assert not session.training.busy
-
-
 def test_held_out_text_is_measured(qtbot, session):
     begun(session, held_out=0.2)
     ended(qtbot, session)
-    qtbot.waitUntil(lambda: session.runs.all[0].held_out.ratio is not None, timeout=5_000)
-
-
-def test_one_call_starts_either(qtbot, session):
-    session.corpus.add_text(TEXT)
-    settings = Settings(algorithm="unigram", vocabulary_size=400)
-    session.training.start_with(settings.library_config, session.corpus.current)
-    ended(qtbot, session)
-    assert len(session.runs.all) == 1
-
-
-@pytest.mark.parametrize("algorithm", LIBRARY_ALGORITHMS)
-def test_settings_are_read_again(algorithm):
-    settings = Settings(algorithm=algorithm, vocabulary_size=900, character_coverage=0.99, byte_fallback=True)
-    assert Settings.from_text(settings.to_text()) == settings
-    assert settings.problem is None
+    qtbot.waitUntil(lambda: session.runs.all[0].held_out.ratio is not None)
 
 
 def test_an_error_stands_at_its_field():
@@ -127,31 +104,27 @@ def test_an_error_stands_at_its_field():
     assert set(replace(settings, algorithm="wordpiece", vocabulary_size=None).faults) == {"vocabulary_size"}
 
 
-def test_a_project_keeps_it(qtbot, monkeypatch, tmp_path, unstyled):
-    book, project, made = tmp_path / "book.txt", tmp_path / "p.tokstudio", []
-    book.write_text(TEXT, encoding="utf-8")
+def test_a_project_keeps_it(qtbot, tmp_path):
+    project, made = tmp_path / "p.tokstudio", []
 
-    def save(window, answers):
-        session = window.session
-        qtbot.waitUntil(lambda: bool(session.corpus.sources), timeout=PATIENCE)
-        session.training.set_settings(Settings(algorithm="wordpiece", vocabulary_size=400))
-        session.training.start()
-        ended(qtbot, session)
-        made.extend(session.runs.all[0].tokenizer.encode(SENTENCE))
-        saved(qtbot, window, answers, project)
-        assert not any(run.unsaved for run in session.runs.all)
+    def save(behind):
+        begun(behind.session)
+        behind.wait()
+        (run,) = behind.session.runs.all
+        made.extend(run.tokenizer.encode(SENTENCE))
+        behind.save(project)
+        assert not run.unsaved
 
-    def look(window, answers):
-        session = window.session
-        qtbot.waitUntil(lambda: bool(session.runs.all), timeout=PATIENCE)
-        (run,) = session.runs.all
+    def look(behind):
+        behind.open(project)
+        (run,) = behind.session.runs.all
         assert list(run.tokenizer.encode(SENTENCE)) == made
-        assert session.training.settings.algorithm == "wordpiece"
+        assert behind.session.training.settings.algorithm == "wordpiece"
         assert run.origin is not None
         assert "trained by tokenizers" in run.origin.change
 
-    assert at_the_window(monkeypatch, save, [str(book)]) == 0
-    assert at_the_window(monkeypatch, look, [str(project)]) == 0
+    at_a_session(qtbot, save)
+    at_a_session(qtbot, look)
 
 
 def test_train_several_trains_it_between_others(qtbot, session):
@@ -167,7 +140,7 @@ def test_train_several_trains_it_between_others(qtbot, session):
     ]
     assert problem_of_plans(plans, session.corpus.current) is None
     session.queue.start(plans)
-    qtbot.waitUntil(lambda: not session.queue.total and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.queue.total and not session.jobs.running)
     assert [run.vocabulary_size for run in session.runs.all] == [300, 310, 400], "those that share a count first"
 
 
@@ -216,7 +189,7 @@ def test_a_failed_training_in_a_queue_does_not_keep_others_from_starting(qtbot, 
     shown, failed = [], []
     session.jobs.failed.connect(failed.append)
     session.queue.start([TrainingPlan(WORDPIECE), TrainingPlan(Settings(270))], lambda runs: shown.append(list(runs)))
-    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.queue.total)
     assert [[run.name for run in runs] for runs in shown] == [[run.name for run in session.runs.all]]
     assert len(session.runs.all) == 1
     assert failed[-1].text == "1 of 2 trainings failed. WordPiece, size 400: The library refuses the text."
