@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pytestqt.qtbot import QtBot
 
-from tests.gui.person import PATIENCE
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -20,9 +19,9 @@ def trained(qtbot: QtBot, session: Session, settings: Settings = SETTINGS) -> St
     if not session.corpus.sources:
         session.corpus.add_text(TEXT, "en")
     session.training.set_settings(settings)
-    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.obstacle is None)
     session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
     run = session.runs.active
     assert run is not None
     assert run.log.removals is not None

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from tests.gui.person import PATIENCE, at_window, quiet
+from tests.gui.person import at_window, quiet
 from tests.gui.picky import SETTINGS, TEXT, trained
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.tokenizer.dropout import Dropout
@@ -54,7 +54,7 @@ def a_removed_token_is_shown_and_explained(qtbot, window, session, run):
     window.show_why()
     session.view.look_at(run.id_of_merge(run.removals.removed_by(token)))
     quiet(qtbot, window)
-    qtbot.waitUntil(lambda: "was removed" in window.why.reason.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "was removed" in window.why.reason.text())
 
 
 def text_and_steps_follow_the_playhead(qtbot, window, session, run):
@@ -92,7 +92,7 @@ def every_size_is_that_of_the_vocabulary(qtbot, window, session, run):
 def find_says_that_a_token_was_removed(qtbot, window, session, run):
     token = removed(run)[0]
     qtbot.keyClicks(window.finder.box, str(token))
-    qtbot.waitUntil(lambda: window.finder.model.rowCount() > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.finder.model.rowCount() > 0)
     row = window.finder.model.row_of_token(token)
     number = token - run.base_size + 1
     assert window.finder.model.index(row, 1).data() == f"merge {number:,}, removed"
@@ -160,6 +160,6 @@ def test_formats_compare_algorithms_and_the_merge_log_know_removals(qtbot, sessi
 def test_held_out_text_has_its_curve(qtbot, session):
     session.corpus.add_text(TEXT.replace(". ", ".\n"), "en")
     run = trained(qtbot, session, replace(SETTINGS, vocabulary_size=350, held_out=0.2, documents="line"))
-    qtbot.waitUntil(lambda: run.held_out.tokens is not None or bool(run.held_out.problem), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: run.held_out.tokens is not None or bool(run.held_out.problem))
     assert run.held_out.problem == ""
     assert len(run.held_out.tokens) == len(run) + 1

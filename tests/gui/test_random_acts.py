@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_window, quiet
+from tests.gui.person import at_window, quiet
 from tests.gui.random_acts import RandomActs, RandomAnswers, small_files
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.window.main_window import MainWindow
@@ -54,7 +54,7 @@ def test_random_acts_end_in_no_error_of_the_program(qtbot, tmp_path, seed, windo
             done[-1] = acts.act()
 
     QTimer.singleShot(0, go_on)
-    qtbot.waitUntil(lambda: len(done) >= _ACTS, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(done) >= _ACTS)
     while (left := QApplication.activePopupWidget() or QApplication.activeModalWidget()) is not None:
         left.close()
     window.session.training.stop()

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.gui.person import PATIENCE
 from tokstudio import Corpus, Trainer, TrainingConfig, load, save, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project.reader import open_work
@@ -90,7 +89,7 @@ def test_the_window_has_it(qtbot, session, theme, actions, dock):
     session.corpus.add_text(TEXT)
     session.training.set_settings(Settings(280, algorithm="second-most"))
     session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
     header = pane.table.horizontalHeader().orientation()
     assert pane.model.headerData(7, header) == "Quarter"
     assert [pane.model.index(row, 7).data() for row in (23, 0)] == ["0", "5"]

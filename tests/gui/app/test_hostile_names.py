@@ -35,9 +35,8 @@ def tips_and_labels(window: QWidget) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
-@pytest.mark.parametrize("folder", ["plain", "<img src=x><b>"])
-def test_a_file_name_with_markup_is_shown_as_plain_text_everywhere(qtbot, monkeypatch, tmp_path, folder):
-    where = tmp_path / folder
+def test_a_file_name_with_markup_is_shown_as_plain_text_everywhere(qtbot, monkeypatch, tmp_path):
+    where = tmp_path / "<img src=x><b>"
     where.mkdir()
     file, sibling = where / NAME, where / NAME.replace("\n", "")
     file.write_text(TEXT)

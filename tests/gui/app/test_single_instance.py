@@ -12,7 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtGui import QImage
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window
@@ -26,14 +27,15 @@ from tokstudio.gui.session.preferences import settings_file
 pytestmark = pytest.mark.usefixtures("unstyled")
 
 
-def start(*arguments, folder=None):
-    """Another start of the program, in its own process."""
+def start(*arguments, folder=None, without=()):
+    """Another start of the program, in its own process, without some variables of the environment."""
     command = [sys.executable, "-m", "tokstudio", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    known = {name: value for name, value in os.environ.items() if name not in without}
+    return subprocess.Popen(command, cwd=folder, env=known, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 def ended(qtbot, process):
-    qtbot.waitUntil(lambda: process.poll() is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: process.poll() is not None)
     said = process.stdout.read().decode()
     process.stdout.close()
     return process.returncode, said
@@ -46,12 +48,12 @@ def test_the_window_comes_back_by_a_later_start_which_hands_its_file_over(qtbot,
     book.write_text(TEXT, encoding="utf-8")
     window.showMinimized()
     assert ended(qtbot, start()) == (0, "")
-    qtbot.waitUntil(lambda: not window.windowState() & Qt.WindowState.WindowMinimized, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not window.windowState() & Qt.WindowState.WindowMinimized)
     assert window.session.corpus.sources == ()
     window.showMinimized()
     # The path is one of the other process's folder.
     assert ended(qtbot, start(book.name, folder=book.parent)) == (0, "")
-    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
     assert window.session.corpus.sources[0].path == book
     assert not window.windowState() & Qt.WindowState.WindowMinimized
 
@@ -61,12 +63,18 @@ def test_the_command_line_and_pictures_hand_nothing_over_and_settings_are_not_re
     qtbot, tmp_path, window
 ):
     window.showMinimized()
-    assert ended(qtbot, start("encode", "--tokenizer", tmp_path / "none", "--text", "x"))[0] == 1
-    code, said = ended(qtbot, start("--demo", "--screenshot", tmp_path / "a.png", "--log-file", tmp_path / "log"))
+    assert main(["encode", "--tokenizer", str(tmp_path / "none"), "--text", "x"]) == 1
+    arguments = ("--demo", "--screenshot", tmp_path / "a.png", "--log-file", tmp_path / "log")
+    # A picture needs no display.
+    without = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM") if sys.platform.startswith("linux") else ()
+    code, said = ended(qtbot, start(*arguments, without=without))
     assert code == 0
     log = (tmp_path / "log").read_text(encoding="utf-8")
     assert "propagateSizeHints" not in said + log, "a platform without a screen says this"
-    assert (tmp_path / "a.png").exists()
+    image = QImage(str(tmp_path / "a.png"))
+    assert (image.width(), image.height()) == (1440, 900)
+    colours = {image.pixel(QPoint(x, y)) for x in range(0, 1440, 7) for y in range(0, 900, 7)}
+    assert len(colours) > 20
     code, said = ended(qtbot, start("--reset-settings"))
     assert code == 1
     assert said == "tokstudio: A window is open and would save its settings. Close it, then try again.\n"
@@ -140,7 +148,7 @@ def busy(monkeypatch):
 
 def test_a_start_opens_its_files_itself_if_the_first_window_does_not_answer(qtbot, monkeypatch, busy, book):
     def act(window, answers):
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
     socket = QLocalSocket()
@@ -159,7 +167,7 @@ def test_a_request_that_timed_out_is_not_opened_again(qtbot, busy):
     socket = QLocalSocket()
     socket.connectToServer(name)
     socket.write(Request((Path("another.txt"),)).encoded())
-    qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(asked))
     assert [request.files for request in asked] == [(Path("another.txt"),)]
     first.close()
     first.deleteLater()
@@ -178,7 +186,7 @@ def test_once_the_first_window_is_closed_the_next_start_is_the_first(qtbot):
     second.asked.connect(asked.append)
     socket = stranger(name)
     socket.write(Request((Path("one.txt"),)).encoded())
-    qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(asked))
     second.close()
     for window in (first, second):
         window.deleteLater()
@@ -222,7 +230,7 @@ def test_invalid_requests_are_ignored(qtbot, monkeypatch, caplog):
             caplog.clear()
             socket = stranger(address(settings_file().parent))
             socket.write(request)
-            qtbot.waitUntil(lambda socket=socket: is_closed(socket), timeout=PATIENCE)
+            qtbot.waitUntil(lambda socket=socket: is_closed(socket))
             assert socket.readAll().size() == 0, kind
             assert window.session.corpus.sources == (), kind
             assert "A connection to this window was closed" in caplog.text, kind
@@ -262,23 +270,23 @@ def test_a_connection_without_a_whole_request_is_closed(qtbot, monkeypatch, firs
     monkeypatch.setattr(single_instance, "LONGEST_ASKING", 50)
     socket = stranger(name)
     socket.write(said)
-    qtbot.waitUntil(lambda: is_closed(socket), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: is_closed(socket))
     assert "no whole request arrived in time" in caplog.text
-    qtbot.waitUntil(lambda: not first._server.findChildren(QLocalSocket))
+    qtbot.waitUntil(lambda: not first.findChildren(QLocalSocket))
 
 
 def test_the_number_of_connections_is_limited_and_later_starts_are_served(qtbot, first, name, caplog):
     asked = []
     first.asked.connect(asked.append)
     sockets = [stranger(name) for _ in range(20)]
-    qtbot.waitUntil(lambda: sum(map(is_closed, sockets)) == 4, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: sum(map(is_closed, sockets)) == 4)
     assert "too many connections" in caplog.text
     for socket in sockets:
         socket.abort()
-    qtbot.waitUntil(lambda: not first._server.findChildren(QLocalSocket), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not first.findChildren(QLocalSocket))
     socket = stranger(name)
     socket.write(Request((Path("one.txt"),)).encoded())
-    qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(asked))
 
 
 def test_a_request_carries_any_file_name_and_an_invalid_line_is_none():
@@ -299,15 +307,11 @@ def test_each_display_and_each_settings_folder_has_a_window_of_its_own(monkeypat
     assert address(tmp_path) != first
 
 
-def test_a_new_window_is_opened_where_one_is_asked_for(qtbot, monkeypatch):
-    claim = Claim(address(settings_file().parent))
-    first = claim.listen(QCoreApplication.instance())
+def test_a_new_window_is_opened_where_one_is_asked_for(qtbot, monkeypatch, first):
     asked = []
     first.asked.connect(asked.append)
     assert at_the_window(monkeypatch, lambda window, answers: None, ["--new-window"]) == 0
     assert not asked
-    first.close()
-    first.deleteLater()
 
 
 def test_reset_settings_restores_the_defaults(qtbot, monkeypatch):
@@ -327,7 +331,7 @@ def test_the_log_says_what_is_running_and_that_it_ended(qtbot, monkeypatch, tmp_
     log = tmp_path / "a log.txt"
 
     def act(window, answers):
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
 
     assert at_the_window(monkeypatch, act, ["--log-file", str(log), str(book)]) == 0
     lines = log.read_text(encoding="utf-8").splitlines()

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QImageWriter
 
-from tests.gui.person import PATIENCE, Answers
+from tests.gui.person import Answers
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.saving import save_work
 from tokstudio.gui.commands import export_commands as exports
@@ -71,7 +71,7 @@ def test_the_window_draws_the_picture_and_a_job_compresses_and_writes_it(
     session.jobs.told.connect(told.append)
     commands.export_plot_png()
     assert len(session.jobs.running) == 1
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     window = threading.main_thread()
     assert plot.drawn_in == [window]
     assert len(compressed_in) == 1
@@ -90,7 +90,7 @@ def test_a_picture_that_cannot_be_made_is_told_and_leaves_the_old_file(
     told = []
     session.jobs.failed.connect(told.append)
     commands.export_plot_png()
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(told))
     assert told[0].text.startswith("plot.png: the picture cannot be drawn: ")
     assert answers.target.read_text() == "old"
     assert [entry.name for entry in answers.target.parent.glob("*.png")] == ["plot.png"]
@@ -106,7 +106,7 @@ def test_a_table_says_that_it_has_the_whole_run_wherever_the_playhead_stands(
     for name in ("merges-csv", "vocabulary-csv"):
         answers.target = answers.target.with_name(f"{name}.csv")
         commands.export_table(name)
-        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not session.jobs.running)
         assert told[-1] == f"Wrote {name}.csv to {answers.target.parent}. It has all of {run.name} (270 tokens)."
     report = finish(save_work(run.tokenizer, answers.target.with_name("t.json"), "huggingface", proof=None))
     finish(report_work([report], answers.target.with_name("REPORT.txt"), run.name))

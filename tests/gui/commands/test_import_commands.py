@@ -8,11 +8,10 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
-from tests.gui.person import TEXT, asked_to_import, at_the_window, at_window, quiet
+from tests.gui.person import TEXT, asked_to_import, at_the_window, at_window, drop, quiet
 from tokstudio import Corpus, count
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
@@ -50,10 +49,7 @@ def by_menu(window, answers, path: Path) -> None:
 
 
 def by_dropping(window, answers, path: Path) -> None:
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    window.dropEvent(QDropEvent(QPointF(10, 10), Qt.DropAction.CopyAction, data, left, none))
+    drop(window, path)
 
 
 def by_recent_files(window, answers, path: Path) -> None:

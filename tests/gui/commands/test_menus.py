@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractButton, QApplication
 
-from tests.gui.person import PATIENCE, TEXT, at_window, trained
+from tests.gui.person import TEXT, at_window, trained
 from tokstudio.core.comparison.alignment import TextTokens
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -25,7 +25,7 @@ def test_every_entry_has_a_letter_says_what_it_does_and_copying_needs_no_button(
         assert not train.isEnabled()
         assert train.toolTip() == train.statusTip() == training.obstacle
         corpus.add_text(TEXT)
-        qtbot.waitUntil(lambda: training.obstacle is None, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: training.obstacle is None)
         assert train.isEnabled()
         assert train.toolTip() == f"Train ({keys})"
         assert train.statusTip() == "Train a tokenizer on the corpus."
@@ -41,7 +41,7 @@ def test_every_entry_has_a_letter_says_what_it_does_and_copying_needs_no_button(
         assert len(letters) == len(texts), "every entry has a letter"
         assert [letter for letter, times in Counter(letters).items() if times > 1] == []
     QGuiApplication.clipboard().setText("as before")
-    qtbot.waitUntil(window.isActiveWindow, timeout=PATIENCE)
+    qtbot.waitUntil(window.isActiveWindow)
     tried = 0
     for pane in window.panes:
         window.places.open(pane)
@@ -67,8 +67,8 @@ def test_every_row_is_measured_on_the_chosen_text(qtbot, tmp_path, window, answe
 
     def chosen(action, name):
         actions[action].trigger()
-        qtbot.waitUntil(lambda: on_text.text is not None and on_text.text.name == name, timeout=PATIENCE)
-        qtbot.waitUntil(lambda: isinstance(on_text.found(run), TextTokens), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: on_text.text is not None and on_text.text.name == name)
+        qtbot.waitUntil(lambda: isinstance(on_text.found(run), TextTokens))
         return on_text.found(run)
 
     window.runs.show()
@@ -83,7 +83,7 @@ def test_every_row_is_measured_on_the_chosen_text(qtbot, tmp_path, window, answe
 
     answers.files = [broken]
     actions["measure_on_file"].trigger()
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     assert on_text.text.name == "shakespeare.txt", "the last text stays"
     answers.files = []
     actions["measure_on_file"].trigger()

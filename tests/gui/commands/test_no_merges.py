@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from tests.core.formats import without_merges
-from tests.gui.person import PATIENCE, TEXT, at_window, export
+from tests.gui.person import TEXT, at_window, export
 from tokstudio.gui.session import availability
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -15,8 +15,6 @@ pytestmark = pytest.mark.usefixtures("unstyled")
 SENTENCE = "The CAT sat on  naïve mats 日本\n"
 MADE = {
     "tokenizer.json of WordPiece": lambda: without_merges.word_piece([TEXT], 60).to_str().encode(),
-    "tokenizer.json of WordLevel": lambda: without_merges.word_level([TEXT]).to_str().encode(),
-    "tokenizer.json of Unigram": lambda: without_merges.unigram([TEXT], 60).to_str().encode(),
     "spiece.model of Unigram": lambda: without_merges.sentencepiece_unigram(TEXT.split(". "), 40),
 }
 
@@ -29,7 +27,7 @@ def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, tmp_path, n
     book.write_text(TEXT + SENTENCE)
     session = window.session
     window.opening.open_any([book, path])
-    qtbot.waitUntil(lambda: len(session.runs.all) == 1 and len(session.corpus.sources) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.runs.all) == 1 and len(session.corpus.sources) == 1)
     run = session.runs.active
     tokenizer = run.tokenizer
     sentence = f"There are no merges: the model of this tokenizer is {tokenizer.model}."
@@ -38,9 +36,9 @@ def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, tmp_path, n
     window.actions_by_id["count_uses"].trigger()
 
     def at_rest():
-        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not session.jobs.running)
 
-    qtbot.waitUntil(lambda: run.uses.at(0) is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: run.uses.at(0) is not None)
     at_rest()
     counted = run.uses.at(0)
     assert int(counted.sum()) == len(tokenizer.encode(TEXT + SENTENCE))
@@ -74,15 +72,15 @@ def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, tmp_path, n
 
     # The vocabulary is there, and is searched.
     window.vocabulary.raise_()
-    qtbot.waitUntil(lambda: window.vocabulary.model.rowCount() == len(tokenizer), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.vocabulary.model.rowCount() == len(tokenizer))
     window.vocabulary.filter.setText("cat")
     fitting = sum("cat" in (token or b"").decode("utf-8", "replace") for token in tokenizer.tokens)
     assert 0 < fitting < len(tokenizer)
-    qtbot.waitUntil(lambda: window.vocabulary.model.rowCount() == fitting, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.vocabulary.model.rowCount() == fitting)
     window.vocabulary.filter.clear()
     window.actions_by_id["find"].trigger()
     qtbot.keyClicks(window.finder.box, "cat")
-    qtbot.waitUntil(lambda: not window.finder.box.is_stale, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not window.finder.box.is_stale)
     assert window.finder.box.list.model().rowCount() > 0
     qtbot.keyClick(window.finder.box, Qt.Key.Key_Return)
     at_rest()
@@ -91,10 +89,10 @@ def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, tmp_path, n
     window.text.raise_()
     page = window.text.encode
     expected = tokenizer.encode(SENTENCE)
-    qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == expected, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == expected)
     assert page.view.table.data.decode() == SENTENCE
     window.actions_by_id["step_through_text"].trigger()
-    qtbot.waitUntil(lambda: window.text.steps.empty.label.text() == sentence, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.text.steps.empty.label.text() == sentence)
     window.actions_by_id["why_not_one_token"].trigger()
     at_rest()
     assert window.text.steps.empty.label.text() == sentence
@@ -110,7 +108,7 @@ def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, tmp_path, n
     at_rest()
     answers.files = [answers.target]
     window.actions_by_id["open_project"].trigger()
-    qtbot.waitUntil(lambda: session.runs.active not in (None, run), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.runs.active not in (None, run))
     at_rest()
     again = session.runs.active.tokenizer
     assert (again.model, again.encode(SENTENCE)) == (tokenizer.model, expected)

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 import tokenizers
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
-from tests.gui.person import PATIENCE, TEXT, asked_to_import, at_the_window, at_window
+from tests.gui.person import TEXT, Answers, asked_to_import, at_the_window, at_window, drop
 from tokstudio import Corpus, Tokenizer, TrainingConfig, load, save, train
 from tokstudio.core.model.alphabet import NEVER_IN_TEXT
 from tokstudio.gui.panes.configure.pattern_field import PatternDialog
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("unstyled")
 SENTENCE = "the cat's hat sat on 1984 mats\n"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
     return train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300, pattern="gpt2"))
 
@@ -40,11 +39,10 @@ def ranks(tmp_path, tokenizer) -> Path:
     return path
 
 
-def drop(window: MainWindow, *paths: Path) -> None:
-    data = QMimeData()
-    data.setUrls([QUrl.fromEncoded(path.as_uri().encode()) for path in paths])
-    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    window.dropEvent(QDropEvent(QPointF(10, 10), Qt.DropAction.CopyAction, data, left, none))
+def choose(window: MainWindow, answers: Answers, *files: Path) -> None:
+    """Opens tokenizers by the menu."""
+    answers.files = [*files]
+    window.actions_by_id["open_tokenizer"].trigger()
 
 
 def question(qtbot, window: MainWindow) -> PatternDialog:
@@ -55,16 +53,16 @@ def question(qtbot, window: MainWindow) -> PatternDialog:
         asked[:] = [dialog for dialog in window.findChildren(PatternDialog) if dialog.isVisible()]
         return bool(asked)
 
-    qtbot.waitUntil(is_there, timeout=PATIENCE)
+    qtbot.waitUntil(is_there)
     return asked[0]
 
 
 def opened(qtbot, window: MainWindow, count: int = 1) -> None:
-    qtbot.waitUntil(lambda: len(window.session.runs.all) == count, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(window.session.runs.all) == count)
 
 
 def at_rest(qtbot, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not window.session.jobs.running)
 
 
 def test_a_folder_is_opened_from_the_command_line_and_keeps_its_pattern(qtbot, monkeypatch, tmp_path, tokenizer):
@@ -100,9 +98,9 @@ def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, tmp_path, window):
         if asked == "which column":
             asked_to_import(qtbot, window).plain_button.click()
         elif asked == "whether it is text":
-            qtbot.waitUntil(lambda: len(corpus.sources) == 1, timeout=PATIENCE)
+            qtbot.waitUntil(lambda: len(corpus.sources) == 1)
             window.corpus.problems.textAsked.emit(folder / "data.json")
-        qtbot.waitUntil(lambda: len(corpus.sources) == 2, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(corpus.sources) == 2)
         assert window.session.runs.all == [], content
         assert content.encode() in [source.data.tobytes() for source in corpus.sources]
         at_rest(qtbot, window)
@@ -115,8 +113,7 @@ def test_files_that_do_not_say_their_pattern_are_asked_about_one_after_the_other
 ):
     session = window.session
     session.view.set_text(SENTENCE)
-    answers.files = [ranks]
-    window.actions_by_id["open_tokenizer"].trigger()
+    choose(window, answers, ranks)
     dialog = question(qtbot, window)
     assert dialog.field.value == "gpt2"
     assert dialog.field.choice.combo.hasFocus()
@@ -124,7 +121,7 @@ def test_files_that_do_not_say_their_pattern_are_asked_about_one_after_the_other
         assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
     # How it would split the text that is looked at.
     told = "9 pre-tokens in the text of the Text pane."
-    qtbot.waitUntil(lambda: dialog.field.caption.text() == told, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.field.caption.text() == told)
     assert dialog.field.preview.isVisible()
     assert session.runs.all == []
     combo = dialog.field.choice.combo
@@ -134,8 +131,7 @@ def test_files_that_do_not_say_their_pattern_are_asked_about_one_after_the_other
     opened(qtbot, window)
     assert session.runs.active.tokenizer.encode(SENTENCE) == load(ranks, "cl100k").encode(SENTENCE)
     # What was said last is offered next.
-    answers.files = [ranks]
-    window.actions_by_id["open_tokenizer"].trigger()
+    choose(window, answers, ranks)
     dialog = question(qtbot, window)
     assert dialog.field.value == "cl100k"
     qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Escape)
@@ -143,8 +139,7 @@ def test_files_that_do_not_say_their_pattern_are_asked_about_one_after_the_other
     at_rest(qtbot, window)
     assert len(session.runs.all) == 1
     window.session.runs.replace_all([])
-    answers.files = [ranks]
-    window.actions_by_id["open_tokenizer"].trigger()
+    choose(window, answers, ranks)
     dialog = question(qtbot, window)
     combo = dialog.field.choice.combo
     qtbot.keyClick(combo, Qt.Key.Key_End)
@@ -157,12 +152,12 @@ def test_files_that_do_not_say_their_pattern_are_asked_about_one_after_the_other
     edit.selectAll()
     qtbot.keyClicks(edit, r"\w+")
     # It drops what stands between words.
-    qtbot.waitUntil(lambda: bool(dialog.field.problem), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(dialog.field.problem))
     assert not dialog.accept_button.isEnabled()
     assert dialog.field.own.note.text() == dialog.field.problem
     edit.selectAll()
     qtbot.keyClicks(edit, r"\w+|\W")
-    qtbot.waitUntil(dialog.accept_button.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.accept_button.isEnabled)
     qtbot.keyClick(dialog, Qt.Key.Key_Return)
     opened(qtbot, window)
     assert window.session.runs.active.tokenizer.pattern == r"\w+|\W"
@@ -181,7 +176,6 @@ def test_files_that_do_not_say_their_pattern_are_asked_about_one_after_the_other
     at_rest(qtbot, window)
     assert len(window.session.runs.all) == 1
     window.session.runs.replace_all([])
-    session = window.session
     window.opening.open_any([ranks])
     question(qtbot, window).accept_button.click()
     opened(qtbot, window)
@@ -191,7 +185,7 @@ def test_files_that_do_not_say_their_pattern_are_asked_about_one_after_the_other
     dialog = question(qtbot, window)
     qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Up)
     dialog.accept_button.click()
-    qtbot.waitUntil(lambda: session.runs.active is not run, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.runs.active is not run)
     assert session.runs.active.pattern != run.pattern
     assert len(session.runs.all) == 1
 
@@ -204,8 +198,7 @@ def test_an_empty_token_is_told_of_when_its_file_is_opened_and_in_runs(qtbot, ra
     remark = f"Id {size} of its file is the empty token: no text becomes it, and it is decoded to nothing."
     told = []
     window.session.jobs.told.connect(told.append)
-    answers.files = [ranks]
-    window.actions_by_id["open_tokenizer"].trigger()
+    choose(window, answers, ranks)
     opened(qtbot, window)
     at_rest(qtbot, window)
     assert told[-1].endswith(remark)
@@ -220,8 +213,7 @@ def test_an_empty_token_is_told_of_when_its_file_is_opened_and_in_runs(qtbot, ra
 def test_a_classic_pair_is_one_tokenizer_and_not_split_until_one_says_how(qtbot, tmp_path, tokenizer, window, answers):
     save(tokenizer, tmp_path, "classic", accept_loss=True)
     session = window.session
-    answers.files = [tmp_path / "merges.json", tmp_path / "vocabulary.json"]
-    window.actions_by_id["open_tokenizer"].trigger()
+    choose(window, answers, tmp_path / "merges.json", tmp_path / "vocabulary.json")
     opened(qtbot, window)
     at_rest(qtbot, window)
     assert len(session.runs.all) == 1
@@ -244,7 +236,7 @@ def test_a_classic_pair_is_one_tokenizer_and_not_split_until_one_says_how(qtbot,
     while dialog.field.value != "gpt2":
         qtbot.keyClick(combo, Qt.Key.Key_Down)
     dialog.accept_button.click()
-    qtbot.waitUntil(lambda: session.runs.active.pattern == "gpt2", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.runs.active.pattern == "gpt2")
     # It is the same one still.
     assert [(run.name, session.view.playhead) for run in session.runs.all] == [("Mine", 7)]
     expected = tokenizer.at(7).encode(SENTENCE)
@@ -258,7 +250,7 @@ def test_a_dropped_file_whose_name_is_not_text_opens(qtbot, tmp_path, window):
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff.txt"))
     path.write_text(TEXT)
     drop(window, path)
-    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
     assert window.session.corpus.sources[0].path == path
     at_rest(qtbot, window)
     window.recent.menu.aboutToShow.emit()
@@ -311,30 +303,26 @@ def test_opening_can_be_cancelled_and_dropped_and_recent_files_are_opened_as_wha
     opened(qtbot, window, 2)
     menu.aboutToShow.emit()
     next(action for action in menu.actions() if "data" in action.text()).trigger()
-    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2)
     assert len(window.session.runs.all) == 2
 
 
-def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtbot, monkeypatch, tmp_path, tokenizer):
+@at_window("{book}")
+def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtbot, tmp_path, tokenizer, window):
     save(tokenizer, tmp_path / "mine.json")
-    (tmp_path / "book.txt").write_text(TEXT)
-
-    def act(window, answers):
-        session = window.session
-        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
-        session.training.step()
-        qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
-        run = session.runs.active
-        told = []
-        session.jobs.told.connect(told.append)
-        window.opening.open_any([tmp_path / "mine.json"])
-        opened(qtbot, window, 2)
-        assert session.runs.active is run
-        assert any("It is listed in Runs." in sentence for sentence in told)
-        session.training.stop()
-        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act, [str(tmp_path / "book.txt")]) == 0
+    session = window.session
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused")
+    run = session.runs.active
+    told = []
+    session.jobs.told.connect(told.append)
+    window.opening.open_any([tmp_path / "mine.json"])
+    opened(qtbot, window, 2)
+    assert session.runs.active is run
+    assert any("It is listed in Runs." in sentence for sentence in told)
+    session.training.stop()
+    qtbot.waitUntil(lambda: session.training.current is None)
 
 
 def of_its_library(folder: Path) -> Path:
@@ -364,7 +352,7 @@ def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_
     session.view.set_text(text)
     page = window.text.encode
     expected = theirs.encode(text, add_special_tokens=False).ids
-    qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == expected, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == expected)
     # What is drawn is the text itself, though the tokens spell small letters.
     assert page.view.table.data.decode() == text
     assert page.state[1].startswith("differs at byte 0")
@@ -386,7 +374,7 @@ def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_
     page.input.clear()
     qtbot.keyClicks(page.input, SENTENCE.strip())
     typed = theirs.encode(SENTENCE.strip(), add_special_tokens=False).ids
-    qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == typed, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == typed)
     at_rest(qtbot, window)
 
 
@@ -408,16 +396,14 @@ def test_a_tokenizer_that_normalizes_and_adds_a_space_has_a_playhead(qtbot, tmp_
     for merges in (len(run), 5, 0):
         session.view.set_playhead(merges)
         expected = run.tokenizer.at(merges).encode(text)
-        qtbot.waitUntil(
-            lambda ids=expected: page.encoded is not None and page.encoded.ids.tolist() == ids, timeout=PATIENCE
-        )
+        qtbot.waitUntil(lambda ids=expected: page.encoded is not None and page.encoded.ids.tolist() == ids)
         assert page.view.table.data.decode() == text
     assert expected == list(run.tokenizer.at(0).encode(" the caf\u00e9 sat"))
     session.view.set_playhead(len(run))
     assert run.tokenizer.encode(text) == theirs.encode(text).ids
     window.actions_by_id["step_through_text"].trigger()
     steps = window.text.steps
-    qtbot.waitUntil(lambda: steps.stepping is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: steps.stepping is not None)
     assert steps.stepping.steps.data.decode() == " the caf\u00e9 sat"
     at_rest(qtbot, window)
 
@@ -435,7 +421,7 @@ def test_tokens_are_shown_in_gpt2_s_characters_on_request(qtbot, tmp_path, token
     assert window.token.headline.text() == "·the"
     window.actions_by_id["byte_level_characters"].trigger()
     assert window.token.headline.text() == "Ġthe"
-    qtbot.waitUntil(lambda: window.text.encode.view.table.data.decode() == "onĠtheĠmatĊÃ©", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.text.encode.view.table.data.decode() == "onĠtheĠmatĊÃ©")
     merges = window.merges.model
     row = merges.row_of_token(the)
     assert merges.cell(row, 1).text == "Ġthe"
@@ -446,10 +432,10 @@ def test_tokens_are_shown_in_gpt2_s_characters_on_request(qtbot, tmp_path, token
     assert vocabulary.cell(vocabulary.row_of_token(the), 1).text == "Ġthe"
     # They can be looked for as they are written.
     window.vocabulary.filter.insert("Ġthe")
-    qtbot.waitUntil(lambda: vocabulary.rowCount() == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: vocabulary.rowCount() == 1)
     window.actions_by_id["byte_level_characters"].trigger()
     assert vocabulary.cell(0, 1).text == "·the"
-    qtbot.waitUntil(lambda: window.text.encode.view.table.data.decode() == "on the mat\né", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.text.encode.view.table.data.decode() == "on the mat\né")
 
 
 @at_window()
@@ -466,7 +452,7 @@ def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, tmp_pa
     window.vocabulary.raise_()
     window.vocabulary.panel.boxes["Whole words"].click()
     model = window.vocabulary.model
-    qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259])
     session.view.look_at(259)
     assert window.token.meaning.text() == "No merge makes this token: only a whole pre-token becomes it."
 
@@ -531,8 +517,7 @@ def test_files_of_others_are_tokenizers_by_their_content_and_never_a_corpus(qtbo
         qtbot.waitUntil(
             lambda: any(
                 "git lfs pull" in text for text in (window.messages.text.text(), *window.corpus.problems.problems)
-            ),
-            timeout=PATIENCE,
+            )
         )
         said = (window.messages.text.text(), *window.corpus.problems.problems)
         assert any(text.startswith(f"{name}: this is a Git LFS pointer") for text in said), said

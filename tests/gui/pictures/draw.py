@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 LATIN = "The baker's clever daughter counted thirty-seven warm loaves before the bells rang."
 RIGHT_TO_LEFT_FONT = "Noto Sans Hebrew"  # of the system: no package has such a font
-QUIET = 60  # turns of the event loop without a job, after which nothing more is drawn
+QUIET = 15  # turns of the event loop without a job, after which nothing more is drawn
 HEBREW = "בתו הפיקחת של האופה ספרה שלושים ושבע כיכרות חמות לפני שצלצלו הפעמונים."
 
 
@@ -60,11 +62,16 @@ def prepare() -> QApplication:
 
     from tokstudio.core.base.progress import finish
     from tokstudio.core.warm_up import prepare_work
-    from tokstudio.gui.app.app import make_application
+    from tokstudio.gui.app import app
+    from tokstudio.gui.session.common.jobs import Pauses
+    from tokstudio.gui.session.session import Session
     from tokstudio.gui.style import theme
 
     finish(prepare_work())
-    application = make_application()
+    # What a person would not see before is drawn at once.
+    short = {name: 5 for name, pause in asdict(Pauses()).items() if pause < 1000}
+    app.Session = partial(Session, pauses=replace(Pauses(), **short))
+    application = app.make_application()
     files = Path(str(font_source_sans_pro.__file__)).parent / "files"
     for weight in ("Regular", "Semibold", "Bold"):
         assert QFontDatabase.addApplicationFont(str(files / f"SourceSansPro-{weight}.ttf")) >= 0

@@ -12,14 +12,13 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtWidgets import QMenu
 
-from tests.gui.person import PATIENCE, TEXT, at_window, quiet, trained
+from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio import Corpus, Tokenizer, TrainingConfig, save, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.run import MergeBatch, Run
 from tokstudio.gui.session.common.jobs import Job
 from tokstudio.gui.session.training.training import Training
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.window.main_window import MainWindow
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -60,37 +59,35 @@ def visited(qtbot, window):
 def settled(qtbot, window):
     qtbot.wait(10)
     lines, why = window.token.lines, window.why
-    qtbot.waitUntil(lambda: not (window.session.jobs.running or lines.searching or why.busy), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not (window.session.jobs.running or lines.searching or why.busy))
 
 
-@pytest.mark.parametrize("runs", [1, 2], ids=["alone", "beside another"])
 @at_window()
-def test_a_deleted_run_and_a_cleared_corpus_are_released(qtbot, runs, window):
+def test_a_deleted_run_and_a_cleared_corpus_are_released_beside_another_run_and_alone(qtbot, window):
     session = window.session
     # What is there once the engine is loaded is kept out of the search for garbage.
     settled(qtbot, window)
-    for number in range(runs):
+    for number in range(2):
         # Each has a corpus of its own.
         session.corpus.set_sources(())
         session.corpus.add_text(f"{TEXT} {number}")
-        session.training.set_settings(Settings(vocabulary_size=290))
-        session.training.start()
-        qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
-    visited(qtbot, window)
-    kept = {
-        "run": weakref.ref(session.runs.active),
-        "merges": weakref.ref(session.runs.active.run),
-        "corpus": weakref.ref(session.runs.active.corpus),
-        "source": weakref.ref(session.runs.active.corpus.sources[0]),
-    }
-    window.actions_by_id["clear_corpus"].trigger()
-    window.actions_by_id["delete_run"].trigger()
-    settled(qtbot, window)
-    assert session.history.undo_text
-    session.history.clear()
-    gc.collect()
-    assert len(session.runs.all) == runs - 1
-    assert [name for name, one in kept.items() if one() is not None] == []
+        trained(qtbot, window, 290)
+    for left in (1, 0):
+        visited(qtbot, window)
+        kept = {
+            "run": weakref.ref(session.runs.active),
+            "merges": weakref.ref(session.runs.active.run),
+            "corpus": weakref.ref(session.runs.active.corpus),
+            "source": weakref.ref(session.runs.active.corpus.sources[0]),
+        }
+        window.actions_by_id["clear_corpus"].trigger()
+        window.actions_by_id["delete_run"].trigger()
+        settled(qtbot, window)
+        assert session.history.undo_text
+        session.history.clear()
+        gc.collect()
+        assert len(session.runs.all) == left
+        assert [name for name, one in kept.items() if one() is not None] == [], left
 
 
 KINDS = (Corpus, Job, MergeBatch, Run, Source, StudioRun, Tokenizer, Training)
@@ -100,10 +97,10 @@ def work_round(qtbot, window: MainWindow, text: Path, tokenizer: Path, *, saved:
     """Adds a text, trains on it, opens a tokenizer and saves both if so wished; then all of it goes again."""
     session, actions = window.session, window.actions_by_id
     window.opening.open_paths([text])
-    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
     trained(qtbot, window, 280)
     window.opening.load_tokenizer(tokenizer)
-    qtbot.waitUntil(lambda: len(session.runs.all) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.runs.all) == 2)
     if saved:
         actions["save_project"].trigger()
         quiet(qtbot, window)
@@ -136,17 +133,18 @@ def held(window: MainWindow) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("saved", [False, True], ids=["never saved", "saved"])
 @at_window()
-def test_repeated_work_leaves_no_objects(qtbot, tmp_path, saved, window, answers):
-    text = tmp_path / "text.txt"
-    text.write_text(TEXT)
+def test_repeated_work_leaves_no_objects(qtbot, tmp_path, book, window, answers):
     save(train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=270)), tmp_path / "opened", format="huggingface")
     answers.target = tmp_path / "project.tokstudio"
     quiet(qtbot, window)
-    for _ in range(2):
-        work_round(qtbot, window, text, tmp_path / "opened", saved=saved)
+
+    def work(rounds):
+        for _ in range(rounds):
+            for saved in (False, True):
+                work_round(qtbot, window, book, tmp_path / "opened", saved=saved)
+
+    work(1)
     before = held(window)
-    for _ in range(3):
-        work_round(qtbot, window, text, tmp_path / "opened", saved=saved)
+    work(2)
     assert held(window) - before == Counter()

@@ -7,7 +7,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QSlider
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import at_the_window
+from tests.gui.person import trained as trained_at
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.session import player as module
 from tokstudio.gui.session.player import SPEEDS, Speed
@@ -32,38 +33,28 @@ def states(session):
     return seen
 
 
-@pytest.fixture
-def every_state(monkeypatch):
-    """A speed at which no state is left out, faster than any person would look."""
-    speed = Speed("test", "Fast", "fast", merges=500)
-    monkeypatch.setattr(module, "SPEEDS", (*SPEEDS, speed))
-    monkeypatch.setattr(module, "_EVERY_STATE", 500)
-    return speed
-
-
 def ended(qtbot, session):
-    qtbot.waitUntil(lambda: not session.player.playing, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.player.playing)
 
 
 def test_playing_shows_every_state_from_the_playhead_or_from_the_start_again(
-    qtbot, session, pane, make_run, states, every_state
+    qtbot, session, pane, make_run, states, actions
 ):
-    run = make_run(vocabulary_size=290)
+    run = make_run(vocabulary_size=266)
     states.clear()
-    session.player.set_speed("test")
+    session.player.set_speed("30")
     qtbot.mouseClick(pane.bar.play_button, Qt.MouseButton.LeftButton)
     assert session.player.playing
     assert pane.bar.play_button.accessibleName() == "Pause playing"
     ended(qtbot, session)
     assert states == list(range(len(run) + 1))
     assert pane.bar.play_button.accessibleName() == "Play merges"
-    assert not pane._play.isChecked()
-    session.view.set_playhead(20)
+    assert not actions["play"].isChecked()
+    session.view.set_playhead(6)
     states.clear()
-    session.player.set_speed("test")
     session.player.play()
     ended(qtbot, session)
-    assert states == list(range(21, len(run) + 1))
+    assert states == list(range(7, len(run) + 1))
 
 
 def test_fast_speeds_skip_states_but_reach_the_end(qtbot, session, pane, trained, states, monkeypatch):
@@ -112,36 +103,36 @@ def test_a_speed_shows_its_merges_per_second():
     assert Speed("", "", "", seconds=30).rate(3) == 1, "a short run is not slower than one merge a second"
 
 
-@pytest.mark.parametrize("moved", ["drag", "other run", "deleted"])
-def test_other_moves_of_the_playhead_stop_playing(qtbot, session, pane, make_run, moved):
+def test_other_moves_of_the_playhead_stop_playing(qtbot, session, pane, make_run):
     first, second = make_run(vocabulary_size=290), make_run(vocabulary_size=280)
-    session.view.set_playhead(3)
-    session.player.set_speed("1")
-    session.player.play()
-    if moved == "drag":
+
+    def drag():
         plot = pane.plot
         start = plot.chart.place(3, 1.2).toPoint()
         qtbot.mousePress(plot, Qt.MouseButton.LeftButton, pos=start)
         qtbot.mouseMove(plot, start + QPoint(60, 0))
         qtbot.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
-    elif moved == "other run":
-        session.runs.activate(first)
-    else:
-        session.runs.delete(second)
-    assert not session.player.playing
+
+    session.player.set_speed("1")
+    for run, move in (
+        (second, drag),
+        (second, lambda: session.runs.activate(first)),
+        (second, lambda: session.runs.delete(second)),
+    ):
+        session.runs.activate(run)
+        session.view.set_playhead(3)
+        session.player.play()
+        assert session.player.playing
+        move()
+        assert not session.player.playing, move
 
 
-def test_a_key_plays_and_the_speed_is_remembered(qtbot, monkeypatch, tmp_path):
-    book = tmp_path / "book.txt"
-    book.write_text("the cat sat on the mat. " * 50)
-
+def test_a_key_plays_and_the_speed_is_remembered(qtbot, monkeypatch, book):
     def act(window, answers):
         session = window.session
         play = window.actions_by_id["play"]
         assert "Train a tokenizer first" in play.toolTip()
-        qtbot.waitUntil(lambda: bool(session.corpus.sources), timeout=PATIENCE)
-        window.actions_by_id["train"].trigger()
-        qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
+        trained_at(qtbot, window)
         next(action for action in window.compression.speeds.actions() if action.data() == "1").trigger()
         qtbot.waitUntil(window.isActiveWindow)
         qtbot.keyClick(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)

@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window, quiet, trained
+from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.gui.panes.runs.model import NAME
 from tokstudio.gui.session.undo import LIMIT
 from tokstudio.gui.state.training_settings import Settings
@@ -27,7 +27,7 @@ ALSO_REDO = (Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
 
 @pytest.fixture
 def books(tmp_path) -> list[Path]:
-    paths = [tmp_path / f"book{number}.txt" for number in range(3)]
+    paths = [tmp_path / f"book{number}.txt" for number in range(6)]
     for number, path in enumerate(paths):
         path.write_text(f"{TEXT} {number}")
     return paths
@@ -48,75 +48,56 @@ def press(qtbot, widget, key) -> None:
 # ---- sources
 
 
-@at_window("{books[0]}", "{books[1]}", "{books[2]}")
-def test_a_removed_source_comes_back_at_its_place_by_the_button_of_the_message(qtbot, window):
+@at_window(*(f"{{books[{number}]}}" for number in range(6)))
+def test_several_sources_are_chosen_by_mouse_and_keyboard_and_come_back_at_their_places(qtbot, window):
     quiet(qtbot, window)
-    before = window.session.corpus.sources
-    window.corpus.source_list.select_rows([1])
-    window.actions_by_id["remove_source"].trigger()
-    assert names(window) == ["book0.txt", "book2.txt"]
-    card = window.notices
-    assert (card.text.text(), card.act_button.text()) == ("Removed book1.txt.", "Undo")
-    assert words(window, "undo") == "Undo Remove book1.txt"
-    qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
-    assert window.session.corpus.sources == before
-    assert not card.isVisible()
+    corpus, rows, left = window.session.corpus, window.corpus.source_list, Qt.MouseButton.LeftButton
+    control, shift = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+    weights = (1000, 2000, 3000, 4000, 5000, 6000)
+    corpus.set_weights(weights)
+    before = corpus.sources
+
+    def click(row: int, keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        index = rows.sources_model.index(row, 0)
+        rows.scrollTo(index)
+        qtbot.mouseClick(rows.viewport(), left, keys, rows.visualRect(index).center())
+
+    def by_separate_clicks() -> None:
+        click(0)
+        click(2, control)
+        click(5, control)
+        qtbot.mouseClick(window.corpus.remove_button, left)
+
+    def by_a_range() -> None:
+        click(1)
+        click(4, shift)
+        qtbot.keyClick(rows, Qt.Key.Key_Delete)
+
+    def by_keys() -> None:
+        click(3)
+        qtbot.keyClick(rows, Qt.Key.Key_Down, shift)
+        window.actions_by_id["remove_source"].trigger()
+
+    def all_of_them() -> None:
+        click(3)
+        qtbot.keyClick(rows, Qt.Key.Key_A, control)
+        qtbot.keyClick(rows, Qt.Key.Key_Backspace)
+
+    def alone() -> None:
+        click(1)
+        window.actions_by_id["remove_source"].trigger()
+        assert window.notices.text.text() == "Removed book1.txt."
+        assert words(window, "undo") == "Undo Remove book1.txt"
+
+    ways = {by_separate_clicks: "134", by_a_range: "05", by_keys: "0125", all_of_them: "", alone: "02345"}
+    for remove, left_over in ways.items():
+        remove()
+        assert names(window) == [f"book{number}.txt" for number in left_over], remove.__name__
+        window.actions_by_id["undo"].trigger()
+        assert corpus.sources == before, remove.__name__
+        assert corpus.weights == weights
     assert words(window, "redo") == "Redo Remove book1.txt"
     quiet(qtbot, window)
-
-
-def test_several_sources_are_chosen_by_mouse_and_keyboard_and_come_back_at_their_places(qtbot, monkeypatch, tmp_path):
-    books = [tmp_path / f"{letter}.txt" for letter in "abcdef"]
-    for number, book in enumerate(books):
-        book.write_text(f"{TEXT}{number}")
-
-    def act(window, answers):
-        quiet(qtbot, window)
-        corpus, rows = window.session.corpus, window.corpus.source_list
-        weights = (1000, 2000, 3000, 4000, 5000, 6000)
-        corpus.set_weights(weights)
-        before = corpus.sources
-        left, control, shift = (
-            Qt.MouseButton.LeftButton,
-            *(getattr(Qt.KeyboardModifier, name) for name in ("ControlModifier", "ShiftModifier")),
-        )
-
-        def click(row: int, keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-            index = rows.sources_model.index(row, 0)
-            rows.scrollTo(index)
-            qtbot.mouseClick(rows.viewport(), left, keys, rows.visualRect(index).center())
-
-        def by_separate_clicks() -> None:
-            click(0)
-            click(2, control)
-            click(5, control)
-            qtbot.mouseClick(window.corpus.remove_button, left)
-
-        def by_a_range() -> None:
-            click(1)
-            click(4, shift)
-            qtbot.keyClick(rows, Qt.Key.Key_Delete)
-
-        def by_keys() -> None:
-            click(3)
-            qtbot.keyClick(rows, Qt.Key.Key_Down, shift)
-            window.actions_by_id["remove_source"].trigger()
-
-        def all_of_them() -> None:
-            click(3)
-            qtbot.keyClick(rows, Qt.Key.Key_A, control)
-            qtbot.keyClick(rows, Qt.Key.Key_Backspace)
-
-        ways = {by_separate_clicks: "bde", by_a_range: "af", by_keys: "abcf", all_of_them: ""}
-        for remove, left_over in ways.items():
-            remove()
-            assert [name[0] for name in names(window)] == [*left_over], remove.__name__
-            window.actions_by_id["undo"].trigger()
-            assert corpus.sources == before, remove.__name__
-            assert corpus.weights == weights
-        quiet(qtbot, window)
-
-    assert at_the_window(monkeypatch, act, [str(book) for book in books]) == 0
 
 
 @at_window("{books[0]}", "{books[1]}")
@@ -170,31 +151,26 @@ def test_a_message_about_a_removal_goes_when_something_else_is_changed_and_a_typ
     quiet(qtbot, window)
 
 
-def test_the_division_into_documents_is_one_entry_and_its_text_is_divided_back_and_again(qtbot, monkeypatch, tmp_path):
-    book = tmp_path / "book.txt"
-    book.write_text("one\ntwo\nthree\n")
+def test_the_division_into_documents_is_one_entry_and_its_text_is_divided_back_and_again(qtbot, session):
+    def documents() -> int:
+        qtbot.waitUntil(lambda: not session.jobs.running)
+        return session.corpus.sources[0].documents
 
-    def act(window, answers):
-        quiet(qtbot, window)
-        window.session.training.set_settings(Settings(documents="line"))
-        quiet(qtbot, window)
-        assert window.session.corpus.sources[0].documents == 3
-        window.session.corpus.remove_sources([0])
-        window.session.history.undo()
-        assert window.session.corpus.sources[0].documents == 3
-        assert words(window, "undo") == "Undo Documents"
-        window.session.history.undo()
-        quiet(qtbot, window)
-        assert window.session.corpus.sources[0].documents == 1
-        window.session.training.set_settings(Settings(documents="line"))
-        assert window.session.corpus.splitting
-        window.session.corpus.remove_sources([0])
-        quiet(qtbot, window)
-        window.session.history.undo()
-        quiet(qtbot, window)
-        assert window.session.corpus.sources[0].documents == 3, "it was removed while it was divided"
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    session.corpus.add_text("one\ntwo\nthree\n")
+    session.training.set_settings(Settings(documents="line"))
+    assert documents() == 3
+    session.corpus.remove_sources([0])
+    session.history.undo()
+    assert session.corpus.sources[0].documents == 3
+    assert session.history.undo_text == "Documents"
+    session.history.undo()
+    assert documents() == 1
+    session.training.set_settings(Settings(documents="line"))
+    assert session.corpus.splitting
+    session.corpus.remove_sources([0])
+    qtbot.waitUntil(lambda: not session.jobs.running)
+    session.history.undo()
+    assert documents() == 3, "it was removed while it was divided"
 
 
 @at_window("{books[0]}")
@@ -286,24 +262,16 @@ def test_the_settings_that_a_run_was_trained_with_stay_an_entry(session, make_ru
 @at_window("{books[0]}")
 def test_fields_of_text_have_their_own_undo_and_a_field_of_a_number_keeps_it_to_itself(qtbot, books, window):
     quiet(qtbot, window)
-    box = window.finder.box
-    box.setFocus()
-    qtbot.keyClicks(box, "cat")
-    press(qtbot, box, UNDO)
-    assert box.text() == ""
-    press(qtbot, box, UNDO)
-    assert names(window) == ["book0.txt"]
-    press(qtbot, box, REDO)
-    assert box.text() == "cat"
-    edit = window.text.encode.input
-    edit.setFocus()
-    qtbot.keyClicks(edit, "a cat")
-    press(qtbot, edit, UNDO)
-    assert edit.toPlainText() == ""
-    press(qtbot, edit, UNDO)
-    assert names(window) == ["book0.txt"]
-    press(qtbot, edit, REDO)
-    assert edit.toPlainText() == "a cat"
+    box, edit = window.finder.box, window.text.encode.input
+    for field, text, typed in ((box, box.text, "cat"), (edit, edit.toPlainText, "a cat")):
+        field.setFocus()
+        qtbot.keyClicks(field, typed)
+        for _ in range(2):
+            press(qtbot, field, UNDO)
+            assert text() == ""
+            assert names(window) == ["book0.txt"]
+        press(qtbot, field, REDO)
+        assert text() == typed
     number = window.configure.size_field.number
     number.setFocus()
     press(qtbot, number, UNDO)
@@ -324,7 +292,7 @@ def test_a_deleted_run_comes_back_as_it_was_without_a_question(qtbot, books, win
     runs = [trained(qtbot, window, size) for size in (280, 290, 300)]
     second = runs[1]
     session.runs.activate(second)
-    session.history.rename_run(second, "The one")
+    session.history.rename_run(second, " The one ")
     session.runs.mark_exported(second)
     session.runs.show_curve(second, False)
     session.view.set_playhead(5)
@@ -387,20 +355,19 @@ def test_delete_and_rename_in_the_runs_pane_are_undone(qtbot, books, window):
     assert run.name == "Run 1"
 
 
-@at_window("{books[0]}")
-def test_a_run_stays_deleted_while_another_trains_and_the_reason_is_told(qtbot, books, window):
-    session, refused = window.session, []
+def test_a_run_stays_deleted_while_another_trains_and_the_reason_is_told(qtbot, session, make_run):
+    refused = []
     session.jobs.refused.connect(refused.append)
-    run = trained(qtbot, window)
-    window.actions_by_id["delete_run"].trigger()
-    window.actions_by_id["step"].trigger()
-    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
-    window.actions_by_id["undo"].trigger()
+    run = make_run(vocabulary_size=280)
+    session.history.delete_run(run)
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused")
+    session.history.undo()
     assert refused == ["Run 2 is in training. Stop it to undo “Delete Run 1”."]
     assert run not in session.runs.all
-    window.actions_by_id["stop"].trigger()
-    quiet(qtbot, window)
-    window.actions_by_id["undo"].trigger()
+    session.training.stop()
+    qtbot.waitUntil(lambda: session.training.current is None)
+    session.history.undo()
     assert session.runs.all[0] is run
     assert session.runs.active is run
 

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QWidget
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window, trained
+from tests.gui.person import TEXT, at_window, trained
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.layouts import TallBody
+from tokstudio.gui.window.dock_layout import DockSizes
 
 SETTINGS = Settings(
     1000,
@@ -36,7 +37,7 @@ def pane(qtbot, session, theme, actions, dock) -> ConfigurePane:
     session.training.set_settings(SETTINGS)
     qtbot.waitUntil(pane.pattern.preview.isVisible)
     # What is said above Train takes room as well.
-    qtbot.waitUntil(lambda: session.training.forecast is not None and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.forecast is not None and not session.jobs.running)
     return pane
 
 
@@ -163,35 +164,33 @@ def test_the_wheel_over_a_preview_scrolls_the_corpus_pane_while_that_can_scroll(
     assert pane.preview.verticalScrollBar().value() > 0
 
 
-def test_the_essential_settings_need_no_scrolling(qtbot, monkeypatch, tmp_path):
-    path = tmp_path / "book.txt"
-    path.write_text(TEXT)
-
-    def act(window, answers):
-        window.opening.open_paths([path])
-        window.session.training.set_settings(Settings(1000, 2, "gpt2"))
-        pane = window.configure
-        essential = [pane.size_field.number, pane.frequency_field.number, pane.pattern.choice.combo]
-        essential += [pane.buttons["train"], pane.summary]
-        if_high = [pane.pattern.preview, pane.algorithm.choice.combo]
-        for width, height, shown in ((1440, 900, essential + if_high), (1024, 640, essential)):
-            window.resize(width, height)
-            window.reset_layout()
-            qtbot.waitUntil(lambda: pane.pattern.preview.isVisible() and pane.forecast.isVisible(), timeout=PATIENCE)
-            qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
-            qtbot.waitUntil(lambda shown=shown: all(map(in_sight, shown)), timeout=PATIENCE)
-            around = QRect(pane.mapToGlobal(QPoint()), pane.size())
-            assert QRect(window.mapToGlobal(QPoint()), window.size()).contains(around), (width, height)
-
-    at_the_window(monkeypatch, act)
+@at_window("{book}")
+def test_the_essential_settings_need_no_scrolling(qtbot, window):
+    window.session.training.set_settings(Settings(1000, 2, "gpt2"))
+    pane = window.configure
+    essential = [pane.size_field.number, pane.frequency_field.number, pane.pattern.choice.combo]
+    essential += [pane.buttons["train"], pane.summary]
+    if_high = [pane.pattern.preview, pane.algorithm.choice.combo]
+    for width, height, shown in ((1440, 900, essential + if_high), (1024, 640, essential)):
+        window.resize(width, height)
+        window.reset_layout()
+        qtbot.waitUntil(lambda: pane.pattern.preview.isVisible() and pane.forecast.isVisible())
+        qtbot.waitUntil(lambda: not window.session.jobs.running)
+        qtbot.waitUntil(lambda shown=shown: all(map(in_sight, shown)))
+        around = QRect(pane.mapToGlobal(QPoint()), pane.size())
+        assert QRect(window.mapToGlobal(QPoint()), window.size()).contains(around), (width, height)
 
 
 def settle(qtbot, window) -> None:
     """Waits until the panes have the sizes that they keep."""
-    sizes = window.places._sizes
     for _ in range(3):
-        qtbot.waitUntil(lambda: not sizes._resting.isActive() and not sizes._soon.isActive(), timeout=PATIENCE)
+        at_rest(qtbot, window.findChild(DockSizes))
         QApplication.processEvents()
+
+
+def at_rest(qtbot, watched) -> None:
+    """Waits until something puts nothing off."""
+    qtbot.waitUntil(lambda: not any(timer.isActive() for timer in watched.findChildren(QTimer)))
 
 
 def tabs(window) -> set[str]:
@@ -203,43 +202,31 @@ def tabs(window) -> set[str]:
     }
 
 
+PLOTS, LISTS = "Compression Distribution Compare", "Merges Vocabulary Runs How Large?"
+
+
 @pytest.mark.parametrize(
     ("screen", "bars"),
     [
-        (QSize(1440, 900), {"Compression Distribution Compare", "Merges Vocabulary Runs How Large?", "Token Why"}),
-        (
-            QSize(1024, 552),
-            {
-                "Configure Corpus",
-                "Compression Distribution Compare Merges Vocabulary Runs How Large?",
-                "Text Token Why",
-            },
-        ),
-        (
-            QSize(704, 412),
-            {"Configure Corpus", "Compression Distribution Compare Merges Vocabulary Runs How Large? Text Token Why"},
-        ),
+        (QSize(1440, 900), {PLOTS, LISTS, "Token Why"}),
+        (QSize(1024, 552), {"Configure Corpus", f"{PLOTS} {LISTS}", "Text Token Why"}),
+        (QSize(704, 412), {"Configure Corpus", f"{PLOTS} {LISTS} Text Token Why"}),
     ],
+    indirect=["screen"],
 )
-def test_a_window_is_no_larger_than_its_screen(qtbot, monkeypatch, screen, bars):
+@at_window()
+def test_a_window_is_no_larger_than_its_screen(qtbot, screen, bars, window):
     """At 1024 x 600, and at 1440 x 900 with everything at twice its size, panes share places that have their own."""
-    monkeypatch.setattr("tokstudio.gui.window.main_window._room", lambda window: screen)
-
-    def act(window, answers):
-        window.reset_layout()
-        window.resize(screen)
-        qtbot.wait(0)
-        qtbot.waitUntil(lambda: window.size() == screen, timeout=PATIENCE)
-        assert tabs(window) == bars
-        for pane in window.panes:
-            if not pane.visibleRegion().isEmpty():
-                assert window.rect().contains(QRect(pane.mapTo(window, QPoint()), pane.size()))
-
-    assert at_the_window(monkeypatch, act) == 0
+    window.reset_layout()
+    window.resize(screen)
+    qtbot.waitUntil(lambda: window.size() == screen and tabs(window) == bars)
+    for pane in window.panes:
+        if not pane.visibleRegion().isEmpty():
+            assert window.rect().contains(QRect(pane.mapTo(window, QPoint()), pane.size()))
 
 
 @at_window()
-def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, window):
+def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, unstyled, window):
     def sizes(window):
         return {pane.objectName(): pane.size() for pane in window.panes if not pane.visibleRegion().isEmpty()}
 
@@ -257,9 +244,10 @@ def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, wind
     border = QPoint(window.text.geometry().left() - 3, window.text.geometry().center().y())
     qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=border)
     qtbot.mouseMove(window, border - QPoint(120, 0))
-    qtbot.wait(20)
+    QApplication.processEvents()
     qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border - QPoint(120, 0))
-    qtbot.wait(20)
+    QApplication.processEvents()
+    settle(qtbot, window)
     chosen = sizes(window)
     assert chosen["text"].width() > usual["text"].width() + 100
     resize(window, 1024, 640)
@@ -276,110 +264,89 @@ def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, wind
     assert small != chosen
 
 
-@pytest.mark.parametrize("sizes", [[QSize(1440, 900), QSize(1024, 640)], [QSize(1024, 552)]])
-def test_no_card_covers_a_control_or_another_card(qtbot, monkeypatch, tmp_path, sizes):
-    monkeypatch.setattr("tokstudio.gui.window.main_window._room", lambda window: sizes[0])
-    path = tmp_path / "book.txt"
-    path.write_text(TEXT)
+@pytest.mark.parametrize(
+    ("screen", "sizes"),
+    [(QSize(1440, 900), [QSize(1440, 900), QSize(1024, 640)]), (QSize(1024, 552), [QSize(1024, 552)])],
+    indirect=["screen"],
+)
+@at_window("{book}")
+def test_no_card_covers_a_control_or_another_card(qtbot, screen, sizes, window):
+    trained(qtbot, window)
+    cards = [window.messages, window.unsaved_work]
 
-    def act(window, answers):
-        window.opening.open_paths([path])
-        qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
-        window.session.training.set_settings(Settings(300, None))
-        window.actions_by_id["train"].trigger()
-        session = window.session
-        qtbot.waitUntil(
-            lambda: bool(session.runs.all) and session.training.current is None and not session.jobs.running,
-            timeout=PATIENCE,
+    def reached() -> bool:
+        around = QRect(QPoint(), window.size())
+        controls = [window.configure.buttons["train"], window.finder.box, window.merges.filter]
+        controls += window.findChildren(QTabBar) + window.compression.bar.findChildren(QAbstractButton)
+        controls += [button for card in cards for button in card.findChildren(QAbstractButton)]
+        for control in controls:
+            if control.isVisible() and not control.visibleRegion().isEmpty():
+                at = control.visibleRegion().boundingRect().center()
+                there = window.childAt(control.mapTo(window, at))
+                assert there is not None
+                assert there is control or control.isAncestorOf(there), control.accessibleName()
+        return all(card.isVisible() and around.contains(card.geometry()) for card in cards)
+
+    for size in sizes:
+        for card in cards:
+            card.offer("")
+        window.resize(size)
+        window.reset_layout()
+        qtbot.waitUntil(lambda size=size: window.size() == size)
+        QApplication.processEvents()
+        settle(qtbot, window)
+        window.messages.show_problem(
+            Problem("What went wrong is told in one sentence, and what to do in another. " * 2)
         )
-        cards = [window.messages, window.unsaved_work]
-
-        def reached() -> bool:
-            around = QRect(QPoint(), window.size())
-            controls = [window.configure.buttons["train"], window.finder.box, window.merges.filter]
-            controls += window.findChildren(QTabBar) + window.compression.bar.findChildren(QAbstractButton)
-            controls += [button for card in cards for button in card.findChildren(QAbstractButton)]
-            for control in controls:
-                if control.isVisible() and not control.visibleRegion().isEmpty():
-                    at = control.visibleRegion().boundingRect().center()
-                    there = window.childAt(control.mapTo(window, at))
-                    assert there is not None
-                    assert there is control or control.isAncestorOf(there), control.accessibleName()
-            return all(card.isVisible() and around.contains(card.geometry()) for card in cards)
-
-        for size in sizes:
-            for card in cards:
-                card.offer("")
-            window.resize(size)
-            window.reset_layout()
-            qtbot.waitUntil(lambda size=size: window.size() == size, timeout=PATIENCE)
-            QApplication.processEvents()
-            settle(qtbot, window)
-            window.messages.show_problem(
-                Problem("What went wrong is told in one sentence, and what to do in another. " * 2)
-            )
-            window.unsaved_work.offer("Two runs of book.txt that nobody has saved were left by the last start.")
-            qtbot.wait(20)
-            assert reached(), size
-            assert not cards[0].geometry().intersects(cards[1].geometry()), size
-            train = window.configure.buttons["train"]
-            assert not train.visibleRegion().isEmpty(), size
-            assert train.visibleRegion().boundingRect().size() == train.size(), size
-            # Where other panes come to the front, cards make way.
-            window.distribution.raise_()
-            window.vocabulary.raise_()
-            QApplication.processEvents()
-            qtbot.waitUntil(lambda: not any(card._again.isActive() for card in cards), timeout=PATIENCE)
-            assert reached(), size
-
-    assert at_the_window(monkeypatch, act) == 0
+        window.unsaved_work.offer("Two runs of book.txt that nobody has saved were left by the last start.")
+        QApplication.processEvents()
+        assert reached(), size
+        assert not cards[0].geometry().intersects(cards[1].geometry()), size
+        train = window.configure.buttons["train"]
+        assert not train.visibleRegion().isEmpty(), size
+        assert train.visibleRegion().boundingRect().size() == train.size(), size
+        # Where other panes come to the front, cards make way.
+        window.distribution.raise_()
+        window.vocabulary.raise_()
+        QApplication.processEvents()
+        for card in cards:
+            at_rest(qtbot, card)
+        assert reached(), size
 
 
-def test_the_find_field_stays_in_the_tool_bar_of_a_narrow_window(qtbot, monkeypatch):
-    monkeypatch.setattr("tokstudio.gui.window.main_window._room", lambda window: QSize(704, 412))
-
-    def act(window, answers):
-        box, toolbar = window.finder.box, window.toolbar
-        for width in (1024, 720, 640, 1024):
-            window.resize(width, 480)
-            qtbot.waitUntil(lambda width=width: window.width() == width and in_sight(box))
-            assert toolbar.rect().contains(box.geometry())
-            assert in_sight(toolbar.export_button)
-            button = toolbar.widgetForAction(window.actions_by_id["open_corpus"])
-            words = button.fontMetrics().horizontalAdvance("Open Corpus")
-            qtbot.waitUntil(lambda button=button, words=words, wide=width == 1024: (button.width() > words) is wide)
-        window.resize(720, 480)
-        qtbot.mouseClick(box, Qt.MouseButton.LeftButton)
-        qtbot.keyClicks(box, "the")
-        assert box.text() == "the"
-
-    assert at_the_window(monkeypatch, act) == 0
+@pytest.mark.parametrize("screen", [QSize(704, 412)], indirect=True)
+@at_window()
+def test_the_find_field_stays_in_the_tool_bar_of_a_narrow_window(qtbot, screen, window):
+    box, toolbar = window.finder.box, window.toolbar
+    for width in (1024, 720, 640, 1024):
+        window.resize(width, 480)
+        qtbot.waitUntil(lambda width=width: window.width() == width and in_sight(box))
+        assert toolbar.rect().contains(box.geometry())
+        assert in_sight(toolbar.export_button)
+        button = toolbar.widgetForAction(window.actions_by_id["open_corpus"])
+        words = button.fontMetrics().horizontalAdvance("Open Corpus")
+        qtbot.waitUntil(lambda button=button, words=words, wide=width == 1024: (button.width() > words) is wide)
+    window.resize(720, 480)
+    qtbot.mouseClick(box, Qt.MouseButton.LeftButton)
+    qtbot.keyClicks(box, "the")
+    assert box.text() == "the"
 
 
-def test_the_list_of_ids_is_below_the_tokens(qtbot, monkeypatch, tmp_path):
-    path = tmp_path / "book.txt"
-    path.write_text(TEXT)
-
-    def act(window, answers):
-        window.opening.open_paths([path])
-        trained(qtbot, window)
-        page = window.text.encode
-        for width, height in ((1440, 900), (1024, 640)):
-            window.resize(width, height)
-            window.reset_layout()
-            look(window, page)
-            window.actions_by_id["show_ids"].trigger()
-            window.session.view.set_text("")
-
-    def look(window, page):
+@at_window("{book}")
+def test_the_list_of_ids_is_below_the_tokens(qtbot, window):
+    trained(qtbot, window)
+    page = window.text.encode
+    for width, height in ((1440, 900), (1024, 640)):
+        window.resize(width, height)
+        window.reset_layout()
         window.session.view.set_text("Bats! " * 100)
         window.text.raise_()
-        qtbot.waitUntil(lambda: page.view.isVisible() and bool(page.others.counts()), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: page.view.isVisible() and bool(page.others.counts()))
         last = int(page.figures.values()[2].replace(",", "")) - 1
         page.view.select(last, last)
         window.actions_by_id["show_ids"].trigger()
         row = page.ids.place_of(0).height()
-        qtbot.waitUntil(lambda: page.ids.viewport().height() >= 2 * row)
+        qtbot.waitUntil(lambda row=row: page.ids.viewport().height() >= 2 * row)
         for widget in (page.input, page.view, page.figures, page.others, page.ids):
             assert in_sight(widget), widget
         assert page.ids.verticalScrollBar().maximum() > 0
@@ -392,5 +359,5 @@ def test_the_list_of_ids_is_below_the_tokens(qtbot, monkeypatch, tmp_path):
         window.text.resize(window.text.width(), 260)
         assert not page.ids.isVisible()
         assert page.view.isVisible()
-
-    assert at_the_window(monkeypatch, act) == 0
+        window.actions_by_id["show_ids"].trigger()
+        window.session.view.set_text("")

@@ -6,35 +6,28 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window
+from tests.gui.person import at_the_window, at_window, trained
 from tests.gui.window.test_little_room import body_of, settle, tabs
-from tokstudio.gui.state.training_settings import Settings
 
 CENTRE = {"Compression Distribution Compare", "Merges Vocabulary Runs How Large?"}
 HIGH, LOW = CENTRE | {"Token Why"}, CENTRE | {"Text Token Why"}
 
 
-@at_window()
-def test_in_a_low_window_the_right_column_is_one_place(qtbot, tmp_path, window):
-    path = tmp_path / "book.txt"
-    path.write_text(TEXT)
+@at_window("{book}")
+def test_in_a_low_window_the_right_column_is_one_place(qtbot, window):
     session = window.session
     assert tabs(window) == HIGH
-    window.opening.open_paths([path])
-    session.training.set_settings(Settings(270))
-    qtbot.waitUntil(lambda: bool(session.corpus.sources) and not session.jobs.running, timeout=PATIENCE)
-    window.actions_by_id["train"].trigger()
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    trained(qtbot, window, 270)
     window.resize(1024, 640)
     qtbot.waitUntil(lambda: tabs(window) == LOW)
     session.view.set_text("the cat sat on the rat. " * 20)
     session.view.look_at(256)
     window.actions_by_id["step_through_text"].trigger()
     steps = window.text.steps
-    qtbot.waitUntil(lambda: steps.table.model().rowCount() > 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: steps.table.model().rowCount() > 2)
     window.actions_by_id["why_merge"].trigger()
     why = window.why
-    qtbot.waitUntil(lambda: why.table.isVisible() and why.table.model().rowCount() > 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: why.table.isVisible() and why.table.model().rowCount() > 2)
     window.token.raise_()
     qtbot.waitUntil(window.token.tree.isVisible)
     window.text.raise_()
@@ -76,7 +69,8 @@ def begin_high(qtbot, window) -> None:
 def put_below_configure(qtbot, window) -> None:
     """Puts the corpus below Configure, as by dragging its title."""
     window.splitDockWidget(window.configure, window.corpus, Qt.Orientation.Vertical)
-    qtbot.wait(20)
+    QApplication.processEvents()
+    settle(qtbot, window)
 
 
 def widen_left(qtbot, window, by: int) -> None:
@@ -84,13 +78,14 @@ def widen_left(qtbot, window, by: int) -> None:
     border = QPoint(window.corpus.geometry().right() + 4, window.corpus.geometry().center().y())
     qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=border)
     qtbot.mouseMove(window, border + QPoint(by, 0))
-    qtbot.wait(20)
+    QApplication.processEvents()
     qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border + QPoint(by, 0))
-    qtbot.wait(20)
+    QApplication.processEvents()
+    settle(qtbot, window)
 
 
 @at_window()
-def test_a_rearranged_right_column_stays_at_every_height(qtbot, window):
+def test_a_rearranged_right_column_stays_at_every_height(qtbot, unstyled, window):
     window.why.setFloating(True)
     set_height(qtbot, window, 640)
     assert tabs(window) == CENTRE
@@ -98,7 +93,8 @@ def test_a_rearranged_right_column_stays_at_every_height(qtbot, window):
     qtbot.waitUntil(lambda: tabs(window) == LOW)
     assert not window.text.visibleRegion().isEmpty()
     window.arrange(window.arrangement())
-    qtbot.wait(50)
+    QApplication.processEvents()
+    settle(qtbot, window)
     assert tabs(window) == LOW
     window.why.setFloating(True)
     set_height(qtbot, window, 900)
@@ -106,28 +102,28 @@ def test_a_rearranged_right_column_stays_at_every_height(qtbot, window):
 
 
 @at_window()
-def test_only_the_right_column_is_split_when_a_low_window_becomes_high_whatever_is_closed(qtbot, window):
+def test_only_the_right_column_is_split_when_a_low_window_becomes_high_whatever_is_closed(qtbot, unstyled, window):
     begin_high(qtbot, window)
     window.why.raise_()
     usual = places(window)
     assert "why" in usual
     for _ in range(2):
         set_height(qtbot, window, 660)
-        qtbot.waitUntil(lambda: tabs(window) == LOW, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: tabs(window) == LOW)
         set_height(qtbot, window, 900)
-        qtbot.waitUntil(lambda: tabs(window) == HIGH, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: places(window) == usual, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: tabs(window) == HIGH)
+    qtbot.waitUntil(lambda: places(window) == usual)
     set_height(qtbot, window, 660)
-    qtbot.waitUntil(lambda: tabs(window) == LOW, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: tabs(window) == LOW)
     widen_left(qtbot, window, 120)
     put_below_configure(qtbot, window)
     wide = window.corpus.width()
     assert wide > usual["corpus"].width() + 100
     set_height(qtbot, window, 900)
-    qtbot.waitUntil(lambda: tabs(window) == HIGH, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: tabs(window) == HIGH)
     assert window.configure.y() < window.corpus.y()
-    qtbot.waitUntil(lambda: abs(window.corpus.width() - wide) < 3, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: abs(window.text.height() - usual["text"].height()) < 12, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: abs(window.corpus.width() - wide) < 3)
+    qtbot.waitUntil(lambda: abs(window.text.height() - usual["text"].height()) < 12)
     for changed in ("distribution", "corpus", "why"):
         set_height(qtbot, window, 660)
         window.reset_layout()
@@ -150,16 +146,15 @@ def test_only_the_right_column_is_split_when_a_low_window_becomes_high_whatever_
         QApplication.processEvents()
         settle(qtbot, window)
         high = tabs(window)
-        for _ in range(2):
-            window.resize(1024, 640)
-            qtbot.waitUntil(lambda high=high: tabs(window) != high, timeout=PATIENCE)
-            window.resize(1440, 900)
-            qtbot.waitUntil(lambda high=high: tabs(window) == high, timeout=PATIENCE)
-            QApplication.processEvents()
-            assert window.size() == QSize(1440, 900), workspace
+        window.resize(1024, 640)
+        qtbot.waitUntil(lambda high=high: tabs(window) != high)
+        window.resize(1440, 900)
+        qtbot.waitUntil(lambda high=high: tabs(window) == high)
+        QApplication.processEvents()
+        assert window.size() == QSize(1440, 900), workspace
 
 
-def test_a_layout_from_a_low_window_is_kept_in_a_high_one(qtbot, monkeypatch):
+def test_a_layout_from_a_low_window_is_kept_in_a_high_one(qtbot, monkeypatch, unstyled):
     def arrange(window, answers):
         begin_high(qtbot, window)
         put_below_configure(qtbot, window)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QTabBar, QWidget
 
-from tests.gui.person import PATIENCE, at_the_window, at_window
+from tests.gui.person import at_the_window, at_window
 from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import begin_high, places, set_height
 from tokstudio.gui.state.problems import Problem
@@ -84,7 +84,7 @@ def test_a_double_click_or_a_key_maximises_a_pane_and_gives_the_layout_back(qtbo
     assert window.why.isHidden()
     # A key maximises the pane with the focus, and Escape gives the layout back.
     window.merges.raise_()
-    qtbot.waitUntil(lambda: places(window) == usual, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: places(window) == usual)
     field = window.merges.filter
     field.setFocus()
     qtbot.keyClick(field, Qt.Key.Key_M, KEYS)
@@ -127,8 +127,8 @@ def test_escape_closes_a_message_first_and_the_layout_comes_back_in_the_new_size
     assert alone(window) == "text"
     assert window.text.height() > 480
     qtbot.keyClick(window, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: "Text Token" in tabs(window), timeout=PATIENCE)
-    qtbot.waitUntil(lambda: abs(places(window)["text"].width() - wide) < 12, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "Text Token" in tabs(window))
+    qtbot.waitUntil(lambda: abs(places(window)["text"].width() - wide) < 12)
 
 
 @at_window()
@@ -179,11 +179,11 @@ def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, window):
 
     for deed in (workspace, reset, menu, why, filter_, close, project, floating, workspace):
         window.arrange(layout)
-        qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: set(places(window)) == set(usual))
         click_title(qtbot, window.text)
         assert alone(window) == "text", deed
         deed()
-        qtbot.waitUntil(lambda: set(places(window)) == set(usual), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: set(places(window)) == set(usual))
         assert window.why.isHidden(), deed
         assert not action["maximise_pane"].isChecked(), deed
         assert window.text.features() == window.token.features(), deed
@@ -198,7 +198,7 @@ def test_closing_the_program_stores_the_layout_without_the_maximised_pane(qtbot,
         click_title(qtbot, window.text)
 
     def look(window, answers):
-        qtbot.waitUntil(lambda: set(places(window)) == set(seen["usual"]), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: set(places(window)) == set(seen["usual"]))
         assert window.why.isHidden()
         assert not window.actions_by_id["maximise_pane"].isChecked()
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from tests.gui.person import PATIENCE, TEXT, at_window, quiet, trained
+from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.training_settings import Settings
@@ -48,7 +48,7 @@ def test_a_newer_message_replaces_the_older_and_other_settings_hide_only_that_of
 
 @at_window()
 def test_a_message_stays_while_loops_are_loaded_and_is_hidden_by_escape_and_without_its_cause(qtbot, window):
-    with qtbot.waitSignal(window.session.jobs.busy_changed, timeout=PATIENCE):
+    with qtbot.waitSignal(window.session.jobs.busy_changed):
         window.session.jobs.failed.emit(FILE)
     assert window.messages.isVisible()
     session, messages = window.session, window.messages
@@ -63,7 +63,7 @@ def test_a_message_stays_while_loops_are_loaded_and_is_hidden_by_escape_and_with
     assert messages.isVisible(), "another corpus makes no file writable"
     session.training.start()
     assert not messages.isVisible()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
 
 
 def names(window) -> list[str]:
@@ -79,7 +79,7 @@ def test_a_text_of_one_s_own_replaces_a_sample_which_can_be_kept(qtbot, book, wi
     window.actions_by_id["open_corpus"].trigger()
     quiet(qtbot, window)
     assert names(window) == ["book.txt"]
-    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(card.isVisible)
     assert card.text.text() == "book.txt replaced the sample A Python program."
     assert card.act_button.text() == "Keep Both"
     assert window.actions_by_id["undo"].text() == "&Undo Replace A Python program"
@@ -93,7 +93,7 @@ def test_a_text_of_one_s_own_replaces_a_sample_which_can_be_kept(qtbot, book, wi
     QGuiApplication.clipboard().setText(TEXT)
     window.actions_by_id["paste_corpus"].trigger()
     assert names(window) == ["Pasted text"]
-    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(card.isVisible)
     window.session.corpus.set_sources(())
     assert card.text.text() == "Removed Pasted text."
     window.actions_by_id["undo"].trigger()
@@ -110,7 +110,7 @@ def test_a_text_that_is_added_beside_others_can_replace_them(qtbot, tmp_path, bo
     other = tmp_path / "other.txt"
     other.write_text(TEXT + "more")
     card = window.notices
-    qtbot.waitUntil(lambda: names(window) == ["book.txt"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: names(window) == ["book.txt"])
     for files, told in (
         ([other], "other.txt was added beside book.txt."),
         ([book, other], "2 texts were added beside 2 sources."),
@@ -120,14 +120,14 @@ def test_a_text_that_is_added_beside_others_can_replace_them(qtbot, tmp_path, bo
         window.actions_by_id["open_corpus"].trigger()
         quiet(qtbot, window)
         assert names(window) == [*before, *(file.name for file in files)]
-        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+        qtbot.waitUntil(card.isVisible)
         assert card.text.text() == told
     assert card.act_button.text() == "Replace"
     qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
     assert names(window) == ["book.txt", "other.txt"]
     assert card.text.text() == "Removed 2 sources."
     # Escape closes it; Edit still undoes the removal.
-    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(card.isVisible)
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert not card.isVisible()
     window.actions_by_id["undo"].trigger()
@@ -142,8 +142,8 @@ def test_a_step_after_a_finished_run_has_a_notice_and_can_be_undone(qtbot, windo
     merges = len(finished)
     session.view.set_playhead(7)
     window.actions_by_id["step"].trigger()
-    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
-    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1)
+    qtbot.waitUntil(card.isVisible)
     assert card.text.text() == "Step started Run 2. Run 1 is still in Runs, unchanged."
     qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
     quiet(qtbot, window)
@@ -156,15 +156,15 @@ def test_a_step_after_a_finished_run_has_a_notice_and_can_be_undone(qtbot, windo
 @at_window("{book}")
 def test_a_first_step_has_no_notice_and_a_stop_hides_it(qtbot, window):
     session, card = window.session, window.notices
-    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.obstacle is None)
     window.actions_by_id["step"].trigger()
-    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused")
     assert not card.isVisible()
     window.actions_by_id["stop"].trigger()
     quiet(qtbot, window)
     window.actions_by_id["step"].trigger()
-    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
-    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused")
+    qtbot.waitUntil(card.isVisible)
     window.actions_by_id["stop"].trigger()
     quiet(qtbot, window)
     assert not card.isVisible()
@@ -184,7 +184,7 @@ def test_a_sample_trains_with_settings_of_its_own_and_tells_of_others(qtbot, win
         quiet(qtbot, window)
         assert session.runs.active.config == Settings().config(), settings
         assert len(session.runs.active) == 1_000 - 256
-        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+        qtbot.waitUntil(card.isVisible)
         assert card.text.text() == "The sample trains with the default settings."
         assert card.act_button.text() == "Restore Settings"
         qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)

@@ -8,10 +8,8 @@ from PySide6.QtCore import QPoint, QSettings, Qt
 from PySide6.QtGui import QAction, QFontDatabase, QFontInfo
 from PySide6.QtWidgets import QApplication, QCheckBox
 
-from tests.gui.person import TEXT, at_the_window, at_window, quiet, trained
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.training.trainer import Trainer
+from tests.gui.person import at_the_window, at_window, quiet, trained
+from tokstudio.core.algorithms.common import prepare_corpus
 from tokstudio.gui.session.preferences import ENTRIES, THEME, Preferences, settings_file
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import BODY_PIXELS
@@ -151,16 +149,14 @@ def test_after_a_damaged_settings_file_the_page_is_worked_by_keyboard_and_has_na
     assert at_the_window(monkeypatch, act) == 0
 
 
-@pytest.mark.parametrize("ask", [True, False])
-def test_closing_asks_about_unsaved_runs_unless_the_person_does_not_want_it(qtbot, monkeypatch, tmp_path, book, ask):
+def test_closing_does_not_ask_about_unsaved_runs_where_the_person_does_not_want_it(qtbot, monkeypatch, tmp_path, book):
     kept = []
 
     def act(window, answers):
         trained(qtbot, window)
         dialog = opened(qtbot, window)
-        if not ask:
-            # Its text may end left of the middle.
-            qtbot.mouseClick(dialog.controls["ask_before_closing"], Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+        # Its text may end left of the middle.
+        qtbot.mouseClick(dialog.controls["ask_before_closing"], Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
         dialog.close_button.click()
         assert isinstance(dialog.controls["ask_before_closing"], QCheckBox)
         answers.yes = False
@@ -170,7 +166,7 @@ def test_closing_asks_about_unsaved_runs_unless_the_person_does_not_want_it(qtbo
         kept.append(answers)
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
-    assert kept[0].asked == (["Run 1 has not been saved or exported."] if ask else [])
+    assert kept[0].asked == []
 
 
 @at_window("{book}")
@@ -189,37 +185,24 @@ def test_without_autosave_no_copy_is_kept_after_a_training(qtbot, monkeypatch, w
     assert len(copies) == 2
 
 
-def test_the_threads_that_were_chosen_count_the_corpus(qtbot, monkeypatch, book):
-    def act(window, answers):
-        assert window.session.training.threads is None
-        window.preferences.set("threads", 3)
-        assert window.session.training.threads == 3
-        used = []
-        monkeypatch.setattr(
-            "tokstudio.core.algorithms.common.prepare_corpus.count_work",
-            lambda texts, settings, threads, **given: (
-                used.append(threads) or count_work(texts, settings, threads, **given)
-            ),
-        )
-        quiet(qtbot, window)
-        window.session.training.set_settings(Settings(300, pattern="gpt2"))
-        window.session.training.start()
-        quiet(qtbot, window)
-        assert 3 in used
+@at_window("{book}")
+def test_the_threads_that_were_chosen_count_the_corpus(qtbot, monkeypatch, window):
+    used, count_work = [], prepare_corpus.count_work
 
-    from tokstudio.core.algorithms.common.prepare_corpus import count_work
+    def counting(texts, settings, threads, **given):
+        used.append(threads)
+        return count_work(texts, settings, threads, **given)
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
-def test_the_number_of_threads_changes_no_merge():
-    corpus, config = Corpus.from_text(TEXT * 2000), TrainingConfig(vocabulary_size=280, pattern="gpt2")
-    made = []
-    for threads in (None, 1, 3):
-        trainer = Trainer(corpus, config, threads)
-        list(trainer)
-        made.append(trainer.run.merges.tolist())
-    assert made[0] == made[1] == made[2]
+    monkeypatch.setattr(prepare_corpus, "count_work", counting)
+    training = window.session.training
+    assert training.threads is None
+    window.preferences.set("threads", 3)
+    assert training.threads == 3
+    quiet(qtbot, window)
+    training.set_settings(Settings(300, pattern="gpt2"))
+    training.start()
+    quiet(qtbot, window)
+    assert 3 in used
 
 
 @pytest.mark.parametrize(

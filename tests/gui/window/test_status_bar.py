@@ -76,12 +76,12 @@ def test_it_says_which_of_several_trainings_is_in_progress(qtbot, session, line,
     watch = QTimer(line, interval=1)
     watch.timeout.connect(lambda: seen.add(line.label.text()))
     session.queue.start([first, TrainingPlan(Settings(270, algorithm="whole-characters"))])
-    line._refresh()
+    session.jobs.busy_changed.emit()
     watch.start()
     title = ALGORITHM_TITLES[algorithm]
     # What the job does may be known already, and follows.
     assert re.fullmatch(rf"Training 1 of 2: {title}(\. .+)?…", line.label.text())
-    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.queue.total)
     watch.stop()
     assert all(text.startswith("Training ") for text in seen if "…" in text)
     assert not line.label.text().startswith("Training ")
@@ -104,9 +104,9 @@ def test_a_pause_shows_its_position_and_the_keys_to_continue(qtbot, session, lin
     session.corpus.add_text("the cat sat on the mat " * 50)
     session.training.step()
     sentence = "Paused after 1 merge. F6 resumes, F10 makes one more."
-    qtbot.waitUntil(lambda: line.label.text() == sentence, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: line.label.text() == sentence)
     session.training.step()
-    qtbot.waitUntil(lambda: line.label.text().startswith("Paused after 2 merges."), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: line.label.text().startswith("Paused after 2 merges."))
 
 
 def test_an_extension_counts_its_own_merges_alone(qtbot, session, line, make_run):
@@ -117,11 +117,11 @@ def test_an_extension_counts_its_own_merges_alone(qtbot, session, line, make_run
     session.training.pause()
     session.training.step()
     sentence = "Paused after 1 new merge. F6 resumes, F10 makes one more."
-    qtbot.waitUntil(lambda: line.label.text() == sentence, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: line.label.text() == sentence)
     assert line._rate < 10, "those of the start are not merges of a tenth of a second"
     before, after = start.log.tokens_at(10), session.runs.active.log.tokens_at(11)
     figures = f"{after:,} tokens in corpus ({before:,} before the new merges)"
-    qtbot.waitUntil(lambda: line.figures.text().endswith(figures), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: line.figures.text().endswith(figures))
     session.view.set_playhead(4)
     assert line.figures.text().endswith(" tokens in corpus (1,150 before merging)")
 
@@ -130,7 +130,7 @@ def test_a_message_at_the_end_of_a_job_stays(qtbot, session, line):
     session.jobs.pauses = replace(session.jobs.pauses, brief_message=1, shown_bar=10)
     job = session.jobs.start(for_a_while)
     job.finished.connect(line.say)
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     qtbot.wait(50)
     assert line.currentMessage() == "Wrote merges.csv."
     assert not line.label.isVisible(), "one sentence stands there, not two"
@@ -174,12 +174,12 @@ def test_a_long_job_shows_a_bar_can_be_cancelled_and_is_hidden_by_a_message_only
     session.jobs.start(for_ever)
     line.say("Wrote merges.csv.")
     assert line.currentMessage() == "Wrote merges.csv."
-    qtbot.waitUntil(lambda: not line.currentMessage(), timeout=3000)
+    qtbot.waitUntil(lambda: not line.currentMessage())
 
 
 def test_a_quiet_job_is_not_shown(qtbot, session, line):
     session.jobs.start(for_ever, quiet=True)
-    qtbot.wait(250)
+    session.jobs.busy_changed.emit()
     assert line.label.text() == ""
 
 
@@ -221,45 +221,42 @@ def test_invalid_utf8_and_unknown_characters_are_reported_and_the_ratio_of_held_
         Settings(None, 2, base="characters", base_vocabulary=("a", "<?>", "\ufffd"), unknown_token="<?>")
     )
     session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert line.label.text().endswith("20 places were not UTF-8 and became U+FFFD. 20 characters are unknown.")
     session.corpus.set_sources(())
     session.corpus.add_text("the cat sat on the mat\n" * 100)
     make_run(vocabulary_size=270, held_out=0.1)
-    qtbot.waitUntil(lambda: "held-out" in line.figures.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "held-out" in line.figures.text())
     assert f"({session.runs.active.held_out.ratio:.2f} in held-out text)" in line.figures.text()
 
 
-@pytest.mark.parametrize("deed", ["playhead", "text", "weights", "settings", "delete", "job"])
-def test_a_message_leaves_when_the_next_thing_happens(qtbot, session, line, make_run, deed):
+def test_a_message_leaves_when_the_next_thing_happens(qtbot, session, line, make_run):
     session.corpus.add_text("a mat, a rat")
     run = make_run(vocabulary_size=262)
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     session.jobs.told.connect(line.say)
-    line.say("Wrote merges.csv.")
-    if deed == "playhead":
-        session.view.set_playhead(1)
-    elif deed == "text":
-        session.view.set_text("typed")
-    elif deed == "weights":
-        session.corpus.set_weights((2000,))
-    elif deed == "settings":
-        session.training.set_settings(Settings(280))
-    elif deed == "delete":
-        session.history.delete_run(run)
-    else:
-        session.jobs.start(for_a_while)
-    assert line.currentMessage() == ("Deleted Run 1." if deed == "delete" else "")
+    deeds = {
+        "playhead": lambda: session.view.set_playhead(1),
+        "text": lambda: session.view.set_text("typed"),
+        "weights": lambda: session.corpus.set_weights((2000,)),
+        "settings": lambda: session.training.set_settings(Settings(280)),
+        "job": lambda: session.jobs.start(for_a_while),
+        "delete": lambda: session.history.delete_run(run),
+    }
+    for name, deed in deeds.items():
+        qtbot.waitUntil(lambda: not session.jobs.running)
+        line.say("Wrote merges.csv.")
+        deed()
+        assert line.currentMessage() == ("Deleted Run 1." if name == "delete" else ""), name
 
 
 def test_a_message_about_what_a_job_has_opened_stays_while_the_panes_follow(qtbot, session, line, make_run):
     run = make_run(vocabulary_size=262)
     session.runs.add_tokenizer(run.tokenizer, "opened")
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     job = session.jobs.start(for_a_while)
     job.finished.connect(line.say)
     job.finished.connect(session.view.set_text)
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     assert line.currentMessage() == "Wrote merges.csv."
 
 
@@ -270,7 +267,7 @@ def test_a_message_leaves_when_a_training_starts_and_pauses(qtbot, session, line
     session.training.step()
     assert line.currentMessage() == ""
     line.say("Wrote merges.csv.")
-    qtbot.waitUntil(lambda: line.currentMessage() == "", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: line.currentMessage() == "")
     assert line.label.text().startswith("Paused after 1 merge.")
 
 
@@ -289,18 +286,18 @@ def test_progress_does_not_draw_the_window_at_once(qtbot, session, line):
             time.sleep(0.0005)
 
     job = session.jobs.start(slowly)
-    qtbot.waitUntil(lambda: line.bar.isVisible() and line.bar.value() > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: line.bar.isVisible() and line.bar.value() > 0)
     seen = Drawn()
     line.bar.installEventFilter(seen)
-    qtbot.waitUntil(lambda: bool(drawn), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(drawn))
     value = line.bar.value()
     drawn.clear()
     while line.bar.value() == value and job.running:
-        # Timers without what is drawn between them.
-        line._refresh()
+        # As its timer does, without what is drawn between.
+        session.jobs.busy_changed.emit()
         time.sleep(0.002)
     assert line.bar.value() > value
     assert not drawn
     line.bar.removeEventFilter(seen)
     job.cancel()
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)

@@ -19,59 +19,52 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window, quiet
-from tests.gui.window.test_little_room import body_of, in_sight
+from tests.gui.person import TEXT, at_the_window, at_window, quiet
+from tests.gui.window.test_little_room import body_of, in_sight, settle
 from tokstudio.gui.panes.runs.model import CORPUS, HELD_OUT
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
 
-def test_configure_starts_at_its_top_with_more_open(qtbot, monkeypatch):
+def test_configure_starts_at_its_top_with_more_open_and_shows_more_at_the_first_start(qtbot, monkeypatch):
+    def bar(window):
+        return body_of(window.configure.size_field).verticalScrollBar()
+
     def open_more(window, answers):
         window.resize(1440, 900)
         window.reset_layout()
+        pane = window.configure
+        assert pane.pattern.preview.isHidden()
+        qtbot.waitUntil(lambda: in_sight(pane.more_button))
+        assert bar(window).maximum() == 0
         window.actions_by_id["more_settings"].trigger()
-        scrolled = body_of(window.configure.size_field).verticalScrollBar()
-        qtbot.waitUntil(lambda: scrolled.value() > 0)
+        qtbot.waitUntil(lambda: bar(window).value() > 0)
 
     def look_in_a_high_window(window, answers):
         assert window.height() > 700
-        look(window, answers)
+        look(window)
         window.resize(1024, 640)
         window.reset_layout()
         window.actions_by_id["more_settings"].trigger()
 
     def look_in_a_low_window(window, answers):
         assert window.height() == 640
-        look(window, answers)
+        look(window)
 
-    def look(window, answers):
+    def look(window):
         pane = window.configure
         assert pane.more.isVisible()
-        qtbot.wait(50)
-        assert body_of(pane.size_field).verticalScrollBar().value() == 0
-        assert in_sight(pane.size_field.number)
-        window.actions_by_id["more_settings"].trigger()
-        window.actions_by_id["more_settings"].trigger()
-        qtbot.waitUntil(lambda: body_of(pane.size_field).verticalScrollBar().value() > 0)
+        qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
+        settle(qtbot, window)
+        assert bar(window).value() == 0
+        for _ in range(2):
+            window.actions_by_id["more_settings"].trigger()
+        qtbot.waitUntil(lambda: bar(window).value() > 0)
         window.actions_by_id["more_settings"].trigger()
         qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
 
-    assert at_the_window(monkeypatch, open_more) == 0
-    assert at_the_window(monkeypatch, look_in_a_high_window) == 0
-    assert at_the_window(monkeypatch, look_in_a_low_window) == 0
-
-
-def test_more_is_fully_visible_at_the_first_start(qtbot, monkeypatch):
-    def look(window, answers):
-        window.resize(1440, 900)
-        window.reset_layout()
-        pane = window.configure
-        assert pane.pattern.preview.isHidden()
-        qtbot.waitUntil(lambda: in_sight(pane.more_button))
-        assert body_of(pane.more_button).verticalScrollBar().maximum() == 0
-
-    assert at_the_window(monkeypatch, look) == 0
+    for act in (open_more, look_in_a_high_window, look_in_a_low_window):
+        assert at_the_window(monkeypatch, act) == 0
 
 
 def drawn_lines(widget: QWidget) -> int:
@@ -99,41 +92,44 @@ def _tabs() -> QTabBar:
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize(
-    ("make", "of_one_ring"),
-    [
-        (lambda: QPushButton("Reset to Defaults"), 2),
-        (_tool_button, 2),
-        (lambda: QCheckBox("Recognise special tokens"), 0),  # the ring is around its box
-        (lambda: QRadioButton("Recognise special tokens"), 0),
-        (_tabs, 0),  # a colour behind the words
-    ],
-    ids=["button", "tool button", "check box", "radio button", "tabs"],
-)
-def test_a_control_focused_by_tab_has_one_focus_ring(qtbot, show, mode, make, of_one_ring):
-    theme, before, control, around = Theme(mode), QLineEdit(), make(), QWidget()
+def test_a_control_focused_by_tab_has_one_focus_ring(qtbot, show, mode):
+    around, controls = QWidget(), {
+        QLineEdit(): None,
+        QPushButton("Reset to Defaults"): 2,
+        _tool_button(): 2,
+        QCheckBox("Recognise special tokens"): 0,  # the ring is around its box
+        QRadioButton("Recognise special tokens"): 0,
+        _tabs(): 0,  # a colour behind the words
+    }  # fmt: skip
     column = QVBoxLayout(around)
-    column.addWidget(before)
-    column.addWidget(control)
-    control.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    show(around, 240, 120)
-    around.setStyleSheet(theme.style_sheet)
+    for control in controls:
+        column.addWidget(control)
+        control.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    show(around, 240, 320)
+    around.setStyleSheet(Theme(mode).style_sheet)
     around.window().activateWindow()
     qtbot.waitUntil(around.window().isActiveWindow)
+    before, *others = controls
     before.setFocus()
-    qtbot.keyClick(before, Qt.Key.Key_Tab)
-    qtbot.waitUntil(control.hasFocus)
-    # What Qt notes of a Tab that comes from a keyboard.
-    around.window().setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
-    assert drawn_lines(control) == of_one_ring
+    for control in others:
+        qtbot.keyClick(before, Qt.Key.Key_Tab)
+        qtbot.waitUntil(control.hasFocus)
+        # What Qt notes of a Tab that comes from a keyboard.
+        around.window().setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+        assert drawn_lines(control) == controls[control], control
+        before = control
+
+
+@pytest.fixture
+def lines(tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
+    return path
 
 
 @at_window()
-def test_in_a_low_window_the_curves_of_every_view_have_140_pixels_and_more_than_the_table(qtbot, tmp_path, window):
-    path = tmp_path / "book.txt"
-    path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
-
-    def resize(window, height):
+def test_in_a_low_window_every_view_has_room_for_its_curves_and_no_figure_is_cut(qtbot, monkeypatch, lines, window):
+    def resize(height):
         window.resize(1024, height)
         window.reset_layout()
         QApplication.processEvents()
@@ -141,31 +137,24 @@ def test_in_a_low_window_the_curves_of_every_view_have_140_pixels_and_more_than_
         assert window.merges.height() >= 120
         assert window.height() == height
 
-    resize(window, 619)
-    window.opening.open_paths([path])
-    window.session.training.set_settings(Settings(400, held_out=0.1))
-    trained_again(qtbot, window)
+    resize(619)
+    window.opening.open_paths([lines])
+    session = window.session
+    session.training.set_settings(Settings(400, held_out=0.1))
+    qtbot.waitUntil(lambda: session.training.obstacle is None)
+    window.actions_by_id["train"].trigger()
+    quiet(qtbot, window)
     pane = window.compression
     qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.plot)
     for height in (619, 640):
-        resize(window, height)
+        resize(height)
         for action in pane.menu.actions()[:4]:
             action.trigger()
             QApplication.processEvents()
             assert pane.plot.chart.area.height() >= 140, (height, action.text())
         assert pane.remark_line.isVisible()
         assert window.merges.table.viewport().height() >= window.merges.table.rowHeight(0)
-
-
-@at_window()
-def test_at_1024_by_640_no_figure_is_cut_and_runs_keep_their_corpus(qtbot, monkeypatch, tmp_path, window):
-    path = tmp_path / "book.txt"
-    path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
-    window.resize(1024, 640)
-    window.reset_layout()
-    window.opening.open_paths([path])
-    window.session.training.set_settings(Settings(300, held_out=0.1))
-    trained_again(qtbot, window)
+    # At 1024 x 640, runs keep the column of their corpus.
     window.runs.raise_()
     table = window.runs.table
     qtbot.waitUntil(table.isVisible)
@@ -184,14 +173,6 @@ def test_at_1024_by_640_no_figure_is_cut_and_runs_keep_their_corpus(qtbot, monke
     assert in_sight(pane.kinds)
 
 
-def trained_again(qtbot, window) -> None:
-    """Trains with the settings of the session."""
-    session = window.session
-    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
-    window.actions_by_id["train"].trigger()
-    quiet(qtbot, window)
-
-
 class Paints(QObject):
     """Counts how often something is painted."""
 
@@ -208,10 +189,10 @@ class Paints(QObject):
 @at_window()
 def test_a_change_of_theme_and_a_pane_made_floating_by_a_layout_are_painted(qtbot, window):
     pane = window.text
-    qtbot.wait(50)
+    settle(qtbot, window)
     paints = Paints(pane)
     window.actions_by_id["theme_dark"].trigger()
-    qtbot.waitUntil(lambda: paints.count > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: paints.count > 0)
     pane.setFloating(True)
     layout = window.arrangement()
     window.reset_layout()
@@ -219,7 +200,7 @@ def test_a_change_of_theme_and_a_pane_made_floating_by_a_layout_are_painted(qtbo
     window.arrange(layout)
     assert pane.isFloating()
     paints = Paints(pane.widget())
-    qtbot.waitUntil(lambda: paints.count > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: paints.count > 0)
 
 
 @at_window()
@@ -228,7 +209,7 @@ def test_a_change_of_text_size_updates_every_measure(qtbot, window):
     session.corpus.add_text(TEXT)
     session.training.set_settings(Settings(270))
     session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
     window.merges.raise_()
     buttons, figures, rows = window.text.toggles, window.status.figures, window.merges.table.verticalHeader()
 
@@ -254,10 +235,12 @@ def test_a_problem_of_the_corpus_does_not_widen_its_column(qtbot, window):
     window.resize(1440, 870)
     for name in ("learn", "train"):
         window.show_workspace(name)
-        qtbot.wait(100)
+        QApplication.processEvents()
+        settle(qtbot, window)
     width = window.corpus.width()
     QApplication.clipboard().clear()
     window.actions_by_id["paste_corpus"].trigger()
     assert window.corpus.problems.problems == ("The clipboard has no text.",)
-    qtbot.wait(100)
+    QApplication.processEvents()
+    settle(qtbot, window)
     assert window.corpus.width() == width

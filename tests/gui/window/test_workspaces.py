@@ -7,12 +7,11 @@ import pytest
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_the_window, at_window
+from tests.gui.person import at_the_window, at_window
 from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import places, set_height, widen_left
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
-from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.main_window import MainWindow
 from tokstudio.gui.window.workspaces import WORKSPACES
 
@@ -38,7 +37,7 @@ def test_every_pane_has_one_place_in_a_workspace_and_keys_change_it(qtbot, unsty
             assert sorted(pane for *_, column in columns for place in column for pane in place) == sorted(known)
             assert sum(width for width, *_ in columns) == pytest.approx(1)
     window.activateWindow()
-    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
     assert checked(window) == ["train"]
     shown = {}
     for key, name in ((Qt.Key.Key_2, "compare"), (Qt.Key.Key_3, "learn"), (Qt.Key.Key_1, "train")):
@@ -53,7 +52,7 @@ def test_every_pane_has_one_place_in_a_workspace_and_keys_change_it(qtbot, unsty
 
 
 @at_window()
-def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, window):
+def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, unstyled, window):
     set_height(qtbot, window, 900)
     window.token.close()
     window.distribution.raise_()
@@ -92,7 +91,7 @@ def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last
 
     def look(window, answers):
         assert checked(window) == ["learn"]
-        qtbot.waitUntil(lambda: {"guide", "corpus", "merges", "text", "token"} == set(places(window)), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: {"guide", "corpus", "merges", "text", "token"} == set(places(window)))
         assert window.runs.isHidden()
         assert not window.why.isHidden()
         enter(window, "train")
@@ -185,25 +184,18 @@ def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored, unstyl
     assert set(places(made)) == {"guide", "corpus", "merges", "text", "vocabulary"}
 
 
-def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkeypatch, tmp_path, unstyled):
+def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, unstyled):
     first = window()
     first.text.close()
+    for pane in (first.compare, first.guide):
+        pane.setObjectName(f"an older {pane.objectName()}")
     first.remember()
     first.hide()
-    make = MainWindow._make_panes
-
-    def make_more(self) -> None:
-        make(self)
-        self.more = [Pane("compare", "Compare"), Pane("guide", "Guide")]
-        self.panes = (*self.panes, *self.more)
-
-    monkeypatch.setattr(MainWindow, "_make_panes", make_more)
     second = window()
-    compare = second.more[0]
     QApplication.processEvents()
     assert second.text.isHidden()
-    assert not compare.isHidden()
-    assert second.compression in second.tabifiedDockWidgets(compare)
+    assert not second.compare.isHidden()
+    assert second.compression in second.tabifiedDockWidgets(second.compare)
     enter(second, "compare")
     assert "compare" in places(second)
     assert places(second)["compare"].width() > 900
@@ -212,7 +204,7 @@ def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkey
 
 
 @at_window()
-def test_low_windows_keep_their_height_and_one_place_for_the_right_column(qtbot, window):
+def test_low_windows_keep_their_height_and_one_place_for_the_right_column(qtbot, unstyled, window):
     for name in ("compare", "learn"):
         set_height(qtbot, window, 900)
         enter(window, name)
@@ -225,7 +217,7 @@ def test_low_windows_keep_their_height_and_one_place_for_the_right_column(qtbot,
         enter(window, "train")
         set_height(qtbot, window, 900)
         enter(window, name)
-        qtbot.waitUntil(lambda high=high: set(places(window)) == set(high), timeout=PATIENCE)
+        qtbot.waitUntil(lambda high=high: set(places(window)) == set(high))
         assert tabs(window) == shared, name
         for pane, place in places(window).items():
             assert abs(place.height() - high[pane].height()) < 24, (name, pane)
@@ -241,7 +233,7 @@ def test_low_windows_keep_their_height_and_one_place_for_the_right_column(qtbot,
     assert window.height() == 600
 
 
-def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot, monkeypatch):
+def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot, monkeypatch, unstyled):
     def leave(window, answers):
         set_height(qtbot, window, 900)
         enter(window, "compare")

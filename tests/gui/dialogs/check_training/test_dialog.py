@@ -12,11 +12,10 @@ from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.core.teaching.students import divided, recounting_student
-from tests.gui.person import PATIENCE, Answers, at_window
+from tests.gui.person import at_window
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.teaching.exercise import TEXT
 from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog, MakeExerciseDialog
-from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.state.training_settings import Settings
 
 RIGHT = recounting_student(divided(TEXT), 200)
@@ -24,27 +23,8 @@ SMALLEST = recounting_student(divided(TEXT), 200, best=min)
 
 
 @pytest.fixture
-def answers():
-    return Answers()
-
-
-@pytest.fixture
-def show(qtbot, session, theme, answers, tmp_path):
-    shown = []
-
-    def make(kind):
-        preferences = Preferences(tmp_path / "preferences.ini")
-        dialog = kind(session, theme, preferences, answers)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
-        qtbot.addWidget(dialog)
-        dialog.show()
-        qtbot.waitExposed(dialog)
-        shown.append(dialog)
-        return dialog
-
-    yield make
-    for dialog in shown:
-        dialog.close()
+def show(session, theme, preferences, answers, opened):
+    return lambda kind: opened(kind(session, theme, preferences, answers))
 
 
 @pytest.fixture
@@ -66,7 +46,7 @@ def files(tmp_path):
 
 def check(qtbot, dialog):
     qtbot.mouseClick(dialog.check_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not dialog._job.busy, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.close_button.text() == "Close")
 
 
 def rows(dialog):
@@ -110,7 +90,7 @@ def test_the_table_is_copied_and_saved_without_a_formula(qtbot, dialog, answers,
     ]  # fmt: skip
     answers.target = tmp_path / "checked.csv"
     qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: dialog.note.text() == "Wrote checked.csv.", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.note.text() == "Wrote checked.csv.")
     assert list(csv.reader(io.StringIO(answers.target.read_text()))) == table
 
 
@@ -182,18 +162,18 @@ def test_cancel_ends_the_counting_of_words(qtbot, session, show, tmp_path, monke
     (tmp_path / "mine.txt").write_text("x y\n")
     dialog.add([tmp_path / "mine.txt"])
     qtbot.mouseClick(dialog.check_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: bool(counted), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(counted))
     qtbot.mouseClick(dialog.close_button, Qt.MouseButton.LeftButton)
     assert dialog.note.text() == "Cancelled."
     assert dialog.check_button.isEnabled()
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
 
 
 def test_an_exercise_is_written(qtbot, show, answers, tmp_path):
     dialog = show(MakeExerciseDialog)
     answers.folder = tmp_path / "bpe"
     qtbot.mouseClick(dialog.write_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: dialog.note.text().startswith("Wrote 7 files to bpe"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.note.text().startswith("Wrote 7 files to bpe"))
     assert (tmp_path / "bpe" / "corpus.txt").read_bytes() == TEXT
     qtbot.mouseClick(dialog.show_button, Qt.MouseButton.LeftButton)
     assert answers.shown == [tmp_path / "bpe" / "README.txt"]

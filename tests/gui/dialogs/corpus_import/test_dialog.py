@@ -12,12 +12,10 @@ import pytest
 from PySide6.QtCore import Qt
 from shiboken6 import isValid
 
-from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
 from tokstudio.gui.dialogs.corpus_import.question import Choices, DataSetPlace, ImportQuestion, look_all_work
-from tokstudio.gui.session.preferences import Preferences
 
 ROWS = [
     {"id": number, "lang": ("de", "en")[number % 2], "title": f"Part {number}", "body": f"the cat\nsat {number}"}
@@ -142,7 +140,7 @@ def test_another_delimiter_gives_other_columns(qtbot, ask, tmp_path):
     assert dialog.delimiter.value == ";"
     dialog.delimiter.setCurrentIndex(names(dialog.delimiter).index("|"))
     assert not dialog.import_button.isEnabled()
-    qtbot.waitUntil(lambda: names(dialog.text) == ["name;line", "end"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: names(dialog.text) == ["name;line", "end"])
     assert shown(dialog)[0] == "A;the cat"
     dialog.import_button.click()
     assert answers == [Reading(field="name;line", delimiter="|")]
@@ -181,11 +179,6 @@ def test_every_control_has_a_name_is_reached_by_tab_and_fits_into_a_small_window
     dialog.more_button.click()
     assert dialog.minimumSizeHint().height() <= 560
     assert dialog.minimumSizeHint().width() <= 900
-
-
-@pytest.fixture
-def preferences(tmp_path):
-    return Preferences(tmp_path / "settings.ini")
 
 
 def test_a_choice_is_kept_for_the_next_start_but_is_of_this_one_only_here(preferences):

@@ -17,7 +17,6 @@ from shiboken6 import isValid
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from tests.gui import picky
-from tests.gui.person import PATIENCE, Answers
 from tokstudio import load, prune
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress
@@ -27,21 +26,10 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.export import queue as export_plan
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.dialogs.export.format_list import SignedLine
-from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 SENTENCE = "the cat sat on the mat<|end|> and the rat\n"
-
-
-@pytest.fixture
-def answers():
-    return Answers()
-
-
-@pytest.fixture
-def preferences(tmp_path):
-    return Preferences(tmp_path / "settings.ini")
 
 
 @pytest.fixture
@@ -60,7 +48,7 @@ def opened(qtbot, session, theme, preferences, answers, out):
         dialogs.append(dialog)
         dialog.open()
         qtbot.waitExposed(dialog)
-        qtbot.waitUntil(lambda: dialog._part is not None, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: dialog.list.known)
         settle(qtbot, session)
         return dialog
 
@@ -79,13 +67,18 @@ def with_special(make_run):
 
 
 def settle(qtbot, session):
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
 
 
-def tick(qtbot, dialog, name):
-    row = dialog.list.rows[name]
-    row.check.setFocus()
-    qtbot.keyClick(row.check, Qt.Key.Key_Space)
+def tick(qtbot, session, dialog, name):
+    press(qtbot, session, dialog.list.rows[name].check)
+
+
+def press(qtbot, session, control):
+    """Presses the space bar in a control, and waits for what follows."""
+    control.setFocus()
+    qtbot.keyClick(control, Qt.Key.Key_Space)
+    settle(qtbot, session)
 
 
 def press_export(qtbot, session, dialog):
@@ -119,17 +112,15 @@ def test_one_tokenizer_is_written_into_the_folder_itself_and_checked(qtbot, sess
 def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, make_run, opened, out):
     run = make_run(vocabulary_size=280)
     dialog = opened("huggingface")
-    tick(qtbot, dialog, "classic")
-    tick(qtbot, dialog, "merges-csv")
-    settle(qtbot, session)
+    tick(qtbot, session, dialog, "classic")
+    tick(qtbot, session, dialog, "merges-csv")
     assert "huggingface, classic" in dialog.folder.note.text()
     sentences = []
     dialog.written.connect(sentences.append)
     press_export(qtbot, session, dialog)
     proved = ", ".join(FORMATS[name].title for name in ("huggingface", "classic"))
     assert sentences[-1] == f"Wrote 5 files in 3 formats to {out}. Read back and identical: {proved}."
-    tick(qtbot, dialog, "vocabulary-csv")
-    settle(qtbot, session)
+    tick(qtbot, session, dialog, "vocabulary-csv")
     press_export(qtbot, session, dialog)
     assert sentences[-1] == f"Wrote vocabulary.csv to {out}.", "what was written before is not told again"
     assert (out / "huggingface" / "tokenizer.json").is_file()
@@ -149,8 +140,8 @@ def test_closing_the_dialog_cancels_its_checks(qtbot, session, make_run, opened,
 
     dialog = opened("huggingface")
     monkeypatch.setattr("tokstudio.gui.dialogs.export.queue.fit_work", endless)
-    dialog._ask_fits()
-    qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
+    dialog.gaps.toggle()
+    qtbot.waitUntil(lambda: bool(begun))
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     settle(qtbot, session)
     assert len(begun) == 1
@@ -180,8 +171,7 @@ def test_an_unsuitable_format_says_why_and_cannot_be_chosen(qtbot, session, make
     assert told(dialog, "classic") == [FORMATS["classic"].problem(session.runs.active.tokenizer)]
     assert dialog.list.chosen == ("huggingface",)
     assert dialog.export_button.isEnabled()
-    tick(qtbot, dialog, "huggingface")
-    settle(qtbot, session)
+    tick(qtbot, session, dialog, "huggingface")
     assert dialog.note.text() == "Choose a format."
     assert not dialog.export_button.isEnabled()
 
@@ -190,7 +180,7 @@ def test_the_only_possible_format_is_ticked(qtbot, session, opened, out, prefere
     session.corpus.add_text("the cat sat on the mat " * 20)
     session.training.set_settings(Settings(60, algorithm="sentencepiece-bpe"))
     session.training.start()
-    qtbot.waitUntil(lambda: not session.training.busy and session.runs.active is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.training.busy and session.runs.active is not None)
     preferences.set("export_formats", "huggingface")
     dialog = opened("huggingface")
     assert dialog.list.chosen == ("sentencepiece",)
@@ -198,8 +188,8 @@ def test_the_only_possible_format_is_ticked(qtbot, session, opened, out, prefere
     press_export(qtbot, session, dialog)
     assert [file.suffix for file in out.iterdir()] == [".model"]
     assert preferences.get("export_formats", "") == "huggingface"
-    tick(qtbot, dialog, "sentencepiece")
-    dialog._ask_fits()
+    tick(qtbot, session, dialog, "sentencepiece")
+    dialog.gaps.toggle()
     settle(qtbot, session)
     assert dialog.list.chosen == (), "the user does not want it"
 
@@ -225,14 +215,12 @@ def test_only_up_to_the_playhead_with_gaps_or_without_and_a_table_keeps_its_coun
     dialog = opened("huggingface")
     assert dialog.part.text().replace("&", "") == "Only up to the playhead (10 of 13 merges)"
     assert dialog.gaps.isHidden()
-    qtbot.keyClick(dialog.part, Qt.Key.Key_Space)
-    settle(qtbot, session)
+    press(qtbot, session, dialog.part)
     assert not dialog.gaps.isHidden()
     press_export(qtbot, session, dialog)
     assert load(out).special_tokens == {"<|end|>": 269}
     assert not with_special.marks.exported
-    qtbot.keyClick(dialog.gaps, Qt.Key.Key_Space)
-    settle(qtbot, session)
+    press(qtbot, session, dialog.gaps)
     assert dialog.moves.text() == 'The special token "<|end|>" moves from 269 to 266.'
     assert told(dialog, "huggingface") == [], "what is written now is not what was proved"
     assert dialog.export_button.text() == "Rep&lace"
@@ -244,8 +232,7 @@ def test_only_up_to_the_playhead_with_gaps_or_without_and_a_table_keeps_its_coun
     assert len(load(out)) == 267
     dialog = opened("merges-csv")
     for option in (dialog.part, dialog.gaps):
-        qtbot.keyClick(option, Qt.Key.Key_Space)
-        settle(qtbot, session)
+        press(qtbot, session, option)
     assert told(dialog, "merges-csv") == ["It keeps the ids as they are, gaps included."]
     press_export(qtbot, session, dialog)
     assert (out / "merges.csv").read_text(encoding="utf-8").count("\n") == 11
@@ -268,8 +255,7 @@ def test_existing_files_are_counted_if_they_have_the_name_and_the_button_says_re
     (out / "tokenizer.json").write_text(json.dumps({}))
     dialog = opened("huggingface", "classic")
     assert dialog.note.text() == "", "two formats go into folders of their own"
-    tick(qtbot, dialog, "classic")
-    settle(qtbot, session)
+    tick(qtbot, session, dialog, "classic")
     assert dialog.note.text() == "Replaces 1 file."
 
 
@@ -346,7 +332,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_at_its_field(qtbot, session, m
     assert dialog.folder.is_invalid
     assert dialog.focusWidget() is dialog.folder.edit
     assert dialog.folder.note.text() == f"{out.name} is a file, not a folder: choose another."
-    assert not any(row._result.count() for row in dialog.list.rows.values())
+    assert not any(told(dialog, name) for name in dialog.list.chosen)
     out.unlink()
     dialog.folder.edit.setText(str(tmp_path / "other"))
     settle(qtbot, session)
@@ -373,7 +359,7 @@ def test_a_folder_refused_by_the_system_is_one_error_and_nothing_is_written(
     assert dialog.folder.note.text() == (
         f"classic: the folder cannot be created: {out} cannot be written to: choose another."
     )
-    assert not any(row._result.count() for row in dialog.list.rows.values())
+    assert not any(told(dialog, name) for name in dialog.list.chosen)
     assert not out.exists()
     monkeypatch.undo()
     assert dialog.export_button.isEnabled(), "it can be tried again"
@@ -399,7 +385,7 @@ def test_the_result_is_visible_afterwards(qtbot, session, make_run, opened, monk
     assert dialog.focusWidget() is dialog.close_button
     settle(qtbot, session)
     shown = dialog.list.rows[name].findChildren(SignedLine)[-1]
-    qtbot.waitUntil(lambda: shown.visibleRegion().boundingRect() == shown.rect(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: shown.visibleRegion().boundingRect() == shown.rect())
     assert (shown.label.text() == "written") == (last == "written")
     for _ in range(20):  # whatever is laid out or scrolled later
         QApplication.processEvents()
@@ -409,16 +395,6 @@ def test_the_result_is_visible_afterwards(qtbot, session, make_run, opened, monk
 def broken():
     raise OSError(errno.EIO, "Input/output error")
     yield b""
-
-
-def test_folder_and_formats_are_remembered(qtbot, session, make_run, opened, out, preferences):
-    make_run(vocabulary_size=280)
-    dialog = opened("huggingface")
-    tick(qtbot, dialog, "vocabulary-csv")
-    settle(qtbot, session)
-    press_export(qtbot, session, dialog)
-    assert preferences.get("export_formats", "") == "huggingface vocabulary-csv"
-    assert preferences.get("export_folder", "") == str(out)
 
 
 def test_a_failed_check_shows_the_first_difference_and_leaves_no_files(
@@ -477,10 +453,10 @@ def test_cancel_in_the_middle_keeps_what_is_written(qtbot, session, make_run, op
     make_run(vocabulary_size=280)
     dialog = opened("huggingface", "classic", "vocabulary-csv")
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(held[0].is_set, timeout=PATIENCE)
+    qtbot.waitUntil(held[0].is_set)
     row = dialog.list.rows["classic"]
     # What the job said before may be shown first: it tells of each step when it has gone on to it.
-    qtbot.waitUntil(lambda: row.state.text() == "Proving", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: row.state.text() == "Proving")
     assert row.bar.isVisible()
     assert dialog.list.rows["vocabulary-csv"].state.text() == "Waiting"
     assert not dialog.list.rows["huggingface"].check.isEnabled()
@@ -498,7 +474,7 @@ def test_closing_while_it_writes_asks_once(qtbot, session, make_run, opened, out
     make_run(vocabulary_size=280)
     dialog = opened("huggingface", "classic")
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(held[0].is_set, timeout=PATIENCE)
+    qtbot.waitUntil(held[0].is_set)
     answers.yes = False
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     assert answers.asked == ["One format is not written yet. Files already written are kept."]
@@ -516,9 +492,9 @@ def test_the_question_closes_when_everything_is_written(qtbot, session, make_run
     dialog = ExportDialog(session, session.runs.active, ("huggingface", "classic"), theme, preferences, Choosers())
     qtbot.addWidget(dialog)
     dialog.open()
-    qtbot.waitUntil(dialog.export_button.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.export_button.isEnabled)
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(held[0].is_set, timeout=PATIENCE)
+    qtbot.waitUntil(held[0].is_set)
     asked = []
 
     def look():
@@ -601,44 +577,24 @@ def test_a_large_tokenizer_is_checked_only_in_jobs(qtbot, session, opened, monke
     merges = np.stack([rng.integers(0, 256, 200_000), np.arange(255, 200_255)], axis=1).astype(np.int32)
     session.runs.add_tokenizer(Tokenizer(merges, checked=True, special_tokens={"<|end|>": 300_000}), "large")
     looked_in = set()
-    for slow in ("compact",):
-        original = getattr(Tokenizer, slow)
 
-        def watched(self, original=original):
+    def watch(kind, name):
+        original = getattr(kind, name)
+
+        def watched(self, *given):
             looked_in.add(threading.current_thread())
-            return original(self)
+            return original(self, *given)
 
-        monkeypatch.setattr(Tokenizer, slow, watched)
-    for known in FORMATS.values():
-        original_losses = type(known).losses
+        monkeypatch.setattr(kind, name, watched)
 
-        def losses(self, tokenizer, original=original_losses):
-            looked_in.add(threading.current_thread())
-            return original(self, tokenizer)
-
-        monkeypatch.setattr(type(known), "losses", losses)
+    watch(Tokenizer, "compact")
+    for kind in {type(known) for known in FORMATS.values()}:
+        watch(kind, "losses")
     dialog = opened("huggingface")
-    qtbot.keyClick(dialog.gaps, Qt.Key.Key_Space)
-    settle(qtbot, session)
+    press(qtbot, session, dialog.gaps)
     assert dialog.moves.text() == 'The special token "<|end|>" moves from 300,000 to 200,256.'
     assert looked_in
     assert threading.main_thread() not in looked_in
-
-
-def test_every_kind_of_loss_can_be_read_and_a_change_of_ids_comes_first(qtbot, session, opened):
-    odd = Tokenizer(
-        np.array([[97, 98], [99, 100]], dtype=np.int32),
-        np.array([301, 300], dtype=np.int32),
-        pattern="gpt2",
-        special_tokens={"<|end|>": 256},
-        extra_tokens={257: b"xyz"},
-        whole_words=[301],
-    )
-    session.runs.add_tokenizer(odd, "odd")
-    dialog = opened("classic")
-    losses = told(dialog, "classic")
-    assert len(losses) == 5
-    assert losses[0].startswith("The ids change")
 
 
 def test_an_error_of_a_check_is_shown_on_its_row_and_ten_thousand_losses_are_not(
@@ -662,8 +618,7 @@ def test_an_error_of_a_check_is_shown_on_its_row_and_ten_thousand_losses_are_not
 def test_everything_can_be_reached_by_tab_and_has_a_name(qtbot, session, with_special, opened):
     session.view.set_playhead(10)
     dialog = opened("huggingface", "classic")
-    qtbot.keyClick(dialog.part, Qt.Key.Key_Space)
-    settle(qtbot, session)
+    press(qtbot, session, dialog.part)
     qtbot.keyClick(dialog.accept_loss, Qt.Key.Key_Space)
     first = dialog.list.rows["huggingface"].check
     first.setFocus()

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from tests.gui.dialogs.surgery.dialogs import GERMAN, settled, train_by
-from tests.gui.person import PATIENCE
 from tokstudio.core.surgery.proof import verify
 from tokstudio.gui.dialogs.surgery.extend import ExtendDialog
 from tokstudio.gui.dialogs.surgery.works import at_merge
@@ -24,7 +24,7 @@ def extending(session, theme, make_run, opened):
     return opened(ExtendDialog(session, run, theme, None))
 
 
-def test_extending_shows_its_effect_and_trains_from_the_run(qtbot, session, extending):
+def test_extending_shows_its_effect_and_trains_from_the_run(qtbot, session, extending, theme, opened):
     settled(qtbot, extending)
     run = session.runs.active
     assert extending.size_limit.value == 270 + 1000
@@ -35,21 +35,16 @@ def test_extending_shows_its_effect_and_trains_from_the_run(qtbot, session, exte
     settled(qtbot, extending)
     before, after = (int(text.replace(",", "")) for text in tokens_of(extending))
     assert after < before
-    train_by(qtbot, extending)
+    train_by(qtbot, session, extending)
     made = session.runs.active
     assert made.name == f"Run 2 ({run.name}, extended)"
     assert made.start is run.tokenizer
     assert made.vocabulary_size == 280
     assert made.log.tokens_at(len(made)) == after
-
-
-def test_a_run_that_is_extended_again_has_a_short_name(qtbot, session, extending, theme, opened):
-    for vocabulary, name in ((280, "Run 2 (Run 1, extended)"), (290, "Run 3 (Run 2, extended)")):
-        dialog = extending if vocabulary == 280 else opened(ExtendDialog(session, session.runs.active, theme, None))
-        dialog.size_limit.number.setValue(vocabulary)
-        settled(qtbot, dialog)
-        train_by(qtbot, dialog)
-        assert session.runs.active.name == name
+    dialog = opened(ExtendDialog(session, made, theme, None))
+    dialog.size_limit.number.setValue(290)
+    train_by(qtbot, session, dialog)
+    assert session.runs.active.name == "Run 3 (Run 2, extended)", "a short name of a run that is extended again"
 
 
 def tokens_of(dialog):
@@ -78,7 +73,7 @@ def test_reserved_ids_are_filled_and_shown_before(qtbot, session, theme, make_ru
     assert ids == ["269", "270", "271"]
     begun = []
     dialog.begun.connect(lambda run, reserved: begun.append(reserved))
-    train_by(qtbot, dialog)
+    train_by(qtbot, session, dialog)
     assert begun == [("<|reserved_1|>",)]
     assert session.runs.active.vocabulary_size == 273
 
@@ -123,7 +118,7 @@ def test_the_preview_says_what_it_counts_and_bad_sizes_and_rules_before_the_star
     assert extending.caption.toolTip() == "x" * 400
     extending.result_work = extending.effect_work  # trains nothing
     for control in (extending.ties.combo, extending.longest.check, extending.reserved.list):
-        with qtbot.waitSignal(extending.apply_button.clicked, timeout=PATIENCE):
+        with qtbot.waitSignal(extending.apply_button.clicked):
             qtbot.keyClick(control, Qt.Key.Key_Return)
         settled(qtbot, extending)
 
@@ -132,9 +127,9 @@ def test_the_training_need_not_wait_for_the_preview(qtbot, session, extending):
     extending.size_limit.number.setValue(280)
     assert extending.effect is None
     assert extending.apply_button.isEnabled()
-    with qtbot.waitSignal(extending.begun, timeout=PATIENCE):
+    with qtbot.waitSignal(extending.begun):
         qtbot.keyClick(extending.size_limit.number, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert session.runs.active.vocabulary_size == 280
 
 
@@ -155,31 +150,25 @@ def test_a_fork_keeps_the_merges_up_to_the_playhead_and_takes_another_pattern(qt
     dialog.pattern.combo.setEditText("none")
     dialog.size_limit.number.setValue(280)
     settled(qtbot, dialog)
-    train_by(qtbot, dialog)
+    train_by(qtbot, session, dialog)
     made = session.runs.active
     assert made.name == f"Run 2 ({run.name}, from merge 5)"
     assert np.array_equal(made.merges[:5], run.merges[:5])
     assert (made.pattern, made.before, made.vocabulary_size) == ("none", 5, 280)
 
 
-def test_the_share_of_configure_is_held_out(qtbot, session, theme, make_run, opened):
+def test_the_share_and_the_tie_rule_of_configure_are_taken_over(qtbot, session, theme, make_run, opened):
     run = make_run(vocabulary_size=270, pattern="gpt2")
     session.corpus.add_text(GERMAN.replace(". ", ".\n"))
-    session.training.set_settings(replace(session.training.settings, held_out=0.2))
+    session.training.set_settings(replace(session.training.settings, held_out=0.2, tie_break="mapped-strings"))
     dialog = opened(ExtendDialog(session, run, theme, None))
+    assert dialog.ties.value == "mapped-strings"
     settled(qtbot, dialog)
-    train_by(qtbot, dialog)
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    train_by(qtbot, session, dialog)
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
     assert session.runs.active.before == len(run)
     assert session.runs.active.config.held_out == 0.2
     assert session.runs.active.held_out.tokens is not None
-
-
-def test_every_tie_rule_can_be_chosen(session, theme, make_run, opened):
-    session.corpus.add_text(GERMAN)
-    run = make_run(vocabulary_size=270, pattern="gpt2")
-    session.training.set_settings(replace(session.training.settings, tie_break="mapped-strings"))
-    assert opened(ExtendDialog(session, run, theme, None)).ties.value == "mapped-strings"
 
 
 def test_a_fork_of_a_tokenizer_from_a_file_moves_no_id(qtbot, session, theme, make_run, opened):
@@ -189,10 +178,10 @@ def test_a_fork_of_a_tokenizer_from_a_file_moves_no_id(qtbot, session, theme, ma
     entry = session.runs.all[-1]
     session.runs.activate(entry)
     dialog = opened(ExtendDialog(session, entry, theme, 5))
-    assert "All ids stay" in dialog._about()
+    assert any("All ids stay" in label.text() for label in dialog.findChildren(QLabel))
     dialog.size_limit.number.setValue(270)
     settled(qtbot, dialog)
-    train_by(qtbot, dialog)
+    train_by(qtbot, session, dialog)
     made = session.runs.active.tokenizer
     assert made.special_tokens == entry.tokenizer.special_tokens
     first = len(entry.tokenizer.tokens)

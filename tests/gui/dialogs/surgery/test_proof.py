@@ -8,31 +8,32 @@ import pytest
 from PySide6.QtCore import Qt
 
 from tests.gui.dialogs.surgery.dialogs import GERMAN, made_by, settled
-from tests.gui.person import PATIENCE, Answers
 from tokstudio import Corpus, TrainingConfig, embedding_map, extend, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.dialogs.surgery.proof import OF_CORPUS, OF_FILE, OF_TEXT, ProofDialog
 from tokstudio.gui.dialogs.surgery.prune import PruneDialog
 from tokstudio.gui.dialogs.surgery.works import at_merge
-from tokstudio.gui.session.preferences import Preferences
 
 
 @pytest.fixture
-def proving(qtbot, session, theme, make_run, opened, tmp_path):
+def proving(qtbot, session, theme, make_run, opened, preferences, answers):
     run = make_run(vocabulary_size=280, pattern="gpt2")
     dialog = opened(PruneDialog(session, run, theme))
     dialog.size_limit.setValue(270)
     settled(qtbot, dialog)
     session.runs.add_tokenizer(made_by(qtbot, dialog).tokenizer, "pruned")
     session.view.set_text("the cat sat\nx y z\nthe rat")
-    answers = Answers()
-    proof = opened(ProofDialog(session, session.runs.active, theme, Preferences(tmp_path / "p.ini"), answers))
-    qtbot.waitUntil(lambda: proof.proof is not None and not proof._proofs.busy, timeout=PATIENCE)
+    proof = opened(ProofDialog(session, session.runs.active, theme, preferences, answers))
+    proved(qtbot, proof)
     return proof, answers
 
 
-def test_the_nine_points_hold_and_changed_lines_stand_side_by_side(qtbot, proving):
-    proof, _ = proving
+def proved(qtbot, proof):
+    qtbot.waitUntil(lambda: not proof.verdict.text().endswith("…"))
+
+
+def test_the_nine_points_hold_and_changed_lines_of_any_text_stand_side_by_side(qtbot, proving, session, tmp_path):
+    proof, answers = proving
     assert proof.verdict.text().startswith("All 9 points hold.")
     assert len(proof.labels) == 18
     changed = [line.number for line in proof.model.lines]
@@ -42,28 +43,33 @@ def test_the_nine_points_hold_and_changed_lines_stand_side_by_side(qtbot, provin
     assert "·" in proof.model.text(0, 1) + proof.model.text(len(changed) - 1, 1)
     choose(qtbot, proof, 1)
     assert proof.verdict.text().startswith("All 9 points hold.")
-
-
-def test_each_row_of_a_data_set_is_a_line(qtbot, session, proving):
-    proof, _ = proving
-    of_text = [line.number for line in proof.model.lines]
+    # Each row of a data set is a line.
     session.corpus.set_sources((Source.from_texts(["the cat sat", "x y z\n", "the rat"]),))
     choose(qtbot, proof, 1)
-    assert [line.number for line in proof.model.lines] == of_text
-    assert proof.proof.points[5].sentence == f"{len(of_text)} of 3 lines."
+    assert [line.number for line in proof.model.lines] == changed
+    assert proof.proof.points[5].sentence == f"{len(changed)} of 3 lines."
+    answers.files = []
+    choose(qtbot, proof, 2)
+    assert proof.reference.currentIndex() == 1  # nothing was chosen: the last text stays
+    book = tmp_path / "book.txt"
+    book.write_text("x y z\n" * 9 + "the cat sat\nthe rat\n")
+    answers.files = [book]
+    choose(qtbot, proof, 2)
+    assert [proof.reference.itemText(row) for row in range(4)] == [OF_TEXT, OF_CORPUS, "book.txt", OF_FILE]
+    assert proof.reference.currentText() == "book.txt"
+    assert f"{len(changed)} of 11 lines" in proof.proof.points[5].sentence
+    assert {line.number for line in proof.model.lines} <= {10, 11}
+    assert len(proof.model.lines) == len(changed)
 
 
 def test_all_points_are_in_sight_the_map_is_written_and_both_can_be_compared(qtbot, proving, qapp, tmp_path, session):
-    proof, _ = proving
-    proof.resize(920, 576)  # on a screen of 1024 x 640
-    qtbot.waitUntil(
-        lambda: all(label.visibleRegion().boundingRect() == label.rect() for label in proof.labels), timeout=PATIENCE
-    )
-    assert proof.table.height() > 100
     proof, answers = proving
+    proof.resize(920, 576)  # on a screen of 1024 x 640
+    qtbot.waitUntil(lambda: all(label.visibleRegion().boundingRect() == label.rect() for label in proof.labels))
+    assert proof.table.height() > 100
     answers.target = tmp_path / "map"
     qtbot.mouseClick(proof.map_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: proof.note.text() == "Wrote map.npz.", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: proof.note.text() == "Wrote map.npz.")
     with np.load(tmp_path / "map.npz") as table:
         assert int(table["size"]) == 270
     qtbot.mouseClick(proof.python_button, Qt.MouseButton.LeftButton)
@@ -80,24 +86,7 @@ def choose(qtbot, proof, row):
     """Chooses a reference text as a person does."""
     proof.reference.setCurrentIndex(row)
     proof.reference.activated.emit(row)
-    qtbot.waitUntil(lambda: not proof._proofs.busy, timeout=PATIENCE)
-
-
-def test_the_lines_of_a_file_are_compared(qtbot, proving, tmp_path):
-    proof, answers = proving
-    book = tmp_path / "book.txt"
-    book.write_text("x y z\n" * 9 + "the cat sat\nthe rat\n")
-    before = len(proof.model.lines)
-    answers.files = []
-    choose(qtbot, proof, 2)
-    assert proof.reference.currentIndex() == 0  # nothing was chosen: the last text stays
-    answers.files = [book]
-    choose(qtbot, proof, 2)
-    assert [proof.reference.itemText(row) for row in range(4)] == [OF_TEXT, OF_CORPUS, "book.txt", OF_FILE]
-    assert proof.reference.currentText() == "book.txt"
-    assert f"{before} of 11 lines" in proof.proof.points[5].sentence
-    assert {line.number for line in proof.model.lines} <= {10, 11}
-    assert len(proof.model.lines) == before > 0
+    proved(qtbot, proof)
 
 
 def test_the_map_of_a_fork_is_of_the_whole_tokenizer():

@@ -8,7 +8,8 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtWidgets import QMenu
 
-from tests.gui.person import PATIENCE, TEXT, at_window, quiet
+from tests.gui.dialogs.surgery.dialogs import settled
+from tests.gui.person import TEXT, at_window, quiet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.dialogs.surgery.extend import ExtendDialog
 from tokstudio.gui.dialogs.surgery.proof import ProofDialog
@@ -29,7 +30,7 @@ def begun(qtbot, window, settings):
     session = window.session
     session.corpus.add_text(TEXT)
     session.training.set_settings(settings)
-    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.obstacle is None)
     session.training.start()
     quiet(qtbot, window)
     return session.runs.active
@@ -39,7 +40,7 @@ def asked(qtbot, window, action, kind):
     """Triggers an action, and gives its dialog when it knows its effect."""
     window.actions_by_id[action].trigger()
     dialog = next(each for each in window.findChildren(kind) if each.isVisible())
-    qtbot.waitUntil(lambda: not dialog._later.isActive() and not dialog._job.busy, timeout=PATIENCE)
+    settled(qtbot, dialog)
     return dialog
 
 
@@ -51,7 +52,7 @@ def proved(qtbot, window):
         return bool(found)
 
     found = []
-    qtbot.waitUntil(known, timeout=PATIENCE)
+    qtbot.waitUntil(known)
     return found[0]
 
 
@@ -108,7 +109,7 @@ def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps_and_gets_other_s
     run = begun(qtbot, window, Settings(270, pattern="gpt2", special_tokens=("<|a|>",)))
     dialog = asked(qtbot, window, "prune_tokenizer", PruneDialog)
     dialog.size_limit.setValue(265)
-    qtbot.waitUntil(lambda: dialog.effect is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.effect is not None)
     qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
     proof = proved(qtbot, window)
     assert proof.verdict.text().startswith("All 9 points hold.")
@@ -126,7 +127,7 @@ def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps_and_gets_other_s
     session.runs.delete(pruned)
     answers.files = [answers.target]
     window.projects.ask_and_open()
-    qtbot.waitUntil(lambda: len(session.runs.all) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.runs.all) == 2)
     quiet(qtbot, window)
     again = session.runs.all[1]
     assert again.name == f"{run.name}, pruned to 265"
@@ -157,33 +158,10 @@ def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps_and_gets_other_s
     proof.accept()
     dialog = asked(qtbot, window, "change_specials", SpecialsDialog)
     dialog.model.setData(dialog.model.index(0, TOKEN), "<|b|>")
-    qtbot.waitUntil(lambda: dialog.effect is not None and not dialog.effect.problem, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.effect is not None and not dialog.effect.problem)
     qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
     assert proved(qtbot, window).verdict.text().startswith("All 9 points hold.")
     assert [*window.session.runs.active.special_tokens] == ["<|b|>"]
-
-
-@at_window()
-def test_extending_offers_the_proof_when_it_has_ended(qtbot, window):
-    session = window.session
-    begun(qtbot, window, Settings(270, pattern="gpt2"))
-    session.corpus.add_text("und der Hund und die Katze " * 30)
-    quiet(qtbot, window)
-    dialog = asked(qtbot, window, "extend_tokenizer", ExtendDialog)
-    notices = []
-    session.jobs.noticed.connect(notices.append)
-    qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
-    quiet(qtbot, window)
-    (notice,) = [each for each in notices if each.verb == "What Stayed the Same"]
-    assert notice.holds()
-    notice.act()
-    proof = proved(qtbot, window)
-    assert proof.verdict.text().startswith("All 9 points hold.")
-    proof.accept()
-    session.view.set_playhead(4)
-    dialog = asked(qtbot, window, "fork_tokenizer", ExtendDialog)
-    assert "Merge 4" in dialog.windowTitle()
-    dialog.reject()
 
 
 @at_window()
@@ -213,8 +191,8 @@ def test_a_forbidden_token_of_an_extension_is_left_out_of_it_alone(qtbot, window
 
 
 @at_window()
-def test_reserved_ids_are_filled_when_the_training_has_ended(qtbot, window):
-    session = window.session
+def test_reserved_ids_are_filled_or_the_proof_is_offered_when_an_extension_has_ended(qtbot, window):
+    session, notices = window.session, []
     run = begun(qtbot, window, Settings(270, pattern="gpt2", special_tokens=("<|endoftext|>", "<|reserved_0|>")))
     session.corpus.add_text("und der Hund und die Katze " * 30)
     quiet(qtbot, window)
@@ -226,12 +204,26 @@ def test_reserved_ids_are_filled_when_the_training_has_ended(qtbot, window):
     assert proof.verdict.text().startswith("All 9 points hold.")
     proof.accept()
     filled = session.runs.active
-    assert [each.name for each in session.runs.all] == [
-        run.name, "Run 2 (Run 1, extended)", "Run 2, reserved ids filled"
-    ]  # fmt: skip
+    names = [run.name, "Run 2 (Run 1, extended)", "Run 2, reserved ids filled"]
+    assert [each.name for each in session.runs.all] == names
     assert [*filled.special_tokens] == ["<|endoftext|>"]
     assert filled.vocabulary_size == 272
     assert filled.tokenizer.merge_results[run.tokenizer.merges.shape[0]] == run.special_tokens["<|reserved_0|>"]
+    session.runs.activate(run)
+    dialog = asked(qtbot, window, "extend_tokenizer", ExtendDialog)
+    session.jobs.noticed.connect(notices.append)
+    qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
+    quiet(qtbot, window)
+    (notice,) = [each for each in notices if each.verb == "What Stayed the Same"]
+    assert notice.holds()
+    notice.act()
+    proof = proved(qtbot, window)
+    assert proof.verdict.text().startswith("All 9 points hold.")
+    proof.accept()
+    session.view.set_playhead(4)
+    dialog = asked(qtbot, window, "fork_tokenizer", ExtendDialog)
+    assert "Merge 4" in dialog.windowTitle()
+    dialog.reject()
 
 
 @at_window()

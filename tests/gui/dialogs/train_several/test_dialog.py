@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from tests.gui.person import PATIENCE, TEXT, at_window, quiet
+from tests.gui.person import TEXT, at_window, quiet
 from tokstudio.core.model.settings import ALGORITHM_TITLES
 from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.dialogs.train_several.model import COLUMNS
@@ -17,17 +17,12 @@ ALGORITHM, PATTERN, SIZE, FREQUENCY, BASE, TIES, PERCENT = range(7)
 
 
 @pytest.fixture
-def dialog(qtbot, session, theme):
+def dialog(session, theme, opened):
     session.corpus.add_text(TEXT)
     session.training.set_settings(Settings(vocabulary_size=280, pattern="gpt2"))
     made = TrainSeveralDialog(session.training, session.queue, theme)
     QAbstractItemModelTester(made.model, QAbstractItemModelTester.FailureReportingMode.Fatal, made)
-    qtbot.addWidget(made)
-    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
-    made.show()
-    qtbot.waitExposed(made)
-    yield made
-    made.close()
+    return opened(made)
 
 
 def texts(dialog, column):
@@ -47,19 +42,15 @@ def edit(dialog, row, column):
 
 
 @pytest.mark.parametrize("pixels", [13, 16])
-def test_no_column_is_cut(qtbot, session, theme, pixels):
+def test_no_column_is_cut(session, theme, opened, pixels):
     theme.set_text_size(pixels)
     dialog = TrainSeveralDialog(session.training, session.queue, theme)
-    qtbot.addWidget(dialog)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     dialog.resize(theme.scaled(940), dialog.height())
-    dialog.show()
-    qtbot.waitExposed(dialog)
+    opened(dialog)
     header = dialog.table.horizontalHeader()
     assert header.length() <= dialog.table.viewport().width()
     for column in range(len(COLUMNS)):
         assert header.sectionSizeFromContents(column).width() <= header.sectionSize(column)
-    dialog.close()
 
 
 def test_it_begins_with_the_settings_of_configure_and_rows_are_added_duplicated_and_removed(dialog, qtbot, session):
@@ -70,13 +61,13 @@ def test_it_begins_with_the_settings_of_configure_and_rows_are_added_duplicated_
     qtbot.mouseClick(dialog.duplicate_button, Qt.MouseButton.LeftButton)
     assert "Row 2 is the same as row 1" in dialog.problem.text()
     assert not dialog.train_button.isEnabled()
-    assert dialog._selected() == [1]
+    assert [index.row() for index in dialog.table.selectionModel().selectedRows()] == [1]
     dialog.model.setData(dialog.model.index(1, PERCENT), 25)
     assert dialog.problem.text() == ""
     assert texts(dialog, PERCENT) == ["100 %", "25 %"]
     qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
     assert texts(dialog, PERCENT) == ["100 %"]
-    dialog._select([0])
+    dialog.table.selectRow(0)
     qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
     assert "Add at least one row" in dialog.problem.text()
     qtbot.mouseClick(dialog.add_button, Qt.MouseButton.LeftButton)
@@ -91,7 +82,7 @@ def test_it_begins_with_the_settings_of_configure_and_rows_are_added_duplicated_
 def test_one_setting_is_varied_over_its_values_and_no_two_rows_are_alike(dialog):
     vary(dialog, "Each Pattern")
     assert texts(dialog, PATTERN) == ["none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k"]
-    dialog._select([0])
+    dialog.table.selectRow(0)
     vary(dialog, "Each Tie Rule")
     assert texts(dialog, TIES)[:5] == ["First", "Lowest id", "Hugging Face", "Bytes", "Mapped strings"]
     assert len(dialog.model.plans) == 11
@@ -130,12 +121,12 @@ def test_cells_are_edited_as_choices_and_as_numbers(qtbot, dialog):
     number.selectAll()
     qtbot.keyClicks(number, "3")
     qtbot.keyClick(number, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: texts(dialog, FREQUENCY) == ["3"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: texts(dialog, FREQUENCY) == ["3"])
     assert dialog.isVisible()
     number = edit(dialog, 0, SIZE)
     number.setValue(0)
     qtbot.keyClick(number, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: texts(dialog, SIZE) == ["–"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: texts(dialog, SIZE) == ["–"])
     assert dialog.model.plans[0].settings == Settings(None, 3, "cl100k")
 
 
@@ -150,12 +141,11 @@ def test_from_the_menu_to_the_runs(qtbot, unstyled, window):
     vary(dialog, "Each Base")
     seen = set()
     session.queue.changed.connect(lambda: seen.add(window.actions_by_id["cancel_queue"].isEnabled()))
-    session.training.merges_added.connect(
-        lambda: (window.status._refresh(), seen.add(window.status.label.text().partition(":")[0]))
-    )
+    session.training.merges_added.connect(session.jobs.busy_changed)  # the status line says at once what there is
+    session.training.merges_added.connect(lambda: seen.add(window.status.label.text().partition(":")[0]))
     qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
     assert not window.actions_by_id["train_several"].isEnabled()
-    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.queue.total)
     assert [run.name for run in session.runs.all] == ["Run 1 (bytes)", "Run 2 (characters)"]
     assert {True, False, "Training 1 of 2", "Training 2 of 2"} <= seen
     for run in session.runs.all:

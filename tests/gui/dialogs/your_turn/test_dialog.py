@@ -8,24 +8,14 @@ import json
 import pytest
 from PySide6.QtCore import Qt
 
-from tests.gui.person import PATIENCE, Answers, at_window
+from tests.gui.person import at_window
 from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS
 from tokstudio.gui.dialogs.your_turn import YourTurnDialog
-from tokstudio.gui.session.preferences import Preferences
 
 
 @pytest.fixture
-def answers() -> Answers:
-    return Answers()
-
-
-@pytest.fixture
-def dialog(qtbot, session, theme, tmp_path, answers):
-    made = YourTurnDialog(session, theme, Preferences(tmp_path / "settings.ini"), answers)
-    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
-    qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
+def dialog(session, theme, preferences, answers, opened):
+    made = opened(YourTurnDialog(session, theme, preferences, answers))
     made.board.setFocus()
     return made
 
@@ -82,7 +72,7 @@ def test_after_ten_merges_the_game_is_over_and_the_score_can_be_handed_in(qtbot,
     answers.target = tmp_path / "mine"
     qtbot.keyClicks(dialog.name, "Ada")
     qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: dialog.answer.text() == "Wrote mine.json.", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.answer.text() == "Wrote mine.json.")
     score = json.loads((tmp_path / "mine.json").read_text(encoding="utf-8"))
     assert (score["name"], score["tokens"], len(score["merges"])) == ("Ada", len(before), ROUNDS)
     qtbot.mouseClick(dialog.again_button, Qt.MouseButton.LeftButton)
@@ -96,7 +86,7 @@ def test_a_score_that_cannot_be_written_is_told(qtbot, dialog, answers, tmp_path
     folder.mkdir()
     answers.target = folder
     qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: dialog.answer.text().startswith("score.json: "), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.answer.text().startswith("score.json: "))
 
 
 def test_another_text_begins_another_game(qtbot, dialog):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.gui.person import PATIENCE
 from tokstudio import Corpus, count
 from tokstudio.core.base.resources import SAMPLES, sample_text
 from tokstudio.gui.session.session import Session
@@ -15,7 +14,7 @@ from tokstudio.gui.state.training_settings import Settings
 
 
 def idle(qtbot, session: Session) -> None:
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
 
 
 def counted_table(folder: Path, name: str = "counts", **settings: Any) -> Path:

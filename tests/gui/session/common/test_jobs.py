@@ -106,10 +106,9 @@ def test_a_paused_job_waits_and_continues_without_loss(qtbot):
     job.start()
     qtbot.waitUntil(lambda: len(seen) > 5)
     job.pause()
-    qtbot.wait(30)
-    held_at = len(seen)
+    made = len(seen)
     qtbot.wait(50)
-    assert len(seen) == held_at < 50
+    assert len(seen) <= made + 1, "only the step that had begun was made"
     assert job.running
     job.resume()
     qtbot.waitUntil(lambda: ("ended", None) in listener.heard)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.gui.person import PATIENCE
 from tokstudio import Corpus, count
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
@@ -63,7 +62,7 @@ def test_a_file_added_again_counts_twice_with_a_message(qtbot, session, tmp_path
     session.jobs.refused.connect(said.append)
     for number in (1, 2):
         session.corpus.open_paths([tmp_path / "a.txt"])
-        qtbot.waitUntil(lambda number=number: len(session.corpus.sources) == number, timeout=PATIENCE)
+        qtbot.waitUntil(lambda number=number: len(session.corpus.sources) == number)
     assert said == ["a.txt was already in the corpus. That text now counts twice."]
 
 
@@ -95,11 +94,11 @@ def test_counts_are_not_guessed_among_several_of_one_name(tmp_path):
 
 def test_the_counts_that_were_reloaded_replace_no_others_of_their_name(qtbot, session, namesakes):
     session.corpus.open_counts([namesakes])
-    qtbot.waitUntil(lambda: len(session.corpus.sources) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 2)
     first, last = session.corpus.sources
     count_namesakes(namesakes.parent, "cat", "cow")
     session.corpus.reread(1, None)
     session.corpus.reread(1, None)  # the first of them replaces the source that this one reads
-    qtbot.waitUntil(lambda: not session.jobs.running and session.corpus.sources[1] is not last, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running and session.corpus.sources[1] is not last)
     assert session.corpus.sources[0] is first
     assert text_of(session.corpus.sources[1]) == b"cow cow "

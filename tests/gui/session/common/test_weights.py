@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from tests.gui.person import PATIENCE
 from tokstudio import Trainer
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
@@ -23,7 +21,22 @@ MIXED = (1000, 3000, 500)
 
 
 def idle(qtbot, session: Session) -> None:
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
+
+
+def weigh(qtbot, session: Session, weights: tuple[int, ...], *, moving: bool = False) -> None:
+    session.corpus.set_weights(weights, moving=moving)
+    idle(qtbot, session)
+
+
+def train(qtbot, session: Session) -> None:
+    session.training.start()
+    idle(qtbot, session)
+
+
+def undo(qtbot, session: Session) -> None:
+    session.history.undo()
+    idle(qtbot, session)
 
 
 @pytest.fixture
@@ -39,8 +52,7 @@ def mixed(qtbot, session) -> Session:
 @pytest.fixture
 def counted(qtbot, mixed) -> Session:
     """The same after a training."""
-    mixed.training.start()
-    idle(qtbot, mixed)
+    train(qtbot, mixed)
     return mixed
 
 
@@ -138,8 +150,7 @@ def test_changed_weights_are_undone_by_name_a_drag_is_one_entry_and_none_if_it_g
 
 def test_a_training_uses_the_weights(qtbot, mixed):
     mixed.corpus.set_weights(MIXED)
-    mixed.training.start()
-    idle(qtbot, mixed)
+    train(qtbot, mixed)
     run = active(mixed)
     assert run.merges.tolist() == expected(mixed, MIXED)
     assert run.run is not None
@@ -154,34 +165,30 @@ def test_a_run_of_other_weights_cannot_be_continued(qtbot, counted):
     assert not counted.training.can_continue(active(counted))
 
 
-def test_a_second_training_of_the_same_text_is_the_same(qtbot, counted):
-    first = active(counted)
-    counted.training.start()
-    idle(qtbot, counted)
-    second = active(counted)
-    assert second is not first
-    assert np.array_equal(second.merges, first.merges)
-    assert np.array_equal(second.log.count, first.log.count)
-
-
 # ---- the live run
 
 
 def test_the_run_follows_a_slider_and_enters_the_list_when_it_is_released(qtbot, counted):
-    first, entries = active(counted), counted.history.undo_text
-    counted.corpus.set_weights((1000, 3000, 1000), moving=True)
-    idle(qtbot, counted)
+    first, entries, seen = active(counted), counted.history.undo_text, list[StudioRun | None]()
+    counted.runs.changed.connect(lambda: seen.append(counted.runs.active))
+    weigh(qtbot, counted, (1000, 3000, 1000), moving=True)
     live = active(counted)
     assert live is counted.runs.live
     assert live.name == "Run 2, live"
     assert live.merges.tolist() == expected(counted, (1000, 3000, 1000))
     assert counted.runs.all == [first]
     assert counted.runs.shown == [first, live]
+    counted.corpus.set_weights((2000, 3000, 1000), moving=True)
+    assert counted.live.busy
+    assert active(counted) is live, "the last one stays on screen while another is trained"
+    idle(qtbot, counted)
+    live = active(counted)
     counted.corpus.settle_weights()
     assert counted.runs.live is None
     assert counted.runs.all == [first, live]
     assert live.name == "Run 2"
-    assert entries != counted.history.undo_text == "Weight of text 1"
+    assert entries != counted.history.undo_text == "Weights"
+    assert all(run is not None for run in seen)
 
 
 def test_only_the_last_weights_are_trained_when_the_slider_is_released(qtbot, counted):
@@ -193,32 +200,9 @@ def test_only_the_last_weights_are_trained_when_the_slider_is_released(qtbot, co
     assert active(counted).corpus.weights == counted.corpus.weights == (5000, 1000, 1000)
 
 
-def test_the_last_finished_run_stays_on_screen_while_others_are_trained(qtbot, counted):
-    seen: list[StudioRun | None] = []
-    counted.runs.changed.connect(lambda: seen.append(counted.runs.active))
-    counted.corpus.set_weights((2000, 1000, 1000), moving=True)
-    idle(qtbot, counted)
-    live = active(counted)
-    counted.corpus.set_weights((3000, 1000, 1000), moving=True)
-    assert counted.live.busy
-    assert active(counted) is live
-    idle(qtbot, counted)
-    assert active(counted).corpus.weights == (3000, 1000, 1000)
-    assert all(run is not None for run in seen)
-
-
-def test_the_next_change_replaces_the_run_of_the_last(qtbot, counted):
-    for weight in (2000, 3000, 4000):
-        counted.corpus.set_weights((weight, 1000, 1000))
-        idle(qtbot, counted)
-    assert names(counted) == ["Run 1", "Run 2"]
-    assert active(counted).corpus.weights == (4000, 1000, 1000)
-
-
 @pytest.mark.parametrize("how", ["renamed", "exported", "saved"])
 def test_a_run_that_was_taken_care_of_is_not_replaced(qtbot, counted, how):
-    counted.corpus.set_weights((2000, 1000, 1000))
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (2000, 1000, 1000))
     kept = active(counted)
     if how == "renamed":
         counted.history.rename_run(kept, "much English")
@@ -226,8 +210,7 @@ def test_a_run_that_was_taken_care_of_is_not_replaced(qtbot, counted, how):
         counted.runs.mark_exported(kept)
     else:
         kept.note(saved=len(kept))
-    counted.corpus.set_weights((3000, 1000, 1000))
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (3000, 1000, 1000))
     assert len(counted.runs.all) == 3
     assert kept in counted.runs.all
     assert active(counted).name == "Run 3"
@@ -235,18 +218,15 @@ def test_a_run_that_was_taken_care_of_is_not_replaced(qtbot, counted, how):
 
 @pytest.mark.parametrize("change", ["another training", "other settings", "another run shown"])
 def test_a_run_of_an_earlier_change_is_not_replaced_by_a_later_one(qtbot, counted, change):
-    counted.corpus.set_weights(MIXED)
-    idle(qtbot, counted)
+    weigh(qtbot, counted, MIXED)
     followed = active(counted)
     if change == "another run shown":
         counted.runs.activate(counted.runs.all[0])
     else:
         counted.training.set_settings(replace(SETTINGS, vocabulary_size=280))
     if change == "another training":
-        counted.training.start()
-        idle(qtbot, counted)
-    counted.corpus.set_weights((1000, 1000, 2000))
-    idle(qtbot, counted)
+        train(qtbot, counted)
+    weigh(qtbot, counted, (1000, 1000, 2000))
     assert followed in counted.runs.all
     assert active(counted) is counted.runs.all[-1]
     assert len(counted.runs.all) == (4 if change == "another training" else 3)
@@ -255,39 +235,23 @@ def test_a_run_of_an_earlier_change_is_not_replaced_by_a_later_one(qtbot, counte
 def test_a_token_of_an_opened_tokenizer_is_not_taken_over_by_a_live_run(qtbot, counted):
     counted.runs.add_tokenizer(active(counted).tokenizer.at(3), "opened")
     counted.view.look_at(280)
-    counted.corpus.set_weights(MIXED)
-    idle(qtbot, counted)
+    weigh(qtbot, counted, MIXED)
     assert counted.view.token is None
     assert active(counted).name.startswith("Run 2")
 
 
 def test_undo_of_a_weight_trains_the_run_of_the_weights_before(qtbot, counted):
-    counted.corpus.set_weights((2000, 1000, 1000))
-    idle(qtbot, counted)
-    counted.corpus.set_weights((3000, 1000, 1000))
-    idle(qtbot, counted)
-    counted.history.undo()
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (2000, 1000, 1000))
+    weigh(qtbot, counted, (3000, 1000, 1000))
+    undo(qtbot, counted)
     assert active(counted).corpus.weights == (2000, 1000, 1000)
     assert names(counted) == ["Run 1", "Run 2"]
-
-
-def test_weights_that_come_back_leave_no_run(qtbot, counted):
-    first = active(counted)
-    for weight in (2000, 1000):
-        counted.corpus.set_weights((weight, 1000, 1000), moving=True)
-        idle(qtbot, counted)
-    counted.corpus.settle_weights()
-    idle(qtbot, counted)
-    assert counted.runs.all == [first]
-    assert active(counted) is first
 
 
 def test_undo_of_a_weight_shows_the_run_before_and_deletes_the_one_that_followed(qtbot, counted):
     first = active(counted)
     counted.view.set_playhead(7)
-    counted.corpus.set_weights((2000, 1000, 1000))
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (2000, 1000, 1000))
     counted.history.undo()
     assert counted.runs.all == [first]
     assert active(counted) is first
@@ -301,13 +265,12 @@ def test_undo_of_a_weight_shows_the_run_before_and_deletes_the_one_that_followed
     assert active(counted).corpus.weights == (2000, 1000, 1000)
 
 
-def test_a_slider_that_comes_back_in_a_second_move_shows_the_first_run(qtbot, counted):
+@pytest.mark.parametrize("moving", [True, False])
+def test_a_slider_that_comes_back_in_one_move_or_in_a_second_shows_the_first_run(qtbot, counted, moving):
     first = active(counted)
-    counted.corpus.set_weights((2000, 1000, 1000))
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (2000, 1000, 1000), moving=moving)
     for weight in (1500, 1000):
-        counted.corpus.set_weights((weight, 1000, 1000), moving=True)
-        idle(qtbot, counted)
+        weigh(qtbot, counted, (weight, 1000, 1000), moving=True)
     assert counted.runs.live is active(counted)
     counted.corpus.settle_weights()
     assert counted.runs.all == [first]
@@ -317,26 +280,21 @@ def test_a_slider_that_comes_back_in_a_second_move_shows_the_first_run(qtbot, co
 
 def test_undo_of_a_weight_keeps_a_run_that_was_renamed(qtbot, counted):
     first = active(counted)
-    counted.corpus.set_weights((2000, 1000, 1000))
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (2000, 1000, 1000))
     kept = active(counted)
     counted.history.rename_run(kept, "much English")
-    counted.corpus.set_weights((1000, 1000, 1000))
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (1000, 1000, 1000))
     assert counted.runs.all == [first, kept]
     assert active(counted) is first
-    counted.corpus.set_weights((2000, 1000, 1000))
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (2000, 1000, 1000))
     assert counted.runs.all == [first, kept]
     assert active(counted) is kept
 
 
 def test_weights_of_a_run_with_other_settings_are_trained_again(qtbot, counted):
     counted.training.set_settings(replace(SETTINGS, vocabulary_size=280))
-    counted.corpus.set_weights((2000, 1000, 1000))
-    idle(qtbot, counted)
-    counted.corpus.set_weights((1000, 1000, 1000))
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (2000, 1000, 1000))
+    weigh(qtbot, counted, (1000, 1000, 1000))
     assert names(counted) == ["Run 1", "Run 2"]
     assert active(counted).name == "Run 2"
     assert len(active(counted)) == 280 - 256
@@ -344,10 +302,8 @@ def test_weights_of_a_run_with_other_settings_are_trained_again(qtbot, counted):
 
 def test_a_run_that_was_stopped_is_not_shown_for_its_weights(qtbot, counted):
     active(counted).ended = STOPPED
-    counted.corpus.set_weights((2000, 1000, 1000))
-    idle(qtbot, counted)
-    counted.history.undo()
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (2000, 1000, 1000))
+    undo(qtbot, counted)
     assert names(counted) == ["Run 1", "Run 2"]
     assert active(counted).name == "Run 2"
     assert active(counted).corpus.weights is None
@@ -355,12 +311,10 @@ def test_a_run_that_was_stopped_is_not_shown_for_its_weights(qtbot, counted):
 
 def test_the_playhead_stays_where_it_was_while_the_run_follows(qtbot, counted):
     counted.view.set_playhead(7)
-    counted.corpus.set_weights(MIXED)
-    idle(qtbot, counted)
+    weigh(qtbot, counted, MIXED)
     assert counted.view.playhead == 7
     counted.view.set_playhead(len(active(counted)))
-    counted.corpus.set_weights((1000, 1000, 3000))
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (1000, 1000, 3000))
     assert counted.view.playhead == len(active(counted))
 
 
@@ -368,8 +322,7 @@ def test_the_playhead_stays_where_it_was_while_the_run_follows(qtbot, counted):
 def test_the_token_stays_by_its_text_while_the_run_follows(qtbot, counted, text, stays):
     (before,) = active(counted).tokenizer.tokens.spelling(text)
     counted.view.look_at(before)
-    counted.corpus.set_weights((1, 1000, 1000), moving=True)
-    idle(qtbot, counted)
+    weigh(qtbot, counted, (1, 1000, 1000), moving=True)
     after = active(counted).tokenizer.tokens.spelling(text)
     assert [before] != after == ([counted.view.chosen] if stays else [])
     assert counted.view.token == counted.view.chosen
@@ -380,10 +333,8 @@ def test_without_a_pattern_the_weights_wait_for_the_next_training(qtbot, session
         session.corpus.add_text(text)
     session.training.set_settings(Settings(vocabulary_size=290))
     idle(qtbot, session)
-    session.training.start()
-    idle(qtbot, session)
-    session.corpus.set_weights(MIXED)
-    idle(qtbot, session)
+    train(qtbot, session)
+    weigh(qtbot, session, MIXED)
     assert names(session) == ["Run 1"]
     assert session.live.obstacle is not None
     assert session.live.obstacle.startswith("The weights apply at the next Train.")
@@ -391,8 +342,7 @@ def test_without_a_pattern_the_weights_wait_for_the_next_training(qtbot, session
 
 def test_no_run_follows_before_the_first_training_or_where_nothing_counts(qtbot, mixed):
     assert mixed.live.obstacle == "The weights apply at the next Train. After it, the run follows them."
-    mixed.corpus.set_weights(MIXED)
-    idle(qtbot, mixed)
+    weigh(qtbot, mixed, MIXED)
     assert names(mixed) == []
     mixed.corpus.set_weights((0, 0, 0))
     assert mixed.training.obstacle == "All sources have the weight 0: give one a larger weight."
@@ -407,19 +357,16 @@ def test_a_count_with_other_settings_is_not_used(qtbot, counted, change):
 
 def test_with_a_held_out_share_a_count_is_not_used_for_other_weights_of_0(qtbot, counted):
     counted.training.set_settings(replace(SETTINGS, held_out=0.25))
-    counted.training.start()
-    idle(qtbot, counted)
+    train(qtbot, counted)
     counted.corpus.set_weights((1000, 2000, 1000))
     assert counted.live.obstacle is None
     idle(qtbot, counted)
     counted.corpus.set_weights((1000, 2000, 0))
     assert counted.live.obstacle is not None
-    counted.training.start()
-    idle(qtbot, counted)
+    train(qtbot, counted)
     run = active(counted)
     counted.corpus.remove_sources([2])
-    counted.training.start()
-    idle(qtbot, counted)
+    train(qtbot, counted)
     assert run.merges.tolist() == active(counted).merges.tolist()
     assert run.held_out.tokens.tolist() == active(counted).held_out.tokens.tolist()
 
@@ -437,7 +384,7 @@ def test_the_count_is_released_with_its_sources(qtbot, counted):
 def test_a_changed_corpus_ends_the_live_run(qtbot, counted):
     first = active(counted)
     counted.corpus.set_weights((2000, 1000, 1000), moving=True)
-    qtbot.waitUntil(lambda: counted.runs.live is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: counted.runs.live is not None)
     counted.corpus.set_weights((3000, 1000, 1000), moving=True)
     counted.corpus.add_text("one more")
     idle(qtbot, counted)
@@ -448,22 +395,15 @@ def test_a_changed_corpus_ends_the_live_run(qtbot, counted):
     assert first in counted.runs.all
 
 
-def test_an_ordinary_training_takes_the_place_of_the_live_run(qtbot, counted):
-    counted.corpus.set_weights((2000, 1000, 1000), moving=True)
-    idle(qtbot, counted)
-    counted.training.start()
-    idle(qtbot, counted)
-    assert counted.runs.live is None
-    assert active(counted).corpus.weights == (2000, 1000, 1000)
-    assert active(counted) in counted.runs.all
-    assert not active(counted).name.endswith("live")
-
-
-def test_the_live_run_can_be_neither_deleted_nor_continued(qtbot, counted):
-    counted.corpus.set_weights((2000, 1000, 1000), moving=True)
-    idle(qtbot, counted)
+def test_the_live_run_can_be_neither_deleted_nor_continued_and_an_ordinary_training_takes_its_place(qtbot, counted):
+    weigh(qtbot, counted, (2000, 1000, 1000), moving=True)
     live = active(counted)
     counted.runs.delete(live)
     assert counted.runs.live is live
     counted.training.continue_run(live)
     assert counted.training.current is None
+    train(qtbot, counted)
+    assert counted.runs.live is None
+    assert active(counted).corpus.weights == (2000, 1000, 1000)
+    assert active(counted) in counted.runs.all
+    assert not active(counted).name.endswith("live")

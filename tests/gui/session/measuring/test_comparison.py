@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from tests.gui.person import PATIENCE
-from tokstudio import Corpus, compare
+from tokstudio import compare
 from tokstudio.core.analysis.token_store import TokenCounts
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.figures import Cell
 from tokstudio.core.comparison.texts import ComparedText, held_out_marks
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.session.availability import no_figure, nothing_compared, nothing_to_measure
+from tokstudio.gui.session.availability import nothing_compared, nothing_to_measure
 from tokstudio.gui.session.measuring import compared as module
+from tokstudio.gui.session.measuring import comparison
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 
@@ -43,7 +43,7 @@ def complete(session: Session) -> bool:
 
 
 def wait(qtbot: QtBot, session: Session) -> None:
-    qtbot.waitUntil(lambda: complete(session), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: complete(session))
 
 
 def test_what_was_cancelled_is_measured_later(qtbot, two_texts, make_run, monkeypatch):
@@ -56,9 +56,9 @@ def test_what_was_cancelled_is_measured_later(qtbot, two_texts, make_run, monkey
 
     monkeypatch.setattr(module, "counts_work", held)
     state.set_seen(True)
-    qtbot.waitUntil(lambda: state.rows is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: state.rows is not None)
     two_texts.jobs.running[-1].cancel()
-    qtbot.waitUntil(lambda: state.cancelled and not state.busy, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: state.cancelled and not state.busy)
     assert "not complete" in (nothing_compared(two_texts) or "")
     assert nothing_to_measure(two_texts) is None
     monkeypatch.setattr(module, "counts_work", original)
@@ -90,23 +90,6 @@ def test_what_failed_is_tried_again(qtbot, two_texts, make_run, monkeypatch):
     assert state.comparison.errors == ()
 
 
-def test_premiums_have_a_base_only_where_lines_are_equal(qtbot, session, make_run):
-    session.corpus.add_texts([("one", "a b\nc d\n"), ("two", "a b\n")])
-    make_run(vocabulary_size=257)
-    state = session.comparison
-    state.set_seen(True)
-    wait(qtbot, session)
-
-    assert state.comparison.base is None
-    state.choose_figure("premium")
-    assert no_figure(session) is not None
-    session.corpus.set_sources(())
-    session.corpus.add_texts([("one", "a b\nc d\n"), ("two", "a b\nc\n")])
-    wait(qtbot, session)
-    assert state.comparison.base == 0
-    assert no_figure(session) is None
-
-
 def test_each_source_is_measured_by_each_shown_run(qtbot, two_texts, make_run):
     one, two = make_run(vocabulary_size=270), make_run(vocabulary_size=290)
     two_texts.comparison.set_seen(True)
@@ -131,32 +114,20 @@ def test_what_is_known_stays_when_a_tokenizer_is_added(qtbot, two_texts, make_ru
     state = two_texts.comparison
     state.set_seen(True)
     wait(qtbot, two_texts)
-    measured: list[str] = []
-    original = module._cell_work
+    measured: list[object] = []
+    original = module.counts_work
 
-    def noted(row: object, column: module.Column, *more: object) -> object:
-        measured.append(column.name)
-        return original(row, column, *more)  # pyright: ignore[reportArgumentType]
+    def noted(tokenizer: object, *more: object) -> Work[TokenCounts]:
+        measured.append(tokenizer)
+        return original(tokenizer, *more)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(module, "_cell_work", noted)
+    monkeypatch.setattr(module, "counts_work", noted)
     state.show_simple("Bytes", True)
     wait(qtbot, two_texts)
-    assert measured == ["Bytes", "Bytes"]
+    assert measured == [state.columns[1].tokenizer] * 2
     made = state.comparison
 
     assert made.tokens[:, 1].tolist() == [len(ENGLISH.encode()), len(GERMAN.encode())]
-
-
-def test_the_active_run_is_measured_at_the_playhead(qtbot, two_texts, make_run):
-    run = make_run(vocabulary_size=280)
-    two_texts.comparison.set_seen(True)
-    wait(qtbot, two_texts)
-    two_texts.view.set_playhead(5)
-    wait(qtbot, two_texts)
-    made = two_texts.comparison.comparison
-    assert made is not None
-    expected = [len(run.tokenizer.at(5).encode(text)) for text in (ENGLISH, GERMAN)]
-    assert made.tokens[:, 0].tolist() == expected
 
 
 def test_all_positions_of_the_playhead_follow_from_one_encoding(qtbot, two_texts, make_run, monkeypatch):
@@ -193,24 +164,10 @@ def test_a_hidden_run_is_left_out_unless_it_is_active(qtbot, two_texts, make_run
 
 
 def test_any_number_of_tokenizers_is_compared(two_texts, make_run):
-    for size in range(262, 276):
-        make_run(vocabulary_size=size)
-    state = two_texts.comparison
-    assert [column.name for column in state.columns] == [f"Run {number}" for number in range(1, 15)]
-
-
-def test_texts_that_were_trained_on_are_known_for_every_kind_of_tokenizer(qtbot, two_texts, make_run):
-    state, sources = two_texts.comparison, two_texts.corpus.sources
-    whole = make_run(vocabulary_size=280)
-    texts = Corpus(sources[:1]).text_hashes
-    origin = RunOrigin(Path("x"), (), "", True, None, "trained by it", trained_on=texts)
-    two_texts.runs.add_tokenizer(whole.tokenizer.changed(run=None), "by a library", origin)
-    two_texts.runs.activate(whole)
-    state.set_seen(True)
-    qtbot.waitUntil(lambda: state.is_measured, timeout=PATIENCE)
-
-    assert state.comparison.tokenizers == ("Run 1", "by a library")
-    assert state.comparison.trained_on.tolist() == [[True, True], [True, False]]
+    run, others = make_run(vocabulary_size=270), [f"opened {number}" for number in range(13)]
+    for name in others:
+        two_texts.runs.add_tokenizer(run.tokenizer.compact(), name)
+    assert [column.name for column in two_texts.comparison.columns] == ["Run 1", *others]
 
 
 def test_held_out_text_is_marked_for_all_that_were_trained_on_it(qtbot, session, make_run):
@@ -227,7 +184,7 @@ def test_held_out_text_is_marked_for_all_that_were_trained_on_it(qtbot, session,
     state = session.comparison
     state.choose_texts(next(each for each in state.sets if each.key == "held out"))
     state.set_seen(True)
-    qtbot.waitUntil(lambda: state.is_measured, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: state.is_measured)
 
     assert state.comparison.tokenizers == (all_of_it.name, more.name, held_out.name, "by a library", "by another")
     assert state.comparison.trained_on.tolist() == [[True, True, False, False, True]] * 2
@@ -247,7 +204,7 @@ def test_words_are_encoded_only_for_figures_that_need_them_and_another_corpus_an
 
     assert words() == [False, False]
     state.choose_figure("words_split")
-    qtbot.waitUntil(lambda: words() == [True, True], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: words() == [True, True])
     state.show_simple("Words and marks", True)
     state.set_seen(True)
     wait(qtbot, two_texts)
@@ -270,31 +227,32 @@ def test_what_was_read_of_an_earlier_corpus_is_not_taken_for_this_one(qtbot, ses
         jobs.running[-1].wait()  # it has emitted its texts, which are not delivered yet
         session.corpus.add_texts([("deu", GERMAN)])
 
-    qtbot.waitUntil(lambda: not jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not jobs.running)
     jobs.busy_changed.connect(add_while_it_reads)
     state.set_seen(True)
-    qtbot.waitUntil(lambda: len(state.rows or ()) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(state.rows or ()) == 2)
     wait(qtbot, session)
 
 
 def test_an_error_of_earlier_texts_is_not_shown(qtbot, two_texts, make_run, monkeypatch):
     make_run(vocabulary_size=270)
     state, jobs, problems = two_texts.comparison, two_texts.jobs, list[str]()
-    original = state._rows_work
-    monkeypatch.setattr(state, "_rows_work", lambda _: refused())
+    original = comparison.text_work
 
-    def refused() -> Work[None]:
+    def refused(*_: object) -> Work[None]:
         yield Progress("reading")
         raise FormatError("The text cannot be read.")
+
+    monkeypatch.setattr(comparison, "text_work", refused)
 
     def change_while_it_reads() -> None:
         jobs.busy_changed.disconnect(change_while_it_reads)
         jobs.running[-1].wait()  # it has failed, which is not delivered yet
-        monkeypatch.setattr(state, "_rows_work", original)
+        monkeypatch.setattr(comparison, "text_work", original)
         state.changed.connect(lambda: problems.append(state.problem))
         two_texts.corpus.add_texts([("fra", "le chat\n")])
 
-    qtbot.waitUntil(lambda: not jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not jobs.running)
     jobs.busy_changed.connect(change_while_it_reads)
     state.set_seen(True)
     wait(qtbot, two_texts)
@@ -313,7 +271,7 @@ def test_the_text_of_the_text_pane_is_measured(qtbot, two_texts, make_run):
 
     assert made.texts == ()
     two_texts.view.set_text("the cat")
-    qtbot.waitUntil(lambda: complete(two_texts) and state.comparison.texts == ("Text",), timeout=PATIENCE)  # pyright: ignore[reportOptionalMemberAccess]
+    qtbot.waitUntil(lambda: complete(two_texts) and state.comparison.texts == ("Text",))  # pyright: ignore[reportOptionalMemberAccess]
     made = state.comparison
 
     assert made.tokens.tolist() == [[len(run.tokenizer.encode("the cat"))]]
@@ -326,13 +284,13 @@ def test_held_out_text_is_that_of_the_active_run(qtbot, session, make_run):
     run = make_run(vocabulary_size=270, held_out=0.2)
     state.choose_texts(next(each for each in state.sets if each.key == "held out"))
     wait(qtbot, session)
-    qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: run.held_out.tokens is not None)
     made = state.comparison
 
     assert made.bytes.sum() == run.held_out.bytes
     assert made.tokens[:, 0].sum() == run.held_out.tokens[-1]  # pyright: ignore[reportOptionalSubscript]
     make_run(vocabulary_size=270, held_out=0.0)
-    qtbot.waitUntil(lambda: state.rows == (), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: state.rows == ())
 
 
 def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, two_texts, make_run):

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton
 
-from tests.gui.person import PATIENCE, PAUSES
+from tests.gui.person import PAUSES
 from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.base.resources import sample_text
@@ -36,8 +36,8 @@ def trained(qtbot, session, **settings):
         session.corpus.add_text(sample_text("article"))
     session.training.set_settings(Settings(**{"vocabulary_size": 900, "held_out": 0.25, "pattern": "gpt2", **settings}))
     session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     return session.runs.active
 
 
@@ -54,12 +54,12 @@ def measured(run, corpus, merges):
     return finish(measure_work(run.tokenizer.at(merges), held_out, run.config))
 
 
-def test_its_curve_and_the_savings_of_merges_equal_encoding_it_and_fit_in_any_pane(qtbot, session, pane):
+def test_its_curve_and_the_savings_of_merges_equal_encoding_it_and_fit_in_any_pane(qtbot, session, pane, theme):
     run = trained(qtbot, session)
     assert texts(pane.legend) == ["Run 1", "held-out"]
     drawn = pane.plot.content.curves[(run.key, "held-out")]
     assert drawn.role == "active held-out"
-    assert drawn.pen(pane._theme.palette).dashPattern()
+    assert drawn.pen(theme.palette).dashPattern()
     for merges in (0, 1, 100, len(run)):
         anew = measured(run, session.corpus.current, merges)
         assert drawn.y[merges] == pytest.approx(anew.bytes_per_token)
@@ -173,7 +173,7 @@ def test_a_run_of_a_project_is_measured_anew(qtbot, session, pane):
     again = StudioRun.reopened(7, "Run 7", run.run, run.corpus)
     session.runs.replace_all([again])
     session.runs.activate(again)
-    qtbot.waitUntil(lambda: again.held_out.tokens is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: again.held_out.tokens is not None)
     assert np.array_equal(again.held_out.tokens, run.held_out.tokens)
     assert again.held_out.ratio == run.held_out.ratio
 
@@ -201,9 +201,9 @@ def test_a_cancelled_measurement_is_not_repeated(qtbot, session, pane, monkeypat
     session.training.set_settings(Settings(vocabulary_size=400, held_out=0.5))
     session.training.start()
     # In the status line, from where a person can cancel it, once it takes long.
-    qtbot.waitUntil(lambda: any(not job.quiet for job in measurements()), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: any(not job.quiet for job in measurements()))
     measurements()[0].cancel()
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     run = session.runs.active
     assert run.held_out.problem.startswith("it was cancelled. ")
     assert pane.remark.text() == f"The held-out text was not measured: {run.held_out.problem}"
@@ -212,7 +212,7 @@ def test_a_cancelled_measurement_is_not_repeated(qtbot, session, pane, monkeypat
     assert cannot_measure_held_out(session) is None
     monkeypatch.undo()
     session.held_out.measure()
-    qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: run.held_out.tokens is not None)
     assert not run.held_out.problem
     assert "not measured" not in pane.remark.text()
     assert cannot_measure_held_out(session) == "The held-out text has been measured."

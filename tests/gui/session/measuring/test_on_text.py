@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gui.person import PATIENCE, TEXT
+from tests.gui.person import TEXT
 from tokstudio.core.analysis import token_store
 from tokstudio.core.analysis.token_store import TokenStore
-from tokstudio.core.base.progress import finish
+from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.comparison.alignment import TextTokens, text_tokens_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.session.measuring import measurers
@@ -29,6 +29,11 @@ def encoded(monkeypatch):
     return found
 
 
+def endless():
+    while True:
+        yield Progress("waiting")
+
+
 def opened(session, tokenizer, name="opened"):
     session.runs.add_tokenizer(tokenizer, name)
     return session.runs.active
@@ -37,7 +42,7 @@ def opened(session, tokenizer, name="opened"):
 def measure(qtbot, session, *runs):
     """Wants these runs, and waits until all are measured."""
     session.on_text.want(runs, "test")
-    qtbot.waitUntil(lambda: all(session.on_text.found(run) is not None for run in runs), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: all(session.on_text.found(run) is not None for run in runs))
     return [session.on_text.found(run) for run in runs]
 
 
@@ -95,48 +100,36 @@ def test_the_same_text_is_encoded_once_by_each_tokenizer(qtbot, session, make_ru
 
 def test_nothing_is_measured_that_nobody_wants(qtbot, session, make_run, encoded):
     run = opened(session, make_run(vocabulary_size=280).tokenizer.compact())
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     assert session.on_text.found(run) is None
     assert not encoded
     session.on_text.want([run], "one")
     session.on_text.want([run], "other")
     session.on_text.want((), "one")
-    qtbot.waitUntil(lambda: session.on_text.found(run) is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.on_text.found(run) is not None)
     assert len(encoded) == 1
 
 
 def test_a_cancelled_measurement_says_so_and_starts_again_at_request(qtbot, session, make_run, monkeypatch):
     run = opened(session, make_run(vocabulary_size=280).tokenizer.compact())
 
-    def endless():
-        from tokstudio.core.base.progress import Progress
-
-        while True:
-            yield Progress("waiting")
-
     with monkeypatch.context() as patched:
         patched.setattr(measurers, "prepare_work", endless)
         session.on_text.want([run], "test")
         session.jobs.running[-1].cancel()
-        qtbot.waitUntil(lambda: session.on_text.found(run) is not None, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.on_text.found(run) is not None)
     assert session.on_text.found(run).startswith("It was cancelled.")
     session.on_text.choose(None)
     assert isinstance(measure(qtbot, session, run)[0], TextTokens)
 
 
 def test_a_deleted_run_is_not_measured_any_more(qtbot, session, make_run, monkeypatch):
-    def endless():
-        from tokstudio.core.base.progress import Progress
-
-        while True:
-            yield Progress("waiting")
-
     run = opened(session, make_run(vocabulary_size=280).tokenizer.compact())
     monkeypatch.setattr(measurers, "prepare_work", endless)
     session.on_text.want([run], "test")
     assert session.jobs.running
     session.runs.delete(run)
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     assert session.on_text.found(run) is None
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gui.person import PATIENCE
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.trainer import extend, train
 from tokstudio.gui.panes.compression.curves import RATIO, curve, start_marks
 from tokstudio.gui.panes.why.pane import Asked, asked
-from tokstudio.gui.session.training.training import Settings
 
 ENGLISH = "the cat sat on the mat, and the other cat sat there too.\n" * 9
 GERMAN = "die Katze saß auf der Matte, und die andere Katze saß auch da.\n" * 9
@@ -24,10 +22,10 @@ def english(merges=20):
 
 def start_from(qtbot, session, start, **settings):
     session.corpus.add_text(GERMAN)
-    qtbot.waitUntil(lambda: session.training.corpus_obstacle is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.corpus_obstacle is None)
     config = TrainingConfig(**{"vocabulary_size": 290, "pattern": "gpt2"} | settings)
     session.training.start_from(start, config, session.corpus.current, ", extended")
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
     return session.runs.active
 
 
@@ -54,28 +52,6 @@ def test_its_own_merges_are_explained_and_those_before_are_named(qtbot, session)
     assert (question.number, question.token) == (22, run.id_of_merge(22))
     session.view.look_at(run.id_of_merge(20))
     assert asked(session.view) == "The tokenizer that training started from has this merge: it was not chosen here."
-
-
-def test_held_out_text_is_measured_at_all_merges(qtbot, session):
-    session.corpus.add_text(GERMAN * 3)
-    run = start_from(qtbot, session, english(), held_out=0.2)
-    qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
-    assert len(run.held_out.tokens) == len(run) + 1
-    assert run.held_out_bytes_per_token(len(run)) == run.held_out.bytes / run.held_out.tokens[-1]
-
-
-def test_it_continues_with_a_larger_limit(qtbot, session):
-    run = start_from(qtbot, session, english())
-    session.training.set_settings(Settings(vocabulary_size=300, pattern="gpt2"))
-    assert session.training.can_continue(run)
-    session.training.continue_run(run)
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
-    longer = session.runs.active
-    assert longer is not run
-    assert (longer.before, len(longer)) == (20, 44)
-    assert longer.merges[:34].tolist() == run.merges.tolist()
-    config = TrainingConfig(vocabulary_size=300, pattern="gpt2")
-    assert longer.merges.tolist() == extend(english(), Corpus.from_text(GERMAN), config).merges.tolist()
 
 
 def test_what_cannot_be_extended_makes_no_run(session):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.gui.person import PATIENCE, TEXT
+from tests.gui.person import TEXT
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.session.training import training as training_module
@@ -37,7 +37,7 @@ def counted(monkeypatch):
 
 
 def ended(qtbot, session):
-    qtbot.waitUntil(lambda: not session.queue.total and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.queue.total and not session.jobs.running)
 
 
 def plans(*changes):
@@ -175,7 +175,7 @@ def test_names_say_only_what_differs():
 
 def test_a_config_alone_is_enough_to_train(qtbot, session, queue):
     session.training.start_with(TrainingConfig(vocabulary_size=270), session.corpus.current, " (own)")
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert session.runs.all[0].name == "Run 1 (own)"
 
 
