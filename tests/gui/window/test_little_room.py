@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QTimer
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QWidget
 
-from tests.gui.person import TEXT, at_window, trained
+from tests.gui.person import TEXT, at_rest, at_window, trained
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.state.problems import Problem
@@ -188,11 +188,6 @@ def settle(qtbot, window) -> None:
         QApplication.processEvents()
 
 
-def at_rest(qtbot, watched) -> None:
-    """Waits until something puts nothing off."""
-    qtbot.waitUntil(lambda: not any(timer.isActive() for timer in watched.findChildren(QTimer)))
-
-
 def tabs(window) -> set[str]:
     """The tabs of each place that panes share."""
     return {
@@ -309,8 +304,7 @@ def test_no_card_covers_a_control_or_another_card(qtbot, screen, sizes, window):
         window.distribution.raise_()
         window.vocabulary.raise_()
         QApplication.processEvents()
-        for card in cards:
-            at_rest(qtbot, card)
+        at_rest(qtbot, *cards)
         assert reached(), size
 
 
