@@ -123,14 +123,6 @@ def test_the_settings_of_picky_reach_the_core(learn):
     assert learn(0, "picky").err.endswith(told)
 
 
-def test_held_out_text_is_measured(tmp_path, run):
-    path = tmp_path / "lines.txt"
-    path.write_text(f"{algorithms.PICKY_TEXT}\n" * 30, encoding="utf-8", newline="\n")
-    more = "--documents line --held-out 0.2 --json"
-    outcome = run(0, f"train {path} --algorithm picky {OPTIONS['picky']} {more}").json
-    assert outcome["held_out_bytes_per_token"] > 1
-
-
 def test_the_merge_log_has_the_removals_and_the_vocabulary_has_what_is_left(learn, tmp_path):
     files = {name: tmp_path / name for name in ("merges-csv", "merges-jsonl", "vocabulary-csv")}
     learn(0, "picky", [f"--export={name}={file}" for name, file in files.items()])

@@ -3,10 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,18 +55,6 @@ def test_several_figures_are_several_tables_and_markdown_is_that_of_the_core(com
     shown = compare("bytes characters --texts texts --markdown --figure tokens").out
     assert shown.splitlines()[2] == "|  | bytes (256 tokens) | characters |"
     assert f"| deu\\_Latn.txt | {len(GERMAN.encode())} | **{len(GERMAN)}** |" in shown
-
-
-def test_csv_is_written_to_a_file(compare, tmp_path):
-    assert compare("bytes --texts texts --csv matrix.csv --figure tokens").out == ""
-    with (tmp_path / "matrix.csv").open(encoding="utf-8") as file:
-        rows = list(csv.reader(file))
-    assert rows[:4] == [
-        ["figure", "text", "W counts", "bytes (256 tokens)"],
-        ["tokens", "deu_Latn.txt", "", f"{len(GERMAN.encode())}"],
-        ["tokens", "eng_Latn.txt", "", f"{len(ENGLISH)}"],
-        ["tokens", "All texts", "", f"{len(GERMAN.encode()) + len(ENGLISH)}"],
-    ]
 
 
 def test_words_are_those_of_the_texts(compare):
@@ -167,13 +153,6 @@ def test_an_empty_text_beside_others_is_a_dash(write, typed, compare):
     assert "empty.txt: the file is empty." in compare("bytes --texts texts/empty.txt", 1).err
 
 
-def test_a_base_with_other_lines_gives_no_premium_and_a_reason(write, compare):
-    write("texts/deu_Latn.txt", "Eine Katze.\n")
-    shown = compare("bytes --texts texts --base eng_Latn --figure premium")
-    assert [line.split() for line in shown.out.splitlines()[2:]] == [["deu_Latn.txt", "–"], ["eng_Latn.txt", "1.00"]]
-    assert "eng_Latn.txt has 2 lines, deu_Latn.txt has 1 line." in shown.err
-
-
 def test_a_report_has_the_figures_and_the_hashes_of_the_files(tokenizer, compare, tmp_path, run):
     said = run(0, "report tokenizer.json bytes --texts texts --parallel --out report.html").err
     assert said.splitlines()[-1] == "Wrote report.html."
@@ -182,13 +161,3 @@ def test_a_report_has_the_figures_and_the_hashes_of_the_files(tokenizer, compare
     core = compare_in_core({"tokenizer": load(tokenizer)}, {"deu": GERMAN.splitlines(), "eng": ENGLISH.splitlines()})
     assert f">{core.figure('bytes_per_token')[0, 0]:.2f}</td>" in page
     assert "N / N(eng_Latn)" in page
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
-def test_a_report_of_hostile_names_prints_and_writes_no_control_characters(tokenizer, write, run):
-    text, out = write("<b>\x1b[2J.txt", ENGLISH), write("\x1b]0;.html", "")
-    shown = run(0, f"report {tokenizer} --texts", [text, "--out", out])
-    assert "\x1b" not in shown.out + shown.err
-    page = out.read_text(encoding="utf-8")
-    assert "\x1b" not in page
-    assert r"&lt;b&gt;\x1b[2J.txt" in page

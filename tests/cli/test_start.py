@@ -78,9 +78,17 @@ def test_a_mistyped_command_is_not_taken_for_a_file(window, run, write):
     assert [files for files, _ in window] == [["notes"]]
 
 
-@pytest.mark.parametrize("module", ["PySide6", "pyqtgraph", "PySide6.QtOpenGL"])
-def test_a_window_without_a_library_is_explained(module):
-    script = f"import sys; sys.modules['{module}'] = None; from tokstudio.cli import main; sys.exit(main([]))"
+@pytest.mark.parametrize("module", ["pyqtgraph", "PySide6.QtOpenGL"])
+def test_a_window_without_a_library_that_it_loads_later_is_explained(monkeypatch, run, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    said = run(1, "--new-window").err
+    assert said.startswith("tokstudio: The window cannot open: ")
+    assert module in said
+    assert said.count("\n") == 1
+
+
+def test_a_window_without_qt_is_explained():
+    script = "import sys; sys.modules['PySide6'] = None; from tokstudio.cli import main; sys.exit(main([]))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr.startswith(b"tokstudio: The window cannot open: ")

@@ -211,18 +211,6 @@ def test_bad_input_is_an_error_that_writes_nothing(words, said, write, tmp_path,
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize(
-    "result", ["--map ref.json", "--map old.json", "--report de.txt", "--export huggingface=old.json"]
-)
-def test_a_file_that_is_read_is_not_replaced(write, tmp_path, run, result):
-    """Neither the tokenizer, nor a text, nor the reference."""
-    write("ref.json", "the cat")
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    told = "the command reads this file: give the result another path"
-    run(1, COMMANDS["extend"], f"--reference ref.json --force {result}", says=told)
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_point_that_fails_is_an_error_and_nothing_is_exported(command, new, tmp_path, run, monkeypatch):
     work = verifying.verify_work

@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -15,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def dev(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def dev(monkeypatch):
     """`dev.py` as a module, gone again after the test."""
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     yield import_module("dev")
@@ -23,13 +21,13 @@ def dev(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 
 @pytest.fixture
-def system(dev: ModuleType) -> ModuleType:
+def system(dev):
     """The `system.py` that `dev` uses."""
     return sys.modules["system"]
 
 
 @pytest.fixture
-def docs(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def docs(monkeypatch):
     """`docs.py` as a module, gone again after the test."""
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     yield import_module("docs")

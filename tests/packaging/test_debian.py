@@ -10,10 +10,8 @@ import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from PySide6.QtGui import QImage
@@ -26,13 +24,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def debian(dev: ModuleType) -> Iterator[ModuleType]:
+def debian(dev):
     """`debian.py` as a module, gone again after the test."""
     yield import_module("debian")
     del sys.modules["debian"]
 
 
-def test_picture_and_homepage_come_from_the_projects_address(debian: ModuleType) -> None:
+def test_picture_and_homepage_come_from_the_projects_address(debian):
     component = ET.fromstring(debian.metainfo())
     assert component.findtext("url[@type='homepage']") == debian.homepage()
     picture = component.findtext("screenshots/screenshot/image") or ""
@@ -42,9 +40,7 @@ def test_picture_and_homepage_come_from_the_projects_address(debian: ModuleType)
     assert "@" not in debian.metainfo()
 
 
-def test_the_date_is_that_of_the_sources_and_not_of_today(
-    debian: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_date_is_that_of_the_sources_and_not_of_today(debian, monkeypatch, tmp_path):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
     assert debian.changelog().endswith("  Sun, 09 Sep 2001 01:46:40 +0000\n")
     assert 'date="2001-09-09"' in debian.metainfo()
@@ -61,7 +57,7 @@ def test_the_date_is_that_of_the_sources_and_not_of_today(
     assert debian.date() == 1_200_000_000
 
 
-def bundle_with(folder: Path, *packages: str) -> Path:
+def bundle_with(folder, *packages):
     """A bundle of packages that bring no licence."""
     texts = folder / "_internal/tokstudio/resources/licences"
     texts.mkdir(parents=True)
@@ -73,7 +69,7 @@ def bundle_with(folder: Path, *packages: str) -> Path:
     return folder
 
 
-def test_the_licence_of_every_package_is_there_in_full(debian: ModuleType, tmp_path: Path) -> None:
+def test_the_licence_of_every_package_is_there_in_full(debian, tmp_path):
     packages = ("pyside6_essentials-6.11.3", "shiboken6-6.11.3", "tokenizers-0.23.3", "sentencepiece-0.2.2")
     found = dict(debian.licences(bundle_with(tmp_path, *packages)))
     for package in packages[:2]:
@@ -83,16 +79,14 @@ def test_the_licence_of_every_package_is_there_in_full(debian: ModuleType, tmp_p
         assert "END OF TERMS AND CONDITIONS" in found[f"{package}: Apache-2.0"]
 
 
-def test_a_package_whose_licence_is_not_known_is_not_packed(
-    debian: ModuleType, system: ModuleType, tmp_path: Path
-) -> None:
+def test_a_package_whose_licence_is_not_known_is_not_packed(debian, system, tmp_path):
     with pytest.raises(system.SetupError, match=r"unknown-1\.0 comes without a licence"):
         list(debian.licences(bundle_with(tmp_path, "unknown-1.0")))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such shell")
 @pytest.mark.parametrize("name", ["postinst", "postrm"])
-def test_what_dpkg_runs_can_be_read_by_the_shell(name: str) -> None:
+def test_what_dpkg_runs_can_be_read_by_the_shell(name):
     checked = subprocess.run(["sh", "-n", str(ROOT / "packaging/linux" / name)], capture_output=True, text=True)
     assert (checked.returncode, checked.stderr) == (0, "")
 
@@ -102,7 +96,7 @@ def test_what_dpkg_runs_can_be_read_by_the_shell(name: str) -> None:
 LINUX = Path(__file__).resolve().parents[2] / "packaging" / "linux"
 
 
-def test_only_types_of_our_own_are_claimed() -> None:
+def test_only_types_of_our_own_are_claimed():
     """A desktop may take any program that claims a type as the one that opens it, be it texts of all kinds."""
     entry = configparser.RawConfigParser()
     entry.read(LINUX / "tokstudio.desktop", encoding="utf-8")
@@ -116,7 +110,7 @@ def test_only_types_of_our_own_are_claimed() -> None:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def tree(tmp_path):
     """What the script asks for, with programs that are empty."""
     for name in ("packaging/windows/tokstudio.nsi", "LICENSE"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +138,7 @@ def tree(tmp_path: Path) -> Path:
         ("1.0.7+local", (1, 0, 7, 0)),
     ],
 )
-def test_the_installer_has_a_version_of_four_numbers(tree: Path, version: str, numbers: tuple[int, ...]) -> None:
+def test_the_installer_has_a_version_of_four_numbers(tree, version, numbers):
     command = ["makensis", "-WX", "-V2", f"-DVERSION={version}", "packaging/windows/tokstudio.nsi"]
     made = subprocess.run(command, cwd=tree, capture_output=True, text=True)
     assert made.returncode == 0, made.stdout
@@ -154,7 +148,7 @@ def test_the_installer_has_a_version_of_four_numbers(tree: Path, version: str, n
     assert version.encode("utf-16-le") in data
 
 
-def test_nothing_is_changed_while_a_program_runs() -> None:
+def test_nothing_is_changed_while_a_program_runs():
     script = (ROOT / "packaging/windows/tokstudio.nsi").read_text(encoding="utf-8")
     for section in ("\nSection\n", '\nSection "Uninstall"\n'):
         body = script.partition(section)[2].partition("SectionEnd")[0]

@@ -13,10 +13,8 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
@@ -27,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def studio(dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def studio(dev, monkeypatch, tmp_path):
     """A folder that `dev` takes for the repository: a lock, a project file and no environment yet."""
     root = tmp_path / "東 studio"
     root.mkdir()
@@ -41,20 +39,20 @@ def studio(dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def steps(dev: ModuleType, studio: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def steps(dev, studio, monkeypatch):
     """The steps that `set_up` takes, recorded instead of done; the environment is there but empty."""
     taken: list[str] = []
 
-    def make() -> None:
+    def make():
         taken.append("make")
         dev.ENVIRONMENT.mkdir(exist_ok=True)
         dev.unfinished_marker().touch()
 
-    def install() -> None:
+    def install():
         taken.append("install")
         dev.unfinished_marker().touch()
 
-    def check(python: Path, needed: list[str]) -> list[str]:
+    def check(python, needed):
         taken.append("check " + " ".join(needed))
         return needed
 
@@ -69,7 +67,7 @@ def steps(dev: ModuleType, studio: Path, monkeypatch: pytest.MonkeyPatch) -> lis
 # --- When the environment is brought up to date -------------------------------------------------------------------
 
 
-def test_the_first_start_sets_everything_up_and_the_second_does_nothing(dev: ModuleType, steps: list[str]) -> None:
+def test_the_first_start_sets_everything_up_and_the_second_does_nothing(dev, steps):
     dev.set_up()
     assert steps == ["make", "install", "check offscreen"]
     steps.clear()
@@ -78,9 +76,7 @@ def test_the_first_start_sets_everything_up_and_the_second_does_nothing(dev: Mod
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "requirements.lock"])
-def test_a_changed_project_or_lock_is_installed_into_the_same_environment(
-    dev: ModuleType, studio: Path, steps: list[str], name: str
-) -> None:
+def test_a_changed_project_or_lock_is_installed_into_the_same_environment(dev, studio, steps, name):
     dev.set_up()
     steps.clear()
     with (studio / name).open("a", encoding="utf-8") as file:
@@ -89,9 +85,7 @@ def test_a_changed_project_or_lock_is_installed_into_the_same_environment(
     assert steps == ["install", "check offscreen"]
 
 
-def test_a_display_that_came_later_has_its_libraries_checked(
-    dev: ModuleType, steps: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_display_that_came_later_has_its_libraries_checked(dev, steps, monkeypatch):
     dev.set_up()
     steps.clear()
     monkeypatch.setattr(dev, "needed_plugins", lambda platform, environment: ["offscreen", "xcb"])
@@ -100,12 +94,10 @@ def test_a_display_that_came_later_has_its_libraries_checked(
     assert steps == ["check offscreen xcb"]
 
 
-def test_a_failed_installation_is_tried_again_in_the_same_environment(
-    dev: ModuleType, steps: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_installation_is_tried_again_in_the_same_environment(dev, steps, monkeypatch):
     installs = dev.install_everything
 
-    def fail() -> None:
+    def fail():
         installs()
         raise dev.SetupError("no network")
 
@@ -120,25 +112,25 @@ def test_a_failed_installation_is_tried_again_in_the_same_environment(
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "\0"])
-def test_a_damaged_stamp_counts_as_none(dev: ModuleType, studio: Path, text: str) -> None:
+def test_a_damaged_stamp_counts_as_none(dev, studio, text):
     dev.ENVIRONMENT.mkdir()
     (dev.ENVIRONMENT / "tokstudio-setup.json").write_text(text, encoding="utf-8")
     assert dev.read_stamp() == {}
 
 
-def test_an_environment_whose_setup_was_killed_is_made_anew(dev: ModuleType, studio: Path) -> None:
+def test_an_environment_whose_setup_was_killed_is_made_anew(dev, studio):
     dev.ENVIRONMENT.mkdir()
     dev.unfinished_marker().touch()
     assert dev.environment_fault() == "its set-up was interrupted"
 
 
-def test_an_environment_that_was_moved_is_made_anew(dev: ModuleType, studio: Path) -> None:
+def test_an_environment_that_was_moved_is_made_anew(dev, studio):
     dev.ENVIRONMENT.mkdir()
     dev.write_stamp(key="", root="/somewhere/else", plugins=[])
     assert dev.environment_fault() == "the folder was moved"
 
 
-def test_an_environment_without_a_python_is_made_anew(dev: ModuleType, studio: Path) -> None:
+def test_an_environment_without_a_python_is_made_anew(dev, studio):
     dev.ENVIRONMENT.mkdir()
     assert dev.environment_fault() == "its Python does not start"
 
@@ -153,9 +145,7 @@ def test_an_environment_without_a_python_is_made_anew(dev: ModuleType, studio: P
         (f"{sys.version_info[0]} {sys.version_info[1]} True", True, None),
     ],
 )
-def test_an_environment_is_kept_only_with_pip_and_our_python(
-    dev: ModuleType, studio: Path, version: str, pip: bool, fault: str | None
-) -> None:
+def test_an_environment_is_kept_only_with_pip_and_our_python(dev, studio, version, pip, fault):
     dev.program("python").parent.mkdir(parents=True)
     dev.program("python").write_text(f"#!/bin/sh\necho {version}\n", encoding="utf-8")
     dev.program("python").chmod(0o755)
@@ -164,9 +154,7 @@ def test_an_environment_is_kept_only_with_pip_and_our_python(
     assert dev.environment_fault() == fault
 
 
-def test_a_broken_environment_is_emptied_but_what_it_links_to_is_not(
-    dev: ModuleType, studio: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_environment_is_emptied_but_what_it_links_to_is_not(dev, studio, monkeypatch):
     elsewhere = studio / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "precious.txt").touch()
@@ -187,9 +175,7 @@ def test_a_broken_environment_is_emptied_but_what_it_links_to_is_not(
 
 @pytest.mark.skipif(os.name == "nt", reason="is about paths of Debian")
 @pytest.mark.parametrize("root", [False, True])
-def test_a_debian_without_its_venv_package_is_told_or_mended(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, root: bool
-) -> None:
+def test_a_debian_without_its_venv_package_is_told_or_mended(dev, monkeypatch, root):
     installed: list[str] = []
     monkeypatch.setattr(dev.importlib.util, "find_spec", lambda name: installed or None)
     monkeypatch.setattr(dev, "base_python", lambda: "/usr/bin/python3.2")
@@ -208,17 +194,17 @@ def test_a_debian_without_its_venv_package_is_told_or_mended(
 # --- The commands -------------------------------------------------------------------------------------------------
 
 
-def test_pytest_comes_last_and_gets_the_arguments(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pytest_comes_last_and_gets_the_arguments(dev, monkeypatch):
     names = [name for name, _ in dev.checks([])]
     assert names == ["linter", "format", "types", "import contracts", "compiled loops", "tests"]
     monkeypatch.setattr(dev.os, "cpu_count", lambda: 4)
     assert dev.checks(["-k", "playhead"])[-1][1][-5:] == ["-m", "pytest", "--numprocesses=5", "-k", "playhead"]
 
 
-def test_the_first_check_that_fails_ends_test_with_its_code(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_check_that_fails_ends_test_with_its_code(dev, monkeypatch):
     ran: list[str] = []
 
-    def run(command: list[str], variables: dict[str, str], cwd: Path) -> int:
+    def run(command, variables, cwd):
         ran.append(command[-1])
         return 3 if command[-1] == "pyright" else 0
 
@@ -230,13 +216,13 @@ def test_the_first_check_that_fails_ends_test_with_its_code(dev: ModuleType, mon
 
 
 @pytest.fixture
-def bundle(dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+def bundle(dev, monkeypatch, tmp_path):
     """Has `test` start a program in place of `dev.py smoke`; the checks are good and nothing is set up."""
     monkeypatch.setattr(dev, "set_up", lambda: None)
     monkeypatch.setattr(dev.bundling, "require_linker", lambda: None)
     monkeypatch.setattr(dev, "run_visibly", lambda command, variables, cwd: 0)
 
-    def arrange(program: str) -> None:
+    def arrange(program):
         monkeypatch.setattr(dev, "__file__", str(tmp_path / "program.py"))
         (tmp_path / "program.py").write_text(program, encoding="utf-8")
 
@@ -244,22 +230,14 @@ def bundle(dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("arguments", "tried"), [([], True), (["-k", "playhead"], False)])
-def test_the_bundle_is_tried_unless_only_some_tests_are_wanted(
-    dev: ModuleType,
-    bundle: Callable[[str], None],
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    tried: bool,
-) -> None:
+def test_the_bundle_is_tried_unless_only_some_tests_are_wanted(dev, bundle, capsys, arguments, tried):
     bundle("import sys\nprint('tried', *sys.argv[1:])")
     assert dev.main(["test", *arguments]) == 0
     assert ("tried smoke\n" in capsys.readouterr().out) is tried
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(
-    dev: ModuleType, bundle: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int
-) -> None:
+def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(dev, bundle, monkeypatch, tmp_path, code):
     ready, late = tmp_path / "ready", tmp_path / "late"
     bundle(
         "import pathlib, time\n"
@@ -267,7 +245,7 @@ def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(
         f"while not pathlib.Path({str(late)!r}).exists(): time.sleep(0.01)\n"
     )
 
-    def run(command: list[str], variables: dict[str, str], cwd: Path) -> int:
+    def run(command, variables, cwd):
         while not ready.exists():
             time.sleep(0.01)
         if "pytest" in command and code == 0:
@@ -285,12 +263,10 @@ def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(
 
 
 @pytest.mark.parametrize(("code", "words"), [(0, ""), (1, "each start compiles them")])
-def test_setting_up_compiles_the_loops(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: int, words: str
-) -> None:
+def test_setting_up_compiles_the_loops(dev, monkeypatch, capsys, code, words):
     ran = []
 
-    def run(command: list[str], variables: dict[str, str] | None = None, cwd: Path | None = None) -> int:
+    def run(command, variables=None, cwd=None):
         ran.append(command[1:])
         return code
 
@@ -302,26 +278,20 @@ def test_setting_up_compiles_the_loops(
 
 
 @pytest.mark.parametrize("arguments", [["deb", "--quik"], ["smoke", "window"], ["bundle", "--quick"], ["setup", "all"]])
-def test_an_argument_that_a_command_does_not_know_is_refused_before_any_work(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
+def test_an_argument_that_a_command_does_not_know_is_refused_before_any_work(dev, monkeypatch, capsys, arguments):
     monkeypatch.setattr(dev, "set_up", lambda: pytest.fail("it works already"))
     assert dev.main(arguments) == 1
     assert f", not {arguments[1]}." in capsys.readouterr().err
 
 
-def test_a_bundle_that_fails_ends_test(
-    dev: ModuleType, bundle: Callable[[str], None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bundle_that_fails_ends_test(dev, bundle, capsys):
     bundle("import sys\nprint('WRONG: it does not start')\nsys.exit(7)")
     assert dev.main(["test"]) == 7
     assert "WRONG: it does not start" in capsys.readouterr().out
 
 
-def test_a_bundle_that_cannot_be_built_here_is_skipped_with_the_reason(
-    dev: ModuleType, bundle: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def missing() -> None:
+def test_a_bundle_that_cannot_be_built_here_is_skipped_with_the_reason(dev, bundle, monkeypatch, capsys):
+    def missing():
         raise dev.SetupError("The bundle needs binutils.")
 
     bundle("import sys\nsys.exit(7)")
@@ -330,9 +300,7 @@ def test_a_bundle_that_cannot_be_built_here_is_skipped_with_the_reason(
     assert "skipped: The bundle needs binutils." in capsys.readouterr().out
 
 
-def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(dev, monkeypatch, tmp_path):
     ran: list[str] = []
     compiled: list[tuple[str, dict[str, str] | None]] = []
     bundling = dev.bundling
@@ -340,7 +308,7 @@ def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(
         (tmp_path / name).mkdir()
     program = tmp_path / "dist" / "tokstudio" / ("tokstudio.exe" if os.name == "nt" else "tokstudio")
 
-    def run(command: list[str], failure: str, variables: dict[str, str] | None = None) -> str:
+    def run(command, failure, variables=None):
         ran.append(command[2])
         program.parent.mkdir(parents=True, exist_ok=True)
         program.touch()
@@ -363,12 +331,10 @@ def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(
 
 
 @pytest.mark.parametrize("display", [True, False])
-def test_app_opens_a_window_or_writes_a_picture(
-    dev: ModuleType, studio: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], display: bool
-) -> None:
+def test_app_opens_a_window_or_writes_a_picture(dev, studio, monkeypatch, capsys, display):
     ran: list[list[str]] = []
 
-    def run(command: list[str], variables: dict[str, str] | None = None) -> int:
+    def run(command, variables=None):
         ran.append(command)
         if variables is not None:
             assert variables["QT_QPA_PLATFORM"]
@@ -389,9 +355,7 @@ def test_app_opens_a_window_or_writes_a_picture(
         assert str(dev.PICTURE) in out
 
 
-def test_app_without_a_display_does_not_claim_an_old_picture(
-    dev: ModuleType, studio: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_app_without_a_display_does_not_claim_an_old_picture(dev, studio, monkeypatch, capsys):
     dev.PICTURE.touch()
     monkeypatch.setattr(dev, "set_up", lambda: None)
     monkeypatch.setattr(dev, "has_display", lambda platform, environment: False)
@@ -401,23 +365,19 @@ def test_app_without_a_display_does_not_claim_an_old_picture(
 
 
 @pytest.mark.parametrize(("arguments", "code"), [([], 2), (["tset"], 2), (["--help"], 0), (["setup", "now"], 1)])
-def test_what_is_no_command_is_explained(
-    dev: ModuleType, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int
-) -> None:
+def test_what_is_no_command_is_explained(dev, capsys, arguments, code):
     assert dev.main(arguments) == code
     printed = capsys.readouterr()
     assert "setup" in printed.out + printed.err
 
 
-def test_an_old_python_gets_a_sentence(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_old_python_gets_a_sentence(dev, monkeypatch, capsys):
     monkeypatch.setattr(dev, "MINIMUM_PYTHON", (99, 0))
     assert dev.main(["app"]) == 1
     assert "needs Python 3.11 or newer" in capsys.readouterr().err
 
 
-def test_benchmarks_are_chosen_by_name_and_one_that_is_not_there_is_named(dev: ModuleType, studio: Path) -> None:
+def test_benchmarks_are_chosen_by_name_and_one_that_is_not_there_is_named(dev, studio):
     folder = studio / "tests" / "benchmarks"
     folder.mkdir(parents=True)
     for name in ("train.py", "encode.py", "mutation.py", "_corpora.py"):
@@ -429,12 +389,10 @@ def test_benchmarks_are_chosen_by_name_and_one_that_is_not_there_is_named(dev: M
 
 
 @pytest.mark.parametrize(("failing", "ends_with", "ran"), [("", 0, 3), ("mkdocs", 1, 2), ("--check", 1, 3)])
-def test_the_site_is_built_of_written_pages_and_looked_at(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, failing: str, ends_with: int, ran: int
-) -> None:
+def test_the_site_is_built_of_written_pages_and_looked_at(dev, monkeypatch, failing, ends_with, ran):
     commands: list[list[str]] = []
 
-    def run(command: list[str], variables: dict[str, str] | None = None, cwd: Path | None = None) -> int:
+    def run(command, variables=None, cwd=None):
         commands.append(command[1:])
         return int(failing in command)
 
@@ -449,7 +407,7 @@ def test_the_site_is_built_of_written_pages_and_looked_at(
     assert others[1][:4] == ["-m", "mkdocs", "build", "--strict"]
 
 
-def test_dev_runs_as_a_program_from_any_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_dev_runs_as_a_program_from_any_folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["dev.py", "--help"])
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -462,7 +420,7 @@ def test_dev_runs_as_a_program_from_any_folder(monkeypatch: pytest.MonkeyPatch, 
 # --- The lock -----------------------------------------------------------------------------------------------------
 
 
-def test_the_lock_pins_what_the_project_asks_for() -> None:
+def test_the_lock_pins_what_the_project_asks_for():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     pins: dict[str, list[Version]] = {}
@@ -476,7 +434,7 @@ def test_the_lock_pins_what_the_project_asks_for() -> None:
 
 
 @pytest.mark.parametrize(("lock", "holds"), [("bundle", "pyinstaller"), ("docs", "mkdocs-material")])
-def test_the_locks_agree_where_both_name_a_package(lock: str, holds: str) -> None:
+def test_the_locks_agree_where_both_name_a_package(lock, holds):
     pins = [
         dict(re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "packaging" / name).read_text(), flags=re.MULTILINE))
         for name in ("requirements.lock", f"requirements-{lock}.lock")
@@ -485,12 +443,12 @@ def test_the_locks_agree_where_both_name_a_package(lock: str, holds: str) -> Non
     assert all(pins[0][name] == version for name, version in pins[1].items() if name in pins[0])
 
 
-def test_the_linter_before_a_commit_is_that_of_the_lock() -> None:
+def test_the_linter_before_a_commit_is_that_of_the_lock():
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
     lock = (ROOT / "packaging" / "requirements.lock").read_text(encoding="utf-8")
     assert f"\nruff=={hook['rev'].removeprefix('v')} " in lock
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "requirements-bundle.lock", "requirements-docs.lock"])
-def test_the_lock_names_no_server(name: str) -> None:
+def test_the_lock_names_no_server(name):
     assert "://" not in (ROOT / "packaging" / name).read_text(encoding="utf-8")

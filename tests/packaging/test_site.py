@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -17,18 +16,18 @@ LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s]+)\)")
 
 
 @pytest.fixture
-def site(docs: ModuleType, tmp_path: Path) -> Path:
+def site(docs, tmp_path):
     """The folder that is assembled for mkdocs."""
     docs.assemble(tmp_path / "site")
     return tmp_path / "site"
 
 
-def test_the_reference_of_the_command_line_is_what_the_parser_takes(docs: ModuleType) -> None:
+def test_the_reference_of_the_command_line_is_what_the_parser_takes(docs):
     document = docs.COMMANDS.read_text(encoding="utf-8")
     assert document == docs.command_line(document), "it is old: python3 packaging/dev.py docs"
 
 
-def test_every_option_that_help_lists_is_in_the_reference(docs: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_option_that_help_lists_is_in_the_reference(docs, capsys):
     from tokstudio import cli
 
     sections = re.split(r"^### tokstudio ?", docs.reference(), flags=re.MULTILINE)[1:]
@@ -40,7 +39,7 @@ def test_every_option_that_help_lists_is_in_the_reference(docs: ModuleType, caps
         assert helped - {"--help"} <= set(re.findall(r"--[a-z-]+", section)), name
 
 
-def test_every_page_of_the_guide_and_every_document_is_in_the_navigation(site: Path) -> None:
+def test_every_page_of_the_guide_and_every_document_is_in_the_navigation(site):
     settings = json.loads((site / "mkdocs.yml").read_text(encoding="utf-8"))
     assert (site / settings["INHERIT"]).resolve() == (ROOT / "mkdocs.yml").resolve()
     entries = {title: page for entry in settings["nav"] for title, page in entry.items()}
@@ -60,7 +59,7 @@ def test_every_page_of_the_guide_and_every_document_is_in_the_navigation(site: P
     assert all((site / "pages" / page).is_file() for page in [*entries.values(), *(page for _, page in guide)])
 
 
-def test_every_link_of_the_pages_leads_to_a_page_a_title_or_a_picture(site: Path) -> None:
+def test_every_link_of_the_pages_leads_to_a_page_a_title_or_a_picture(site):
     followed = 0
     for file in (site / "pages").rglob("*.md"):
         for link in LINK.findall(file.read_text(encoding="utf-8")):
@@ -73,7 +72,7 @@ def test_every_link_of_the_pages_leads_to_a_page_a_title_or_a_picture(site: Path
     assert followed > 100
 
 
-def test_what_acts_on_the_window_is_bold_and_sources_are_at_the_project_s_address(docs: ModuleType, site: Path) -> None:
+def test_what_acts_on_the_window_is_bold_and_sources_are_at_the_project_s_address(docs, site):
     guide = "".join(file.read_text(encoding="utf-8") for file in (site / "pages" / "guide").glob("*.md"))
     assert "**Take the Tour**" in guide
     assert re.findall(r"\]\((?:do|pane|merge|page|glossary):", guide) == []
@@ -95,8 +94,6 @@ def test_what_acts_on_the_window_is_bold_and_sources_are_at_the_project_s_addres
         ("a.css", "a { background: url(data:image/png;base64,AA) }", False),
     ],
 )
-def test_a_page_that_loads_from_another_host_is_found(
-    docs: ModuleType, tmp_path: Path, name: str, text: str, loads: bool
-) -> None:
+def test_a_page_that_loads_from_another_host_is_found(docs, tmp_path, name, text, loads):
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert bool(docs.foreign_requests(tmp_path)) is loads

@@ -6,10 +6,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from PySide6.QtGui import QColor, QImage
@@ -19,29 +17,27 @@ _GOOD = ["INFO tokstudio: TokStudio 1 (bundle), Linux", "INFO tokstudio: The win
 
 
 @pytest.fixture
-def smoke(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def smoke(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     yield import_module("smoke")
     del sys.modules["smoke"]
 
 
-def test_a_log_is_good_with_its_start_and_without_errors(smoke: ModuleType, tmp_path: Path) -> None:
+def test_a_log_is_good_with_its_start_and_without_errors(smoke, tmp_path):
     log = tmp_path / "log"
     log.write_text("\n".join(_GOOD))
     smoke.check_log(log, "Linux")
 
 
 @pytest.mark.parametrize("lines", [[], _GOOD[1:], _GOOD[:1], [*_GOOD, "12:00 ERROR tokstudio: Nobody caught this"]])
-def test_a_log_that_lacks_something_or_has_an_error_is_wrong(
-    smoke: ModuleType, tmp_path: Path, lines: list[str]
-) -> None:
+def test_a_log_that_lacks_something_or_has_an_error_is_wrong(smoke, tmp_path, lines):
     log = tmp_path / "log"
     log.write_text("\n".join(lines))
     with pytest.raises(smoke.Wrong):
         smoke.check_log(log)
 
 
-def test_only_a_picture_with_a_window_in_it_is_good(smoke: ModuleType, tmp_path: Path) -> None:
+def test_only_a_picture_with_a_window_in_it_is_good(smoke, tmp_path):
     smoke.check_picture(ROOT / "resources" / "pictures" / "window.png", 1440, 900)
     empty = QImage(1440, 900, QImage.Format.Format_RGB32)
     empty.fill(QColor("white"))
@@ -51,16 +47,14 @@ def test_only_a_picture_with_a_window_in_it_is_good(smoke: ModuleType, tmp_path:
             smoke.check_picture(file, 1440, 900)
 
 
-def test_a_program_that_fails_is_wrong_and_ends_the_trial(
-    smoke: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_program_that_fails_is_wrong_and_ends_the_trial(smoke, tmp_path, capsys):
     with pytest.raises(smoke.Wrong, match="ended with 2: "):
         smoke.Bundle(Path(sys.executable), tmp_path).run("--nonsense")
     assert smoke.main([sys.executable]) == 1
     assert "WRONG: " in capsys.readouterr().out
 
 
-def _program(folder: Path, body: str) -> Path:
+def _program(folder, body):
     """A program that is a Python script."""
     file = folder / "program"
     file.write_text(f"#!{sys.executable}\n{body}\n", encoding="utf-8")
@@ -69,15 +63,13 @@ def _program(folder: Path, body: str) -> Path:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")
-def test_a_program_that_does_not_end_is_wrong_and_killed(
-    smoke: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_program_that_does_not_end_is_wrong_and_killed(smoke, monkeypatch, capsys, tmp_path):
     program = _program(tmp_path, "import time\ntime.sleep(600)")
     monkeypatch.setattr(smoke, "PATIENCE", 0.1)
     processes: list[subprocess.Popen[bytes]] = []
 
     class Noted(smoke.Bundle):
-        def started(self, *arguments: object, **variables: str) -> subprocess.Popen[bytes]:
+        def started(self, *arguments, **variables):
             processes.append(super().started(*arguments, **variables))
             return processes[-1]
 
@@ -93,9 +85,7 @@ def test_a_program_that_does_not_end_is_wrong_and_killed(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")
-def test_a_program_that_is_tried_gets_nothing_from_the_terminal(
-    smoke: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_program_that_is_tried_gets_nothing_from_the_terminal(smoke, monkeypatch, tmp_path):
     monkeypatch.setattr(smoke, "PATIENCE", 20)
     reader, writer = os.pipe()  # a terminal at which nobody types
     before = os.dup(0)
@@ -109,7 +99,7 @@ def test_a_program_that_is_tried_gets_nothing_from_the_terminal(
             os.close(descriptor)
 
 
-def test_icons_of_windows_and_macos_say_where_their_pictures_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_icons_of_windows_and_macos_say_where_their_pictures_are(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     icons = import_module("icons")
     small, large = icons.draw(16), icons.draw(256)

@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -15,23 +14,23 @@ ROOT = Path(__file__).resolve().parents[2]
 NOT_FOUND = "cannot open shared object file: No such file or directory"
 
 
-def test_the_loaders_words_become_debian_packages_each_once(system: ModuleType) -> None:
+def test_the_loaders_words_become_debian_packages_each_once(system):
     failures = [f"{name}: {NOT_FOUND}" for name in ("libgthread-2.0.so.0", "libEGL.so.1", "libglib-2.0.so.0")]
     assert system.packages_for(failures, ["offscreen"]) == ["libegl1", "libglib2.0-0"]
 
 
-def test_a_display_needs_more_than_a_picture(system: ModuleType) -> None:
+def test_a_display_needs_more_than_a_picture(system):
     without = system.known_packages(["offscreen"])
     assert "libxcb-cursor.so.0" not in without
     assert system.known_packages(["offscreen", "xcb"])["libxcb-cursor.so.0"] == "libxcb-cursor0"
 
 
-def test_a_library_that_no_table_knows_is_named(system: ModuleType) -> None:
+def test_a_library_that_no_table_knows_is_named(system):
     with pytest.raises(system.SetupError, match=r"system library libnew\.so\.7"):
         system.packages_for([f"libnew.so.7: {NOT_FOUND}"], ["offscreen"])
 
 
-def test_a_failure_that_is_no_missing_library_is_passed_on(system: ModuleType) -> None:
+def test_a_failure_that_is_no_missing_library_is_passed_on(system):
     with pytest.raises(system.SetupError, match=r"GLIBC_2\.99"):
         system.packages_for(["libc.so.6: version `GLIBC_2.99' not found"], ["offscreen"])
 
@@ -47,23 +46,21 @@ def test_a_failure_that_is_no_missing_library_is_passed_on(system: ModuleType) -
         ("win32", {}, ["offscreen"], True),
     ],
 )
-def test_what_must_load_follows_the_display(
-    system: ModuleType, platform: str, environment: dict[str, str], plugins: list[str], display: bool
-) -> None:
+def test_what_must_load_follows_the_display(system, platform, environment, plugins, display):
     assert system.needed_plugins(platform, environment) == plugins
     assert system.has_display(platform, environment) is display
 
 
 @pytest.fixture
-def machine(system: ModuleType, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def machine(system, monkeypatch):
     """A Debian where we are root; gives the libraries that it lacks, and apt removes them from that set."""
     lacking: set[str] = set()
 
-    def run_probe(python: Path, plugins: list[str]) -> tuple[list[str], bool]:
+    def run_probe(python, plugins):
         failures = [f"{name}: {NOT_FOUND}" for name in system.known_packages(plugins) if name in lacking]
         return failures, bool(failures) or "font" not in lacking
 
-    def install(packages: list[str]) -> None:
+    def install(packages):
         known = {**system.known_packages(system.PLATFORM_PLUGINS), "font": system.FONT_PACKAGE}
         lacking.difference_update([name for name in lacking if known[name] in packages])
 
@@ -74,26 +71,20 @@ def machine(system: ModuleType, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return lacking
 
 
-def test_root_gets_all_that_is_missing_even_for_a_display_that_is_not_there(
-    system: ModuleType, machine: set[str]
-) -> None:
+def test_root_gets_all_that_is_missing_even_for_a_display_that_is_not_there(system, machine):
     machine.update(["libEGL.so.1", "libxcb-cursor.so.0", "font"])
     assert system.check_libraries(Path("python"), ["offscreen"]) == ["offscreen", "xcb", "wayland"]
     assert machine == set()
 
 
-def test_without_root_the_exact_command_is_given(
-    system: ModuleType, machine: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_root_the_exact_command_is_given(system, machine, monkeypatch):
     machine.update(["libEGL.so.1", "libxcb-cursor.so.0"])
     monkeypatch.setattr(system, "is_root", lambda: False)
     with pytest.raises(system.SetupError, match=r"sudo apt-get install -y --no-install-recommends libegl1$"):
         system.check_libraries(Path("python"), ["offscreen"])
 
 
-def test_without_apt_the_libraries_are_named(
-    system: ModuleType, machine: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_apt_the_libraries_are_named(system, machine, monkeypatch):
     machine.add("libEGL.so.1")
     monkeypatch.setattr(system, "has_apt", lambda: False)
     with pytest.raises(system.SetupError, match=r"missing: libEGL\.so\.1\."):
@@ -101,10 +92,8 @@ def test_without_apt_the_libraries_are_named(
 
 
 @pytest.mark.parametrize("works", [True, False])
-def test_an_apt_that_fails_matters_only_for_what_is_needed(
-    system: ModuleType, machine: set[str], monkeypatch: pytest.MonkeyPatch, works: bool
-) -> None:
-    def fail(packages: list[str]) -> None:
+def test_an_apt_that_fails_matters_only_for_what_is_needed(system, machine, monkeypatch, works):
+    def fail(packages):
         raise system.SetupError(f"apt could not install {packages}")
 
     monkeypatch.setattr(system, "install_packages", fail)
@@ -116,31 +105,27 @@ def test_an_apt_that_fails_matters_only_for_what_is_needed(
             system.check_libraries(Path("python"), ["offscreen"])
 
 
-def test_an_installation_that_changes_nothing_ends_with_an_error(
-    system: ModuleType, machine: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installation_that_changes_nothing_ends_with_an_error(system, machine, monkeypatch):
     machine.add("libEGL.so.1")
     monkeypatch.setattr(system, "install_packages", lambda packages: None)
     with pytest.raises(system.SetupError, match="still does not load"):
         system.check_libraries(Path("python"), ["offscreen"])
 
 
-def test_a_missing_font_is_only_advice(
-    system: ModuleType, machine: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_font_is_only_advice(system, machine, monkeypatch, capsys):
     machine.add("font")
     monkeypatch.setattr(system, "is_root", lambda: False)
     assert system.check_libraries(Path("python"), ["offscreen"]) == ["offscreen"]
     assert "fonts-dejavu-core" in capsys.readouterr().out
 
 
-def test_the_probe_loads_qt_and_answers_in_json() -> None:
+def test_the_probe_loads_qt_and_answers_in_json():
     command = [sys.executable, "-I", str(ROOT / "packaging" / "system.py"), "offscreen"]
     answer = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     assert json.loads(answer.stdout)["failures"] == []
 
 
-def test_an_empty_home_reaches_no_program(system: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_home_reaches_no_program(system, monkeypatch):
     monkeypatch.setenv("HOME", "")
     monkeypatch.setenv("PYTHONPATH", "elsewhere")
     assert {"HOME", "PYTHONPATH"}.isdisjoint(system.clean_environment())

@@ -7,11 +7,8 @@ import re
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
 from email import message_from_string
-from email.message import Message
 from pathlib import Path
-from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -26,7 +23,7 @@ ADDRESS = "https://github.com/tokstudio/tokstudio"
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZipFile]:
+def wheel(tmp_path_factory):
     """The wheel of these sources."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOKSTUDIO_WITHOUT_LOOPS", "1")
@@ -35,7 +32,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZipFile]:
         yield archive
 
 
-def test_the_wheel_carries_every_resource_and_no_tests(wheel: ZipFile) -> None:
+def test_the_wheel_carries_every_resource_and_no_tests(wheel):
     files = [file for file in (ROOT / "resources").rglob("*") if file.is_file() and "__pycache__" not in file.parts]
     resources = {"tokstudio/" + file.relative_to(ROOT).as_posix() for file in files}
     assert any(name.endswith(".svg") for name in resources)
@@ -43,25 +40,25 @@ def test_the_wheel_carries_every_resource_and_no_tests(wheel: ZipFile) -> None:
     assert {name.split("/")[0].split("-")[0] for name in wheel.namelist()} == {"tokstudio"}
 
 
-def test_the_installed_command_is_tokstudio(wheel: ZipFile) -> None:
+def test_the_installed_command_is_tokstudio(wheel):
     (name,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
     assert "tokstudio = tokstudio.cli:main" in wheel.read(name).decode()
 
 
-def test_the_wheel_says_that_it_is_typed_and_under_which_licence(wheel: ZipFile) -> None:
+def test_the_wheel_says_that_it_is_typed_and_under_which_licence(wheel):
     assert "tokstudio/py.typed" in wheel.namelist()
     (licence,) = (name for name in wheel.namelist() if name.endswith("licenses/LICENSE"))
     assert wheel.read(licence).startswith(b"MIT License")
 
 
 @pytest.fixture(scope="module")
-def metadata(wheel: ZipFile) -> Message:
+def metadata(wheel):
     """What the package index reads."""
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     return message_from_string(wheel.read(name).decode())
 
 
-def test_every_link_of_the_long_description_works_without_the_sources(metadata: Message) -> None:
+def test_every_link_of_the_long_description_works_without_the_sources(metadata):
     text = metadata.get_payload()
     assert isinstance(text, str)
     links = re.findall(r"\]\(([^)]+)\)", text)
@@ -72,7 +69,7 @@ def test_every_link_of_the_long_description_works_without_the_sources(metadata: 
     assert all((ROOT / prefix.sub("", link)).is_file() for link in links if prefix.match(link))
 
 
-def test_the_package_index_is_told_addresses_versions_and_licence(metadata: Message) -> None:
+def test_the_package_index_is_told_addresses_versions_and_licence(metadata):
     assert f"Homepage, {ADDRESS}" in metadata.get_all("Project-URL", [])
     classifiers = metadata.get_all("Classifier", [])
     for minor in range(11, 15):
@@ -83,9 +80,7 @@ def test_the_package_index_is_told_addresses_versions_and_licence(metadata: Mess
     assert not any(one.startswith("License ::") for one in classifiers)
 
 
-def test_the_archive_of_the_sources_has_every_document_and_can_be_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_archive_of_the_sources_has_every_document_and_can_be_built(tmp_path, monkeypatch):
     with tarfile.open(next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path)))) as archive:
         archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.4 and later have it
         archive.extractall(tmp_path)
@@ -113,10 +108,10 @@ class Compiler:
 
     code, said, names = 0, "", ("one.nbc", "other.nbc")
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.folders: list[Path] = []
 
-    def run(self, command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+    def run(self, command, **how):
         assert command == [sys.executable, "-m", "tokstudio.core.warm_up", "common"]
         folder = Path(how["env"]["NUMBA_CACHE_DIR"])
         self.folders.append(folder)
@@ -128,23 +123,23 @@ class Compiler:
 
 
 @pytest.fixture
-def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
+def compiler(monkeypatch):
     made = Compiler()
     monkeypatch.delenv("TOKSTUDIO_WITHOUT_LOOPS", raising=False)
     monkeypatch.setattr(subprocess, "run", made.run)
     return made
 
 
-def build(folder: Path, version: str = "standard") -> ZipFile:
+def build(folder, version="standard"):
     return ZipFile(next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=[version])))
 
 
-def tags(wheel: ZipFile) -> str:
+def tags(wheel):
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/WHEEL"))
     return wheel.read(name).decode()
 
 
-def test_a_wheel_with_loops_is_for_this_python_and_system(compiler: Compiler, tmp_path: Path) -> None:
+def test_a_wheel_with_loops_is_for_this_python_and_system(compiler, tmp_path):
     with build(tmp_path) as wheel:
         python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
         assert f"Tag: {python}-{python}" in tags(wheel)
@@ -167,8 +162,8 @@ def test_a_wheel_with_loops_is_for_this_python_and_system(compiler: Compiler, tm
     ],
 )
 def test_without_loops_a_wheel_is_for_all_systems_and_the_build_says_why(
-    compiler: Compiler, tmp_path: Path, capsys: pytest.CaptureFixture[str], code: int, said: str, reason: str
-) -> None:
+    compiler, tmp_path, capsys, code, said, reason
+):
     compiler.code, compiler.said, compiler.names = code, said, ()
     with build(tmp_path) as wheel:
         assert "Tag: py3-none-any" in tags(wheel)
@@ -176,9 +171,7 @@ def test_without_loops_a_wheel_is_for_all_systems_and_the_build_says_why(
     assert f"The wheel has no compiled loops: {reason}" in "".join(capsys.readouterr())
 
 
-def test_a_link_to_the_sources_and_a_wheel_that_is_to_have_none_compile_nothing(
-    compiler: Compiler, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_link_to_the_sources_and_a_wheel_that_is_to_have_none_compile_nothing(compiler, monkeypatch, tmp_path):
     with build(tmp_path, "editable") as wheel:
         assert "Tag: py3-none-any" in tags(wheel)
     assert {name.split(">")[0] for name in WheelBuilder(str(ROOT)).config.dependencies} >= {"numba", "numpy"}

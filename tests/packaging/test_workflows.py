@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -24,26 +23,26 @@ needs_bash = pytest.mark.skipif(
 )
 
 
-def read(name: str) -> dict[str, Any]:
+def read(name):
     return yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8"))
 
 
-def steps(workflow: dict[str, Any]) -> list[dict[str, Any]]:
+def steps(workflow):
     return [step for job in workflow["jobs"].values() for step in job["steps"]]
 
 
-def script(name: str) -> str:
+def script(name):
     (step,) = (step for step in steps(read("release.yml")) if step.get("name") == name)
     return step["run"]
 
 
-def run(name: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(name, folder, **variables):
     command = ["bash", "-e", "-o", "pipefail", "-c", script(name)]
     return subprocess.run(command, cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_every_step_is_pinned_or_a_script_and_every_job_waits_for_one_that_is_there(file: Path) -> None:
+def test_every_step_is_pinned_or_a_script_and_every_job_waits_for_one_that_is_there(file):
     workflow = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     for job in workflow["jobs"].values():
@@ -57,7 +56,7 @@ def test_every_step_is_pinned_or_a_script_and_every_job_waits_for_one_that_is_th
 
 @needs_bash
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_every_script_can_be_read_by_the_shell(file: Path) -> None:
+def test_every_script_can_be_read_by_the_shell(file):
     for step in steps(yaml.safe_load(file.read_text(encoding="utf-8"))):
         # What stands in double braces is put in before the shell reads it.
         text = re.sub(r"\$\{\{.*?\}\}", "value", step.get("run", ""))
@@ -65,7 +64,7 @@ def test_every_script_can_be_read_by_the_shell(file: Path) -> None:
         assert (checked.returncode, checked.stderr) == (0, ""), text
 
 
-def test_pushes_and_pull_requests_are_tested_on_every_system_with_every_python() -> None:
+def test_pushes_and_pull_requests_are_tested_on_every_system_with_every_python():
     workflow = read("tests.yml")
     # YAML reads the key `on` as true.
     assert set(workflow[True]) == {"push", "pull_request"}
@@ -75,7 +74,7 @@ def test_pushes_and_pull_requests_are_tested_on_every_system_with_every_python()
     assert job["steps"][-1]["run"] == "python packaging/dev.py test"
 
 
-def test_the_site_is_built_for_every_pull_request_and_published_from_main_alone() -> None:
+def test_the_site_is_built_for_every_pull_request_and_published_from_main_alone():
     workflow = read("docs.yml")
     assert workflow[True] == {"push": {"branches": ["main"]}, "pull_request": None}
     build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
@@ -85,7 +84,7 @@ def test_the_site_is_built_for_every_pull_request_and_published_from_main_alone(
     assert all("permissions" not in job for name, job in workflow["jobs"].items() if name != "publish")
 
 
-def test_the_forms_of_issues_and_the_citation_can_be_read() -> None:
+def test_the_forms_of_issues_and_the_citation_can_be_read():
     for name in ("bug", "wish"):
         form = yaml.safe_load((ROOT / f".github/ISSUE_TEMPLATE/{name}.yml").read_text(encoding="utf-8"))
         assert {"name", "description", "body"} <= set(form)
@@ -96,13 +95,13 @@ def test_the_forms_of_issues_and_the_citation_can_be_read() -> None:
     assert citation["license"] == project["license"]
 
 
-def test_the_wheel_of_the_index_is_for_all_systems() -> None:
+def test_the_wheel_of_the_index_is_for_all_systems():
     (step,) = (step for step in steps(read("release.yml")) if "hatchling build" in step.get("run", ""))
     assert step["env"] == {"TOKSTUDIO_WITHOUT_LOOPS": "1"}
 
 
 @needs_bash
-def test_a_tag_that_is_not_the_version_stops_the_release() -> None:
+def test_a_tag_that_is_not_the_version_stops_the_release():
     told = run("The tag is the version", ROOT, GITHUB_REF_TYPE="tag", GITHUB_REF_NAME="v9.9.9")
     assert told.returncode == 1
     assert f"The tag is v9.9.9, but the version is {__version__}." in told.stdout
@@ -113,7 +112,7 @@ def test_a_tag_that_is_not_the_version_stops_the_release() -> None:
 
 
 @needs_bash
-def test_the_appimage_has_its_program_where_it_starts(tmp_path: Path) -> None:
+def test_the_appimage_has_its_program_where_it_starts(tmp_path):
     program = tmp_path / "build/deb/usr/lib/tokstudio/tokstudio"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho started\n")
@@ -133,7 +132,7 @@ def test_the_appimage_has_its_program_where_it_starts(tmp_path: Path) -> None:
 
 @needs_bash
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="the runner's program for sums is not here")
-def test_the_sums_are_of_everything_that_is_released(tmp_path: Path) -> None:
+def test_the_sums_are_of_everything_that_is_released(tmp_path):
     names = {"a.whl", "b.tar.gz", "c.deb", "d-setup.exe", "e.dmg"}
     (tmp_path / "dist").mkdir()
     for name in names:
@@ -144,7 +143,7 @@ def test_the_sums_are_of_everything_that_is_released(tmp_path: Path) -> None:
     assert {line.split()[1] for line in lines} == names
 
 
-def test_the_package_index_is_reached_by_trusted_publishing_alone() -> None:
+def test_the_package_index_is_reached_by_trusted_publishing_alone():
     job = read("release.yml")["jobs"]["index"]
     assert job["permissions"] == {"id-token": "write"}
     assert job["environment"]["name"] == "pypi"
