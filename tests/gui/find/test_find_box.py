@@ -12,6 +12,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_window
+from tests.gui.tables import listed
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.find.finder import MOST, Finder, search_work
@@ -54,11 +55,6 @@ def find(qtbot, window, typed):
     return box
 
 
-def listed(window):
-    model = window.finder.model
-    return [model.token_at(row) for row in range(model.rowCount())]
-
-
 def spelled(session, ids):
     return [session.runs.active.tokenizer.tokens[token] for token in ids]
 
@@ -68,13 +64,13 @@ def test_a_token_is_found_by_its_text_and_shown_in_every_pane(qtbot, window):
     session = train(qtbot, window, pattern="gpt2")
     window.text.encode.view.setFocus()
     box = find(qtbot, window, "the")
-    found = spelled(session, listed(window))
+    found = spelled(session, listed(window.finder.model))
     assert found[0] == b"the"
     assert b" the" in found
     assert all(b"the" in token for token in found)
     qtbot.keyClick(box, Qt.Key.Key_Down)
     row = window.finder.box.list.current_row
-    wanted = listed(window)[row]
+    wanted = listed(window.finder.model)[row]
     assert row == 1
     qtbot.keyClick(box, Qt.Key.Key_Return)
     assert not box.popup.isVisible()
@@ -195,7 +191,7 @@ def test_a_token_after_the_playhead_is_found_with_a_message_and_filters_stay(qtb
     box = find(qtbot, window, f"#{last}")
     model = window.finder.model
     cells = [model.cell(0, column) for column in range(3)]
-    assert listed(window)[0] == last
+    assert listed(window.finder.model)[0] == last
     assert all(cell.dimmed for cell in cells)
     assert cells[1].text == f"merge {len(session.runs.active):,}, not yet"
     qtbot.keyClick(box, Qt.Key.Key_Return)
@@ -275,7 +271,7 @@ def test_a_click_in_the_list_shows_the_token_whose_pane_comes_to_the_front(qtbot
     session = train(qtbot, window)
     box = find(qtbot, window, "at")
     place = box.list.visualRect(window.finder.model.index(2, 0)).center()
-    wanted = listed(window)[2]
+    wanted = listed(window.finder.model)[2]
     qtbot.mouseClick(box.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert session.view.target == wanted
     assert not box.popup.isVisible()
@@ -370,10 +366,6 @@ def twice(tmp_path):
     return path
 
 
-def rows_of(pane):
-    return {pane.model.token_at(row) for row in range(pane.model.rowCount())}
-
-
 def holding(tokens, piece):
     return {token for token in range(len(tokens)) if piece in tokens[token]}
 
@@ -396,15 +388,12 @@ def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbo
     assert len(wanted) > 20
     assert max(len(tokens[token]) for token in wanted) >= 1000
     qtbot.waitUntil(lambda: model.rowCount() == min(len(wanted), MOST), timeout=PATIENCE)
-    found = [model.token_at(row) for row in range(model.rowCount())]
-    assert set(found) <= wanted
+    assert set(listed(model)) <= wanted
     box.selectAll()
     qtbot.keyClicks(box, LINE[:250])
     begun = [token for token in range(len(tokens)) if tokens[token].startswith(LINE[:250].encode())][:MOST]
     assert begun
-    qtbot.waitUntil(
-        lambda: [model.token_at(row) for row in range(model.rowCount())][: len(begun)] == begun, timeout=PATIENCE
-    )
+    qtbot.waitUntil(lambda: listed(model)[: len(begun)] == begun, timeout=PATIENCE)
     box.selectAll()
     qtbot.keyClicks(box, "c3")
     byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
@@ -417,18 +406,18 @@ def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbo
         qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() > len(wanted), timeout=PATIENCE)
         qtbot.keyClicks(merges.filter, typed)
         qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() == len(wanted), timeout=PATIENCE)
-        assert rows_of(merges) == wanted, typed
+        assert set(listed(merges.model)) == wanted, typed
     pane = look_at_vocabulary(qtbot, window)
     for typed in (PIECE, PIECE.encode().hex(" "), f"/{PIECE[:20]}[a-z]{{3}}{PIECE[23:]}/"):
         pane.filter.clear()
         qtbot.waitUntil(lambda: pane.model.rowCount() == len(tokens), timeout=PATIENCE)
         qtbot.keyClicks(pane.filter, typed)
         qtbot.waitUntil(lambda: pane.note.text() == f"{len(wanted):,} of {len(tokens):,}", timeout=PATIENCE)
-        assert rows_of(pane) == wanted, typed
+        assert set(listed(pane.model)) == wanted, typed
         assert not pane.limit.isVisible()
     pane.filter.clear()
     qtbot.keyClicks(pane.filter, "C3")
-    qtbot.waitUntil(lambda: rows_of(pane) == {byte}, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: set(listed(pane.model)) == {byte}, timeout=PATIENCE)
     monkeypatch.setattr(token_search, "ROOM", 0)
     long = sum(len(tokens[token]) >= 256 for token in range(len(tokens)))
     assert long > 1

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QTextLayout
 
 from tests.gui.person import PATIENCE
+from tests.gui.tables import listed
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.analysis.token_index import IndexedTokens, Texts, index_work
 from tokstudio.core.base.progress import Progress, finish
@@ -134,20 +135,20 @@ def test_the_old_rows_stay_until_the_index_is_there_or_its_job_is_cancelled(
     show(pane, 760, 320)
     run = make_run(vocabulary_size=290)
     qtbot.waitUntil(lambda: pane.model.rowCount() > 0, timeout=PATIENCE)
-    before = [pane.model.token_at(row) for row in range(pane.model.rowCount())]
+    before = listed(pane.model)
     pane.filter.setText("at")
     qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
     assert pane.busy()
-    assert [pane.model.token_at(row) for row in range(pane.model.rowCount())] == before
+    assert listed(pane.model) == before
     for job in tuple(session.jobs.running):
         job.cancel()
     qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
     assert pane.note.text() == "The search was cancelled."
-    assert [pane.model.token_at(row) for row in range(pane.model.rowCount())] == before
+    assert listed(pane.model) == before
     waiting.clear()
     pane.filter.setText("a")
     qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
-    found = {pane.model.token_at(row) for row in range(pane.model.rowCount())}
+    found = set(listed(pane.model))
     tokens = run.tokenizer.tokens
     shown = before if kind is MergesPane else range(len(tokens))
     assert found == {token for token in shown if b"a" in tokens[token].lower()}

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.person import at_the_window
+from tests.gui.person import at_window
 from tokstudio.gui.widgets import file_dialogs as file_manager
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Decimal, Percent
 from tokstudio.gui.widgets.file_dialogs import show_in_file_manager
@@ -81,20 +81,18 @@ def test_a_comma_and_a_point_stand_before_decimals_in_every_language(qtbot):
             assert box.cleanText() == f"{value:g}", typed
 
 
-def test_changes_of_actions_do_not_add_up(qtbot, monkeypatch):
-    def change(window, answers):
-        grown = []
-        for name, action in window.actions_by_id.items():
-            followers = []
-            for _ in range(4):
-                for enabled in (not action.isEnabled(), action.isEnabled()):
-                    action.setEnabled(enabled)
-                followers.append(action.receivers(SIGNAL("changed()")))
-            if followers[-1] > followers[0]:
-                grown.append(name)
-        assert not grown
-
-    assert at_the_window(monkeypatch, change) == 0
+@at_window()
+def test_changes_of_actions_do_not_add_up(unstyled, window):
+    grown = []
+    for name, action in window.actions_by_id.items():
+        followers = []
+        for _ in range(4):
+            for enabled in (not action.isEnabled(), action.isEnabled()):
+                action.setEnabled(enabled)
+            followers.append(action.receivers(SIGNAL("changed()")))
+        if followers[-1] > followers[0]:
+            grown.append(name)
+    assert not grown
 
 
 def test_a_button_follows_its_action(qtbot):

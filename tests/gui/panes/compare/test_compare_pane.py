@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QContextMenuEvent, QHelpEvent, QImage
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QToolTip
 
 from tests.gui.person import PATIENCE
+from tests.gui.tables import click, column_texts, titles
 from tokstudio import __version__
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.table import SIGNS, TRAINED, number_text
@@ -51,8 +52,7 @@ def cells(pane: ComparePane) -> int:
 
 def column_of(pane: ComparePane, column: int) -> list[str]:
     """The cells of a column, without the sign of texts that were trained on."""
-    model = pane.matrix.model
-    return [model.index(row, column).data().removeprefix(TRAINED) for row in range(model.rowCount())]
+    return [text.removeprefix(TRAINED) for text in column_texts(pane.matrix.model, column)]
 
 
 def choose(pane: ComparePane, figure: str) -> None:
@@ -90,7 +90,7 @@ def test_a_change_of_something_else_updates_no_cell(qtbot, compared, session):
 
 def test_the_matrix_has_texts_and_runs_the_best_in_bold_summaries_and_a_base(compared, session):
     model = compared.matrix.model
-    assert [model.headerData(at, Qt.Orientation.Horizontal) for at in range(3)] == ["Text", "Run 1", "Run 2"]
+    assert titles(model) == ["Text", "Run 1", "Run 2"]
     assert column_of(compared, 0) == ["eng", "deu", "cmn"]
     made = session.comparison.comparison
     expected = made.figure("bytes_per_token")
@@ -103,7 +103,7 @@ def test_the_matrix_has_texts_and_runs_the_best_in_bold_summaries_and_a_base(com
     assert not small.data(Qt.ItemDataRole.FontRole).bold()
     summary = compared.matrix.summary_model
     choose(compared, "tokens")
-    assert [summary.index(row, 0).data() for row in range(summary.rowCount())] == ["All texts", "Gini", "Worst premium"]
+    assert column_texts(summary, 0) == ["All texts", "Gini", "Worst premium"]
     made = session.comparison.comparison
     assert summary.index(0, 1).data() == f"†{made.summary('total')[0]:,.0f}"
     assert summary.index(1, 1).data() == f"†{made.summary('gini')[0]:.4f}"
@@ -152,9 +152,7 @@ def test_copied_cells_have_their_text_and_the_size_of_the_tokenizer(qtbot, compa
         timeout=PATIENCE,
     )
     table = compared.matrix.table
-    qtbot.mouseClick(
-        table.viewport(), Qt.MouseButton.LeftButton, pos=table.visualRect(table.model().index(1, 2)).center()
-    )
+    click(qtbot, table, 1, 2)
     qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     *told, headings, row = QApplication.clipboard().text().split("\n")
     assert told[0] == "Bytes per token = B / N. Unit: bytes of UTF-8 per token"
@@ -221,8 +219,7 @@ def test_the_legend_of_the_dots_has_every_tokenizer(qtbot, compared, session):
 
 def test_headings_that_would_look_the_same_show_the_ends_of_names(qtbot, compared, session):
     def headings() -> list[str]:
-        model = compared.matrix.model
-        return [model.headerData(column, Qt.Orientation.Horizontal) for column in (1, 2)]
+        return titles(compared.matrix.model)[1:]
 
     assert headings() == ["Run 1", "Run 2"]
     names = [f"SentencePiece of a library with a long name {end}" for end in ("BPE", "Unigram")]
@@ -330,9 +327,9 @@ def test_a_legend_that_leaves_no_room_scrolls_with_the_rows(qtbot, compared, ses
     qtbot.waitUntil(lambda: len(dots.legend) == 2, timeout=PATIENCE)
     assert bar.maximum() == 0
     dots.setFixedHeight(200)
-    for number in range(60):
+    for number in range(36):
         session.runs.add_tokenizer(run.tokenizer, f"Tokenizer {number}", RunOrigin(Path("x"), (), "", True))
-    qtbot.waitUntil(lambda: len(dots.legend) == 62 and cells(compared) == 186, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(dots.legend) == 38 and cells(compared) == 114, timeout=PATIENCE)
     assert bar.maximum() > 0
     bar.setValue(bar.maximum())
     last = dots.viewport().height() - dots.fontMetrics().height() - 15  # above the numbers of the axis

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
+from tests.gui.tables import column_texts
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
@@ -35,7 +36,7 @@ def view(qtbot, session, theme, make_run, show) -> VocabulariesView:
 
 
 def tokens(view: VocabulariesView) -> list[str]:
-    return [view.rows.index(row, TOKEN).data() for row in range(view.rows.rowCount())]
+    return column_texts(view.rows, TOKEN)
 
 
 def spelled(session: Session, run: int) -> set[bytes]:

@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 
+from tests.gui.tables import click, column_texts
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import size_text
@@ -52,8 +53,7 @@ def settled(qtbot, session: Session) -> None:
 
 
 def names(pane: CorpusPane) -> list[str]:
-    model = pane.source_list.model()
-    return [model.index(row, NAME).data() for row in range(model.rowCount())]
+    return column_texts(pane.source_list.model(), NAME)
 
 
 def visible_words(widget) -> str:
@@ -99,7 +99,7 @@ def test_sources_are_listed_with_their_sizes(qtbot, pane, session, tmp_path):
     session.corpus.add_text("pasted")
     model = pane.source_list.model()
     assert names(pane) == ["a.txt", "Pasted text"]
-    assert [model.index(row, SIZE).data() for row in range(2)] == ["1.1 MB", "6 B"]
+    assert column_texts(model, SIZE) == ["1.1 MB", "6 B"]
     tip = model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole)
     assert str(tmp_path / "a.txt") in tip
     assert "UTF-8 · 1,115,394 bytes" in tip
@@ -231,8 +231,7 @@ def test_a_changed_file_is_marked_and_reloaded_by_a_click_or_in_the_encoding_tha
     assert model.index(0, SIZE).data() == "changed"
     assert "changed on disk" in pane.caption.text()
     settled(qtbot, session)
-    place = pane.source_list.visualRect(model.index(0, RELOAD)).center()
-    qtbot.mouseClick(pane.source_list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    click(qtbot, pane.source_list, 0, RELOAD)
     qtbot.waitUntil(lambda: session.corpus.sources[0].bytes == 10, timeout=5000)
     settled(qtbot, session)
     assert pane.preview.toPlainText() == "after that"
@@ -277,7 +276,7 @@ def test_a_missing_file_is_marked_with_the_text_that_training_uses(
     assert configure.outdated.isVisible()
     paths[0].unlink()
     looked_at("2 files have changed on disk or are gone from it: training uses the text as it was read.")
-    assert [model.index(row, SIZE).data() for row in range(2)] == ["gone", "changed"]
+    assert column_texts(model, SIZE) == ["gone", "changed"]
     assert "gone from disk since it was read" in pane.caption.text()
     assert model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole).endswith("Gone from disk since it was read.")
     session.corpus.reread(1, None)

@@ -12,6 +12,7 @@ from tests.gui.conftest import docked
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
 from tests.gui.person import PATIENCE
 from tests.gui.picky import trained
+from tests.gui.tables import column_texts, titles
 from tokstudio.core.model.columns import language_of
 from tokstudio.gui.panes.merges import MergeQuery, MergesPane
 from tokstudio.gui.state.training_settings import Settings
@@ -34,28 +35,22 @@ def by_turns(qtbot, session, pane, make_run):
     return session.runs.active
 
 
-def titles(pane) -> list[str]:
-    return [
-        pane.model.headerData(at, pane.table.horizontalHeader().orientation()) for at in range(pane.model.columnCount())
-    ]
-
-
 def choosers(by_turns) -> list[str]:
     return [language_of(by_turns.run, merge) or "all" for merge in range(len(by_turns))]
 
 
 def test_only_runs_by_turns_have_the_column_which_is_copied_and_filtered(pane, session, by_turns, qtbot):
     assert copied_cell(pane, len(by_turns)) == choosers(by_turns)[-1]
-    assert titles(pane) == [*PLAIN, "Chosen by"]
+    assert titles(pane.model) == [*PLAIN, "Chosen by"]
     assert not pane.table.isColumnHidden(7)
-    shown = [pane.model.index(row, 7).data() for row in range(pane.model.rowCount())]
+    shown = column_texts(pane.model, 7)
     assert shown[::-1] == choosers(by_turns)
     assert shown[::-1][:GLOBAL] == ["all"] * GLOBAL
     assert set(shown) == {"all", *NAMES}
     session.runs.activate(session.runs.all[0])
-    assert titles(pane) == PLAIN
+    assert titles(pane.model) == PLAIN
     session.runs.activate(by_turns)
-    assert titles(pane) == [*PLAIN, "Chosen by"]
+    assert titles(pane.model) == [*PLAIN, "Chosen by"]
     chosen_by = choosers(by_turns)
     for typed, beginning, part, length in (
         ("by:de", "de", b"", None),
@@ -125,11 +120,11 @@ def shown(pane) -> dict[int, tuple[str, str]]:
 
 
 def test_only_runs_of_picky_bpe_say_what_was_removed_and_are_filtered_by_it(pane, session, run, qtbot):
-    assert titles(pane) == [*PLAIN, "Removed", "Fell apart"]
+    assert titles(pane.model) == [*PLAIN, "Removed", "Fell apart"]
     session.runs.activate(session.runs.all[0])
-    assert titles(pane) == PLAIN
+    assert titles(pane.model) == PLAIN
     session.runs.activate(run)
-    assert titles(pane) == [*PLAIN, "Removed", "Fell apart"]
+    assert titles(pane.model) == [*PLAIN, "Removed", "Fell apart"]
     expected = removed(run)
     for number, (token, fell) in shown(pane).items():
         gone = expected.get(number, [])
@@ -173,7 +168,7 @@ TEXT = "one of the cats sat on the mat, at the end of the day: of the 12 cats on
 
 def own_cells(pane) -> list[str]:
     """The cells of the last column, from the first merge on."""
-    return [pane.model.index(row, len(PLAIN)).data() for row in range(pane.model.rowCount())][::-1]
+    return column_texts(pane.model, len(PLAIN))[::-1]
 
 
 def copied_cell(pane, number) -> str:
@@ -186,12 +181,12 @@ def copied_cell(pane, number) -> str:
 
 def test_each_merge_of_superbpe_has_its_stage(pane, make_run):
     run = make_run(TEXT, vocabulary_size=290, algorithm="superbpe", pattern="gpt2", transition=270)
-    assert titles(pane) == [*PLAIN, "Stage"]
+    assert titles(pane.model) == [*PLAIN, "Stage"]
     assert own_cells(pane) == ["1"] * 14 + ["2"] * (len(run) - 14)
     assert len(run) > 14
     assert copied_cell(pane, 15) == "2"
     make_run(vocabulary_size=290, pattern="gpt2")
-    assert titles(pane) == PLAIN
+    assert titles(pane.model) == PLAIN
 
 
 @pytest.mark.parametrize("weight", [1000, 1500])
@@ -199,7 +194,7 @@ def test_each_supermerge_says_what_it_came_before(pane, session, make_run, weigh
     session.corpus.add_text(TEXT)
     session.corpus.set_weights((weight,))
     run = make_run(vocabulary_size=400, algorithm="boundless", pattern="gpt2")
-    assert titles(pane) == [*PLAIN, "Came before"]
+    assert titles(pane.model) == [*PLAIN, "Came before"]
     overtaken, scale = run.run.columns["overtaken"].tolist(), run.weight_scale
     assert own_cells(pane) == ["" if count < 0 else f"{count / scale:,g}" for count in overtaken]
     assert {"", "0"} < set(own_cells(pane))

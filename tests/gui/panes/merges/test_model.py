@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE, at_rest
+from tests.gui.tables import row_texts
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.model.run import MergeBatch
@@ -46,10 +47,6 @@ def model(qtbot, session):
     return model
 
 
-def texts(model, row):
-    return [model.index(row, column).data() for column in range(model.columnCount())]
-
-
 def numbers(model):
     return [model.number_at(row) for row in range(model.rowCount())]
 
@@ -68,14 +65,14 @@ def test_the_newest_merge_stands_first_with_its_figures(model, tokenizer):
     left, right = made.merges[443].tolist()
     expected = [marked(shown(tokenizer.tokens[token])) for token in (699, left, right)]
     after = int(made.tokens_after[443])
-    assert texts(model, 0) == [
+    assert row_texts(model, 0) == [
         "444",
         *expected,
         f"{int(made.counts[443]):,}",
         f"{after:,}",
         f"{made.bytes_per_token():.3f}",
     ]
-    assert texts(model, 443)[0] == "1"
+    assert row_texts(model, 443)[0] == "1"
 
 
 def test_rows_are_added_at_the_top_during_training(qtbot, model, tokenizer):
@@ -143,8 +140,8 @@ def test_rows_map_to_tokens_and_back(qtbot, model, tokenizer):
 
 def test_a_run_opened_from_a_file_has_no_counts(model, tokenizer):
     model.set_run(StudioRun.opened(2, "file", tokenizer), 444)
-    assert texts(model, 0)[4:] == ["–", "–", "–"]
-    assert texts(model, 0)[1] == marked(shown(tokenizer.tokens[699]))
+    assert row_texts(model, 0)[4:] == ["–", "–", "–"]
+    assert row_texts(model, 0)[1] == marked(shown(tokenizer.tokens[699]))
 
 
 def test_a_copied_row_can_be_read_by_a_spreadsheet(model, tokenizer):

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from tests.gui.conftest import alone
 from tests.gui.person import PATIENCE
+from tests.gui.tables import click
 from tokstudio import Corpus, __version__
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.panes.merges import MergesPane
@@ -17,11 +18,6 @@ from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.token_table.view import FollowTable
 
 pane = alone(MergesPane, 640, 320)
-
-
-def click(qtbot, table, row, kind="mouseClick"):
-    place = QPoint(60, table.rowViewportPosition(row) + 5)
-    getattr(qtbot, kind)(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 
 def first_visible(pane):
@@ -86,8 +82,7 @@ def test_a_row_is_chosen_by_mouse_or_keys_and_moves_the_playhead(qtbot, pane, tr
     assert trained.view.playhead == 340
     assert pane.model.cell(3, 1).dimmed
     assert not pane.model.cell(4, 1).dimmed
-    click(qtbot, pane.table, 5)
-    click(qtbot, pane.table, 5, "mouseDClick")
+    click(qtbot, pane.table, 5, double=True)
     assert trained.view.playhead == 339
 
 

@@ -10,6 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QTableView
 
 from tests.gui.person import PATIENCE, TEXT
+from tests.gui.tables import click
 from tokstudio import Corpus, TrainingConfig, __version__, train
 from tokstudio.gui.panes.runs.model import (
     ACTIVE,
@@ -64,14 +65,6 @@ def text(pane: RunsPane, row: int, column: int) -> str:
     return table(pane).model().index(row, column).data()
 
 
-def click(qtbot, pane: RunsPane, row: int, column: int, double: bool = False) -> None:
-    view = table(pane)
-    place = view.visualRect(view.model().index(row, column)).center()
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    if double:
-        qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
-
-
 @pytest.fixture
 def three(make_run, pane) -> RunsPane:
     for size in (270, 280, 290):
@@ -82,7 +75,7 @@ def three(make_run, pane) -> RunsPane:
 def test_a_copied_row_has_its_headings_and_says_what_it_is_measured_on(qtbot, three, session):
     other = QApplication.clipboard()
     three.resize(320, 500)  # hides most columns
-    click(qtbot, three, 1, NAME)
+    click(qtbot, table(three), 1, NAME)
     qtbot.waitUntil(lambda: text(three, 1, RATIO) not in ("…", "–"), timeout=PATIENCE)
     session.corpus.add_text("another text")
     qtbot.waitUntil(lambda: text(three, 1, RATIO).endswith(" *"), timeout=PATIENCE)
@@ -113,17 +106,17 @@ def test_every_training_becomes_a_row_that_is_renamed_chosen_and_deleted(three, 
     assert session.runs.active is session.runs.all[2], "Enter in the field ends the editing and activates nothing"
     for column in (MARK, NAME, MERGES):
         session.runs.activate(session.runs.all[2])
-        click(qtbot, three, 0, column)
+        click(qtbot, table(three), 0, column)
         assert session.runs.active is session.runs.all[0], column
         assert session.view.playhead == 14
-    click(qtbot, three, 1, MERGES, double=True)
+    click(qtbot, table(three), 1, MERGES, double=True)
     assert session.runs.active is session.runs.all[1]
     table(three).setFocus()
     qtbot.keyClick(table(three), Qt.Key.Key_Up)
     qtbot.keyClick(table(three), Qt.Key.Key_Return)
     assert session.runs.active is session.runs.all[0]
     first, second, third = session.runs.all
-    click(qtbot, three, 1, NAME)
+    click(qtbot, table(three), 1, NAME)
     qtbot.keyClick(table(three), Qt.Key.Key_Delete)
     assert session.runs.all == [first, third]
     assert [text(three, row, NAME) for row in range(2)] == ["Run 1", "Run 3"]
@@ -222,7 +215,7 @@ def test_a_training_grows_on_screen_and_stays_active_while_another_row_is_chosen
     qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
     qtbot.waitUntil(lambda: text(pane, 1, ENDED) == "paused")
     with qtbot.waitSignal(session.jobs.refused):
-        click(qtbot, pane, 0, NAME)
+        click(qtbot, table(pane), 0, NAME)
     assert session.runs.active is session.runs.all[1]
     assert table(pane).currentIndex().row() == 0
     with qtbot.waitSignal(table(pane).model().dataChanged, timeout=2000):

@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE
+from tests.gui.tables import click, row_texts
 from tokstudio import Tokenizer, __version__
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import whole_text
@@ -30,16 +31,11 @@ def cell(pane, row, column):
 def rows(pane):
     """Each row by its note, and the notes in order."""
     model = pane.table.model()
-    return [tuple(cell(pane, row, column) for column in range(len(COLUMNS))) for row in range(model.rowCount())]
+    return [tuple(row_texts(model, row)) for row in range(model.rowCount())]
 
 
 def noted(pane, note):
     return next(number for number, row in enumerate(rows(pane)) if row[NOTE] == note)
-
-
-def click(qtbot, pane, row):
-    place = pane.table.visualRect(pane.table.model().index(row, VOCABULARY)).center()
-    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 
 def test_a_hidden_pane_catches_up_and_is_empty_without_a_run(pane, session, make_run):
@@ -91,7 +87,7 @@ def test_the_smallest_size_with_most_of_the_compression_is_named_chosen_and_copi
     assert len(shown) < len(COLUMNS)
     pane.resize(900, 420)
     assert not any(pane.table.isColumnHidden(number) for number in range(len(COLUMNS)))
-    click(qtbot, pane, noted(pane, "95\u00a0%"))
+    click(qtbot, pane.table, noted(pane, "95\u00a0%"))
     qtbot.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     run, measured, version, headings, row = QGuiApplication.clipboard().text().split("\n")
     assert run == f"{trained.runs.active.name} (600 tokens)"
@@ -101,7 +97,7 @@ def test_the_smallest_size_with_most_of_the_compression_is_named_chosen_and_copi
     assert cells["Remark"] == "95\u00a0%"
     assert cells["Size (tokens)"] == rows(pane)[noted(pane, "95\u00a0%")][VOCABULARY]
     row = noted(pane, "90\u00a0%")
-    click(qtbot, pane, row)
+    click(qtbot, pane.table, row)
     assert trained.view.playhead == int(cell(pane, row, MERGES))
     assert cell(pane, 0, NOTE) == "playhead"
     assert cell(pane, 0, MERGES) == cell(pane, row, MERGES)

@@ -13,6 +13,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tests.gui.conftest import docked
 from tests.gui.person import PATIENCE, at_rest
 from tests.gui.picky import trained
+from tests.gui.tables import listed
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.analysis.token_index import NOT_UTF8, WORDS, describe_token, index_work
 from tokstudio.core.base.progress import finish
@@ -53,14 +54,10 @@ def model(qtbot, session, run):
     return model
 
 
-def ids(model):
-    return [model.token_at(row) for row in range(model.rowCount())]
-
-
 def settled(qtbot, model):
     at_rest(qtbot, model)
     qtbot.waitUntil(lambda: not model.searching, timeout=PATIENCE)
-    return ids(model)
+    return listed(model)
 
 
 def text(model, token, column):
@@ -103,9 +100,9 @@ def test_a_row_says_what_a_token_is_made_of_and_how_often_it_is_used(model, toke
 @pytest.mark.parametrize("merges", [0, 1, 200, 443, 444])
 def test_only_tokens_at_the_playhead_are_listed_with_their_counts(model, tokenizer, merges):
     model.set_playhead(merges)
-    assert ids(model) == list(range(256 + merges))
+    assert listed(model) == list(range(256 + merges))
     uses = tokenizer.run.uses(merges)
-    assert [text(model, token, USES) for token in ids(model)] == [f"{int(uses[token]):,}" for token in ids(model)]
+    assert [text(model, token, USES) for token in listed(model)] == [f"{int(uses[token]):,}" for token in listed(model)]
 
 
 def test_moving_the_playhead_by_id_only_adds_and_removes_rows_at_the_end(model):
@@ -208,7 +205,7 @@ def test_a_large_vocabulary_is_put_in_order_while_the_playhead_moves(qtbot, mode
         model.set_playhead(merges)
         assert settled(qtbot, model) == list(range(256 + merges))
         model.set_playhead(merges - 5)
-        assert ids(model) == list(range(251 + merges))
+        assert listed(model) == list(range(251 + merges))
         settled(qtbot, model)
         model.sort(TOKEN)
         settled(qtbot, model)
@@ -309,11 +306,6 @@ def picky(qtbot, session, pane):
     return trained(qtbot, session)
 
 
-def listed_ids(qtbot, pane) -> list[int]:
-    # Orders other than that of making follow a little later.
-    return settled(qtbot, pane.model)
-
-
 @pytest.mark.parametrize("order", [Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder])
 def test_only_tokens_that_are_there_are_listed_in_the_order_of_any_column(qtbot, pane, session, picky, order):
     for column, merges in product((ID, MERGE, TOKEN, USES), (len(picky), 3, 40, 41, 39, 0, len(picky))):
@@ -321,12 +313,12 @@ def test_only_tokens_that_are_there_are_listed_in_the_order_of_any_column(qtbot,
             pane.table.sortByColumn(column, order)
         session.view.set_playhead(merges)
         expected = picky.tokenizer.at(merges).tokens.ids().tolist()
-        listed = listed_ids(qtbot, pane)
-        assert sorted(listed) == expected, (column, merges)
+        shown = settled(qtbot, pane.model)
+        assert sorted(shown) == expected, (column, merges)
         if column in (ID, MERGE):
             descending = order == Qt.SortOrder.DescendingOrder
-            made = sorted((each for each in listed if each >= picky.base_size), reverse=descending)
-            assert [each for each in listed if each >= picky.base_size] == made, (column, merges)
+            made = sorted((each for each in shown if each >= picky.base_size), reverse=descending)
+            assert [each for each in shown if each >= picky.base_size] == made, (column, merges)
         assert pane.total() == len(expected)
 
 
@@ -335,8 +327,8 @@ def test_a_filter_finds_no_removed_token(qtbot, pane, session, picky):
         token for token in range(picky.base_size, picky.base_size + len(picky)) if picky.removals.removed_by(token)
     )
     pane.filter.setText(str(gone))
-    assert gone not in listed_ids(qtbot, pane)
+    assert gone not in settled(qtbot, pane.model)
     session.view.set_playhead(picky.removals.removed_by(gone) - 1)
-    assert gone in listed_ids(qtbot, pane)
+    assert gone in settled(qtbot, pane.model)
     session.view.set_playhead(picky.removals.removed_by(gone))
-    assert gone not in listed_ids(qtbot, pane)
+    assert gone not in settled(qtbot, pane.model)

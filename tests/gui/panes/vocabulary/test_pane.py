@@ -13,6 +13,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QDockWidget, QToolButton
 
 from tests.gui.person import PATIENCE, at_rest
+from tests.gui.tables import listed
 from tokstudio import __version__
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import percent_text
@@ -38,10 +39,6 @@ def pane(unsorted):
     return unsorted
 
 
-def ids(pane):
-    return [pane.model.token_at(row) for row in range(pane.model.rowCount())]
-
-
 def click_header(qtbot, pane, column):
     header = pane.table.horizontalHeader()
     place = QPoint(header.sectionViewportPosition(column) + header.sectionSize(column) // 2, header.height() // 2)
@@ -63,45 +60,45 @@ def test_at_first_the_latest_merges_are_on_top_and_the_base_tokens_come_last(qtb
     def newest_first(merges):
         return [*range(base + merges - 1, base - 1, -1), *range(base)]
 
-    assert ids(pane) == newest_first(len(run))
+    assert listed(pane.model) == newest_first(len(run))
     assert pane.table.rowAt(0) == 0
     for merges in (10, 0, len(run), 7):
         session.view.set_playhead(merges)
-        assert ids(pane) == newest_first(merges), "at once, without being worked out anew"
-        assert [model.row_of_token(token) for token in ids(pane)] == list(range(base + merges))
+        assert listed(pane.model) == newest_first(merges), "at once, without being worked out anew"
+        assert [model.row_of_token(token) for token in listed(pane.model)] == list(range(base + merges))
     assert model.index(0, USES).data() == f"{int(run.uses.at(7)[base + 6]):,}"
     pane.filter.setText("/e/")
-    qtbot.waitUntil(lambda: not pane.busy() and len(ids(pane)) < base + 7, timeout=PATIENCE)
-    assert ids(pane) == [token for token in newest_first(7) if b"e" in session.view.tokenizer.tokens[token]]
+    qtbot.waitUntil(lambda: not pane.busy() and len(listed(pane.model)) < base + 7, timeout=PATIENCE)
+    assert listed(pane.model) == [token for token in newest_first(7) if b"e" in session.view.tokenizer.tokens[token]]
     pane.filter.clear()
-    qtbot.waitUntil(lambda: ids(pane) == newest_first(7), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: listed(pane.model) == newest_first(7), timeout=PATIENCE)
     session.view.set_playhead(1)
-    qtbot.waitUntil(lambda: ids(pane) == newest_first(1), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: listed(pane.model) == newest_first(1), timeout=PATIENCE)
     # By length the rows are the same here, but another order all the same.
     pane.table.sortByColumn(LENGTH, Qt.SortOrder.DescendingOrder)
     qtbot.waitUntil(lambda: not model.searching, timeout=PATIENCE)
-    assert ids(pane) == newest_first(1)
+    assert listed(pane.model) == newest_first(1)
     pane.table.sortByColumn(ID, Qt.SortOrder.AscendingOrder)
-    qtbot.waitUntil(lambda: ids(pane) == list(range(base + 1)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: listed(pane.model) == list(range(base + 1)), timeout=PATIENCE)
 
 
 def test_it_lists_what_exists_at_the_playhead_filtered_by_kinds_and_shows_a_chosen_token(
     pane, trained, qtbot, session, actions
 ):
-    assert ids(pane) == list(range(600))
+    assert listed(pane.model) == list(range(600))
     trained.view.set_playhead(100)
-    assert ids(pane) == list(range(356))
+    assert listed(pane.model) == list(range(356))
     uses = trained.runs.active.uses.at(100)
     assert pane.model.index(300, USES).data() == f"{int(uses[300]):,}"
     trained.view.set_playhead(344)
     pane.panel.boxes["Only in longer tokens"].click()
     settle(qtbot, pane)
     uses, before = trained.runs.active.uses.at(344), trained.runs.active.uses.base
-    assert ids(pane) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
-    assert pane.note.text() == f"{len(ids(pane))} of 600"
+    assert listed(pane.model) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
+    assert pane.note.text() == f"{len(listed(pane.model))} of 600"
     pane.panel.clear_button.click()
     assert pane.note.text() == ""
-    assert ids(pane) == list(range(600))
+    assert listed(pane.model) == list(range(600))
     place = QPoint(60, pane.table.rowViewportPosition(4) + 5)
     qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert trained.view.token == 4
@@ -114,9 +111,9 @@ def test_it_lists_what_exists_at_the_playhead_filtered_by_kinds_and_shows_a_chos
 def test_a_click_on_a_header_sorts_and_another_reverses(qtbot, pane, trained):
     uses = trained.runs.active.uses.at(344)
     click_header(qtbot, pane, USES)
-    first = [int(uses[token]) for token in ids(pane)]
+    first = [int(uses[token]) for token in listed(pane.model)]
     click_header(qtbot, pane, USES)
-    second = [int(uses[token]) for token in ids(pane)]
+    second = [int(uses[token]) for token in listed(pane.model)]
     assert sorted([first, second]) == [sorted(first), sorted(first, reverse=True)]
     assert pane.table.rowAt(0) == 0
 
@@ -139,14 +136,14 @@ def test_a_selection_survives_the_playhead_sorting_and_filtering(pane, trained, 
     pane.filter.setText(raw.decode())
     qtbot.waitUntil(lambda: not pane.model.searching)
     assert pane.model.token_at(pane.table.current_row) == 300
-    assert all(raw.lower() in trained.runs.active.tokenizer.tokens[token].lower() for token in ids(pane))
+    assert all(raw.lower() in trained.runs.active.tokenizer.tokens[token].lower() for token in listed(pane.model))
     assert trained.view.token == 300
     pane.filter.clear()
     click_header(qtbot, pane, 3)
     trained.view.set_playhead(50)
     qtbot.waitUntil(lambda: pane.model.rowCount() == 306)
     tokens = trained.runs.active.tokenizer.tokens
-    lengths = [len(tokens[token]) for token in ids(pane)]
+    lengths = [len(tokens[token]) for token in listed(pane.model)]
     assert lengths in (sorted(lengths), sorted(lengths, reverse=True))
 
 
@@ -193,9 +190,9 @@ def test_all_rows_can_be_copied(qtbot, pane, trained):
 def test_a_change_of_run_replaces_the_rows(pane, trained, make_run):
     first = trained.runs.active
     make_run(vocabulary_size=300)
-    assert len(ids(pane)) == 300
+    assert len(listed(pane.model)) == 300
     trained.runs.activate(first)
-    assert len(ids(pane)) == 600
+    assert len(listed(pane.model)) == 600
     trained.runs.delete(first)
     trained.runs.delete(trained.runs.active)
     assert pane.stack.currentIndex() == 0
@@ -208,7 +205,7 @@ def settle(qtbot, pane):
 
 def shown(qtbot, pane):
     settle(qtbot, pane)
-    return [pane.model.tokens.run.tokenizer.tokens[token] for token in ids(pane)]
+    return [pane.model.tokens.run.tokenizer.tokens[token] for token in listed(pane.model)]
 
 
 def ready(qtbot, pane, session):
@@ -354,7 +351,7 @@ def test_kinds_of_one_group_add_up_groups_narrow_down_and_the_panel_is_used_by_k
     assert pane.panel.isVisible()
     qtbot.keyClick(pane.panel.boxes["Merges"], Qt.Key.Key_Space)
     settle(qtbot, pane)
-    assert ids(pane) == list(range(256, 600))
+    assert listed(pane.model) == list(range(256, 600))
     qtbot.keyClick(pane.panel, Qt.Key.Key_Escape)
     assert not pane.panel.isVisible()
     assert pane.kinds.accessibleName().endswith("1 selected")
@@ -394,15 +391,15 @@ def test_uncounted_special_tokens_are_neither_used_nor_unused(qtbot, pane, make_
     settle(qtbot, pane)
     tokenizer = run.tokenizer
     end, unknown = (tokenizer.special_tokens[text] for text in ("<|end|>", "<unk>"))
-    uses = {token: pane.model.index(pane.model.row_of_token(token), USES).data() for token in ids(pane)}
+    uses = {token: pane.model.index(pane.model.row_of_token(token), USES).data() for token in listed(pane.model)}
     assert uses[end] == "–"
     assert int(uses[unknown]) > 0
     pane.panel.boxes["Used"].click()
     settle(qtbot, pane)
-    assert sorted(ids(pane)) == [token for token, text in sorted(uses.items()) if text not in ("–", "0")]
+    assert sorted(listed(pane.model)) == [token for token, text in sorted(uses.items()) if text not in ("–", "0")]
     pane.panel.choose(["0 uses now"])
     settle(qtbot, pane)
-    assert sorted(ids(pane)) == [token for token, text in sorted(uses.items()) if text == "0"]
+    assert sorted(listed(pane.model)) == [token for token, text in sorted(uses.items()) if text == "0"]
 
 
 def test_tokens_that_no_text_becomes_are_listed_as_unreachable(qtbot, pane, session):
@@ -411,11 +408,11 @@ def test_tokens_that_no_text_becomes_are_listed_as_unreachable(qtbot, pane, sess
     tokenizer = Tokenizer(merges, pattern="gpt2", extra_tokens={260: b"xyz"})
     session.runs.add_tokenizer(tokenizer, "cut")
     pane.panel.boxes["Unreachable"].click()
-    qtbot.waitUntil(lambda: ids(pane) == [256, 259, 260], timeout=PATIENCE)
-    told = {token: pane.model.index(row, NOTES).data() for row, token in enumerate(ids(pane))}
+    qtbot.waitUntil(lambda: listed(pane.model) == [256, 259, 260], timeout=PATIENCE)
+    told = {token: pane.model.index(row, NOTES).data() for row, token in enumerate(listed(pane.model))}
     assert told == {260: "", 256: "always cut by the pattern", 259: "other merges come first"}
     pane.panel.boxes["Unreachable"].click()
-    qtbot.waitUntil(lambda: len(ids(pane)) == 261, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(listed(pane.model)) == 261, timeout=PATIENCE)
 
 
 def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_the_corpus(
@@ -436,7 +433,7 @@ def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_t
     assert not pane.uses_offer.isVisible()
     pane.panel.boxes["0 uses now"].click()
     settle(qtbot, pane)
-    assert ids(pane) == np.flatnonzero(expected == 0).tolist()
+    assert listed(pane.model) == np.flatnonzero(expected == 0).tolist()
     # Of fewer merges they are not known.
     pane.panel.clear_button.click()
     session.view.set_playhead(1)

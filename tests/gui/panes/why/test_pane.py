@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QTabBar
 
 from tests.gui.person import PATIENCE, at_window
+from tests.gui.tables import click, row_texts
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, finish
@@ -50,10 +51,6 @@ def known(session, number):
     return finish(why_work(run.corpus, run.run, number))
 
 
-def texts(pane, row):
-    return [pane.model.index(row, column).data() for column in range(pane.model.columnCount())]
-
-
 def says(pane):
     assert pane.pages.currentWidget() is pane.empty
     return pane.empty.label.text()
@@ -75,7 +72,7 @@ def test_a_merge_is_shown_with_what_it_was_chosen_from_and_leads_to_others(qtbot
         assert pane.model.rowCount() == 1 + len(why.runners_up)
         keys = list(map(tuple, run.merges.tolist()))
         for row, pair in enumerate((why.chosen, *why.runners_up)):
-            place, words, count, behind, later = texts(pane, row)
+            place, words, count, behind, later = row_texts(pane.model, row)
             assert (place, count) == (str(row + 1), f"{pair.count:,}")
             short = why.chosen.count - pair.count
             assert behind == (f"{short:,}" if short else "tied" if row else "–")
@@ -91,8 +88,7 @@ def test_a_merge_is_shown_with_what_it_was_chosen_from_and_leads_to_others(qtbot
     look_at_merge(qtbot, session, pane, 5)
     row = next(row for row in range(1, 21) if pane.model.merge_at(row))
     pane.table.scrollTo(pane.model.index(row, 0))
-    place = QPoint(60, pane.table.rowViewportPosition(row) + 5)
-    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    click(qtbot, pane.table, row)
     number = pane.model.merge_at(row)
     assert pane.later.text() == "Merged later."
     assert pane.go.text() == f"Go to merge {number:,}"
@@ -113,7 +109,7 @@ def test_with_a_tie_the_choices_of_other_rules_are_listed(qtbot, session, pane, 
     look_at_merge(qtbot, session, pane, 1)
     why = known(session, 1)
     assert why.tied > 1
-    assert texts(pane, 1)[3] == "tied"
+    assert row_texts(pane.model, 1)[3] == "tied"
     pane.tabs.setFocus()
     qtbot.keyClick(pane.tabs, Qt.Key.Key_Right)
     assert pane.rules.isVisible()
@@ -148,8 +144,7 @@ def test_a_pair_that_was_never_merged_has_no_link(qtbot, session, pane, make_run
 def test_rows_are_copied_with_plain_numbers(qtbot, session, pane, trained):
     look_at_merge(qtbot, session, pane, 1)
     pane.table.setFocus()
-    row = pane.table.visualRect(pane.model.index(0, 1)).center()
-    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=row)
+    click(qtbot, pane.table, 0)
     qtbot.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     chosen = known(session, 1).chosen
     expected = f"1\t{chr(chosen.left)}\t{chr(chosen.right)}\t{chosen.count}\t0\t1"
@@ -164,7 +159,7 @@ def test_the_other_alphabet(qtbot, session, pane, trained, actions):
     actions["byte_level_characters"].setCheckable(True)
     actions["byte_level_characters"].setChecked(True)
     assert "Ġ" in pane.line.buttons[2].text()
-    assert "Ġ" in texts(pane, 0)[1]
+    assert "Ġ" in row_texts(pane.model, 0)[1]
 
 
 def test_a_file_what_a_library_trained_and_a_special_token_have_a_reason(pane, session, make_run):
@@ -292,7 +287,7 @@ def test_a_run_in_training_can_be_explained(qtbot, session, pane, step_to):
     session.training.set_settings(Settings(2000, None))
     step_to(3)
     look_at_merge(qtbot, session, pane, 2)
-    assert texts(pane, 0)[2] == f"{int(session.runs.active.log.count[1]):,}"
+    assert row_texts(pane.model, 0)[2] == f"{int(session.runs.active.log.count[1]):,}"
     row = next(row for row in range(1, 21) if pane.model.merge_at(row) == 0)
     pane.table.setCurrentIndex(pane.model.index(row, 0))
     assert pane.later.text() == "Not merged so far."
