@@ -327,9 +327,9 @@ def test_a_legend_that_leaves_no_room_scrolls_with_the_rows(qtbot, compared, ses
     qtbot.waitUntil(lambda: len(dots.legend) == 2, timeout=PATIENCE)
     assert bar.maximum() == 0
     dots.setFixedHeight(200)
-    for number in range(36):
+    for number in range(60):
         session.runs.add_tokenizer(run.tokenizer, f"Tokenizer {number}", RunOrigin(Path("x"), (), "", True))
-    qtbot.waitUntil(lambda: len(dots.legend) == 38 and cells(compared) == 114, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(dots.legend) == 62 and cells(compared) == 186, timeout=PATIENCE)
     assert bar.maximum() > 0
     bar.setValue(bar.maximum())
     last = dots.viewport().height() - dots.fontMetrics().height() - 15  # above the numbers of the axis
