@@ -7,7 +7,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import count
@@ -86,7 +86,9 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
         The project; None where it cannot be written.
     """
     name = target.absolute().name.removesuffix(SUFFIX)[:_LONGEST_NAME].strip(".") or "run"
-    for folder in (_nearest_folder(target), _state_folder()):
+    # The folder of the target, or the nearest existing one above it.
+    nearest = next((above for above in target.absolute().parents if os.path.isdir(above)), Path.cwd())
+    for folder in (nearest, _state_folder()):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             place = _reserved(folder, name)
@@ -111,11 +113,6 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
 
 def _save(run: Run, place: Path, console: Console) -> None:
     console.finish(save_work(Project(runs=(ProjectRun("Run 1", run),), active=0), place))
-
-
-def _nearest_folder(target: Path) -> Path:
-    """The folder of a target, or the nearest existing one above it."""
-    return next((above for above in target.absolute().parents if os.path.isdir(above)), Path.cwd())
 
 
 def _state_folder() -> Path:
@@ -200,8 +197,7 @@ _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, 
 
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interrupted training is exported as well."""
-    config = _config(arguments, console)
-    return _train_to_the_end(config, training_texts(arguments), _wanted(arguments), console, signals)
+    return _train_to_the_end(_config(arguments, console), arguments, console, signals)
 
 
 def extend(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
@@ -209,80 +205,52 @@ def extend(arguments: argparse.Namespace, console: Console, signals: Signals) ->
     proving = Proving(arguments.reference, arguments.map, arguments.report, console)
     whole = load_tokenizer_or_run(arguments.source, arguments.run, arguments.pattern, console)
     extension = Extension(whole, arguments.merges, arguments.fill, proving, console)
-    values = chosen(arguments, TrainingConfig)
-    values["pattern"], values["vocabulary_size"] = (
-        extension.start.pattern,
-        extension.training_size(arguments.vocab_size),
-    )
+    size = extension.training_size(arguments.vocab_size)
+    values = chosen(arguments, TrainingConfig) | {"pattern": extension.start.pattern, "vocabulary_size": size}
     config = check_start(extension.start, TrainingConfig(**values))
-    return _train_to_the_end(config, training_texts(arguments), _wanted(arguments), console, signals, extension)
+    return _train_to_the_end(config, arguments, console, signals, extension)
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """What a command that trains is to leave and to print."""
-
-    exports: Exports
-    project: Path | None
-    accept_loss: bool
-    force: bool  # trains without looking at the free memory
-    json: bool
-    print_merges: bool
-
-    @property
-    def targets(self) -> list[Path]:
-        """Where the results are wanted."""
-        exported = [path for _, path in self.exports]
-        return exported if self.project is None else [*exported, self.project]
-
-
-def _wanted(arguments: argparse.Namespace) -> _Wanted:
-    return _Wanted(
-        arguments.export,
-        arguments.project,
-        arguments.accept_loss,
-        arguments.force,
-        arguments.json,
-        arguments.print_merges,
-    )
+def _targets(arguments: argparse.Namespace) -> list[Path]:
+    """Where the results are wanted."""
+    return [*(path for _, path in arguments.export), *filter(None, [arguments.project])]
 
 
 def _train_to_the_end(
     config: TrainingConfig,
-    texts: TextsToRead,
-    wanted: _Wanted,
+    arguments: argparse.Namespace,
     console: Console,
     signals: Signals,
     extension: Extension | None = None,
 ) -> int:
-    read = read_texts(texts, console)
-    corpus = read.corpus
-    if not wanted.force:
+    read = read_texts(training_texts(arguments), console)
+    corpus, targets = read.corpus, _targets(arguments)
+    if not arguments.force:
         _check_memory(corpus, config, console)
     trainer = Trainer(corpus, config, start=None if extension is None else extension.start)
     check_parallel_lines(corpus, config)
     if silent := told_silent(corpus, config):
         console.say(silent)
     try:
-        code = _train(trainer, wanted, console, signals)
+        code = _train(trainer, arguments, console, signals)
         trainer.stop()
-        written = _write(trainer, code in (DONE, FAILED), wanted, console, signals, extension)
+        written = _write(trainer, code in (DONE, FAILED), arguments, console, signals, extension)
     except BaseException:
-        if wanted.targets and trainer.prepared is not None and len(trainer.run):
+        if targets and trainer.prepared is not None and len(trainer.run):
             with signals.saving():
-                rescue(trainer.run, wanted.targets[0], console)
+                rescue(trainer.run, targets[0], console)
         raise
     run, kept = trainer.run, written.project
     if written.failed and kept is None:
         with signals.saving():
-            kept = rescue(run, wanted.targets[0], console)
+            kept = rescue(run, targets[0], console)
     if signals.received:
         code = signals.code
     measured = _Measured()
     # Last, because the rest of the result is ready without it; after an interruption it is skipped.
     if code in (DONE, FAILED) and not _measure(measured, trainer, console):
         code = signals.code
-    if wanted.json:
+    if arguments.json:
         outcome = _as_json(run, written.reports, measured.ratio, kept) | read.as_json() | written.facts
         if _has_sources(run):
             outcome["sources"] = _sources_as_json(run, corpus, measured.curves)
@@ -303,13 +271,15 @@ class _Written:
 def _write(
     trainer: Trainer,
     is_complete: bool,
-    wanted: _Wanted,
+    arguments: argparse.Namespace,
     console: Console,
     signals: Signals,
     extension: Extension | None,
 ) -> _Written:
     """Exports and saves what was trained, also where it was interrupted after the first merge."""
-    run, exports, project = trainer.run, wanted.exports, wanted.project
+    run = trainer.run
+    exports: Exports = arguments.export
+    project: Path | None = arguments.project
     if not is_complete and not len(run):
         lost = ": nothing was exported." if exports else ": nothing was saved." if project else "."
         # BoundlessBPE has no list of merges before.
@@ -323,7 +293,7 @@ def _write(
         if extension is not None:
             tokenizer, proof = extension.finished(tokenizer, sample)
             facts = extension.as_json(tokenizer, proof)
-        reports = export(tokenizer, exports, wanted.accept_loss, sample, console, proof=proof)
+        reports = export(tokenizer, exports, arguments.accept_loss, sample, console, proof=proof)
         kept = None if project is None else save_project(run, project, console)
         if extension is not None and proof is not None and len(reports) == len(exports):
             extension.proving.write(tokenizer, proof, reports)
@@ -411,21 +381,17 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
     if "base_vocabulary" in values:
         values["base_vocabulary"] = console.finish(read_base_vocabulary_work(arguments.base_vocabulary))
     if arguments.base == "characters":
-        _check_unknown_token(arguments.unknown_token, (*arguments.special, *values.get("base_vocabulary", ())))
+        token = arguments.unknown_token
+        if token is not None and token not in (*arguments.special, *values.get("base_vocabulary", ())):
+            raise ConfigError(
+                f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
+                "or add it to the base vocabulary."
+            )
     counted = next(filter(None, map(counted_with, arguments.counts)), CountedWith("none"))
     values["algorithm"] = algorithm_of(arguments.algorithm, {name: getattr(arguments, name) for name in OWN_SETTINGS})
     values["special_tokens"] = values["special_tokens"] or counted.special_tokens
     values.setdefault("pattern", counted.pattern)
     return TrainingConfig(**values)
-
-
-def _check_unknown_token(token: str | None, special_tokens: Collection[str]) -> None:
-    """Refuses an unknown token that is not a special token, in terms of the command line."""
-    if token is not None and token not in special_tokens:
-        raise ConfigError(
-            f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
-            "or add it to the base vocabulary."
-        )
 
 
 def _utf8(token: str) -> str:
@@ -450,7 +416,7 @@ def _check_memory(corpus: Corpus, config: TrainingConfig, console: Console) -> N
         raise CorpusError(f"{forecast.problem} {sampled} add --force to try anyway.")
 
 
-def _train(trainer: Trainer, wanted: _Wanted, console: Console, signals: Signals) -> int:
+def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains to the end or to an interruption; returns the exit code."""
     try:
         while trainer.prepared is None:
@@ -458,14 +424,14 @@ def _train(trainer: Trainer, wanted: _Wanted, console: Console, signals: Signals
                 trainer.advance()
             console.show(trainer.progress)
         assert trainer.prepared is not None
-        if wanted.exports:
-            check_losses(_with_last_pattern(trainer), wanted.exports, wanted.accept_loss)
+        if arguments.export:
+            check_losses(_with_last_pattern(trainer), arguments.export, arguments.accept_loss)
         report_preparation(trainer.prepared, trainer.config, trainer.corpus.weight_scale, console)
-        return _merge(trainer, wanted, console, signals)
+        return _merge(trainer, arguments, console, signals)
     except KeyboardInterrupt:
         return signals.code
     except (TokStudioError, OSError, MemoryError) as error:
-        if not (trainer.merges_made and wanted.targets):
+        if not (trainer.merges_made and _targets(arguments)):
             raise
         console.complain(str(error) or "This computer does not have enough free memory to go on.")
         return FAILED
@@ -480,12 +446,12 @@ def _with_last_pattern(trainer: Trainer) -> Tokenizer:
     return tokenizer.changed(pattern=config.as_second_stage().pattern) if config.algorithm.stage_pattern else tokenizer
 
 
-def _merge(trainer: Trainer, wanted: _Wanted, console: Console, signals: Signals) -> int:
+def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Merges to the end; returns the exit code."""
     code = DONE
     stream: TextIO | None = None
-    if wanted.print_merges:
-        stream = sys.stderr if wanted.json else sys.stdout
+    if arguments.print_merges:
+        stream = sys.stderr if arguments.json else sys.stdout
     # Merges and progress on one screen would mix.
     progress_too = stream is None or not stream.isatty()
     assert trainer.prepared is not None
@@ -499,7 +465,7 @@ def _merge(trainer: Trainer, wanted: _Wanted, console: Console, signals: Signals
                 try:
                     put(stream, _in_words(batch, first))
                 except (BrokenPipeError, TokStudioError) as error:
-                    if not wanted.targets:
+                    if not _targets(arguments):
                         raise
                     stream = None  # the pipe is closed or the disk is full, but the files are still wanted
                     if isinstance(error, TokStudioError):
@@ -515,8 +481,8 @@ def _in_words(batch: MergeBatch, first: int) -> str:
 
     Lines about the parts that Picky BPE removes follow their merge.
     """
-    if "removals" in batch.columns:
-        return "".join(_events_in_words(batch, first, batch.columns["removals"]))
+    if (removals := batch.columns.get("removals")) is not None:
+        return "".join(_events_in_words(batch, first, removals))
     pairs = enumerate(zip(batch.left.tolist(), batch.right.tolist(), strict=True), first + batch.first - 1)
     return "".join(f"Merge ({left}, {right}) into a new token {token}\n" for token, (left, right) in pairs)
 

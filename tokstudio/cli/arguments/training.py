@@ -8,21 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from tokstudio.cli.arguments.parser import (
-    EXIT_CODES,
-    add_documents,
-    add_encoding,
-    add_exports,
-    add_old,
-    add_proof,
-    add_quiet,
-    add_reading,
-    add_setting,
-    add_special,
-    named_number,
-    new_parser,
-    whole,
-)
+from tokstudio.cli.arguments import parser as shared
 from tokstudio.core.model.settings import LIBRARY_ALGORITHMS, PATTERNS, SETTINGS
 
 # --- The arguments of `train` for training by other libraries ---------------------------------------------------------
@@ -88,9 +74,11 @@ the same bytes, however they were counted.
 
 def train(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `train`."""
-    parser = new_parser("tokstudio train", _TRAIN_TEXT, EXIT_CODES)
+    parser = shared.new_parser("tokstudio train", _TRAIN_TEXT, shared.EXIT_CODES)
     _add_corpus(parser)
-    add_setting(_add_group(parser, "limits and merging", "limits", without=("pattern",)), "pattern", default=None)
+    shared.add_setting(
+        _add_group(parser, "limits and merging", "limits", without=("pattern",)), "pattern", default=None
+    )
     _add_group(parser, "algorithm", "algorithm")
     _add_group(parser, "base and special tokens", "tokens")
     _add_group(parser, _TITLE, "library", _TEXT)
@@ -106,9 +94,9 @@ def train(words: Sequence[str]) -> argparse.Namespace:
 
 def extend(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `extend`."""
-    parser = new_parser("tokstudio extend", _EXTEND_TEXT, EXIT_CODES)
-    add = add_old(parser)
-    add("--merges", type=whole, metavar="K", help="start from its first K merges only")
+    parser = shared.new_parser("tokstudio extend", _EXTEND_TEXT, shared.EXIT_CODES)
+    add = shared.add_old(parser)
+    add("--merges", type=shared.whole, metavar="K", help="start from its first K merges only")
     add(
         "--fill",
         action="extend",
@@ -119,7 +107,7 @@ def extend(words: Sequence[str]) -> argparse.Namespace:
     )
     _add_corpus(parser)
     _add_group(parser, "limits and merging", "limits", without=("pattern",))
-    add_proof(parser)
+    shared.add_proof(parser)
     _add_results(parser)
     parser.set_defaults(project=None)
     return _checked(parser, parser.parse_intermixed_args(words))
@@ -151,25 +139,25 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         "pre-tokens and counts, with a pre-token, a tab and its count on each line, or a JSON value such as "
         '["the", 12]; alone or after the texts; may be repeated',
     )
-    add_documents(add, None)
+    shared.add_documents(add, None)
     add(
         "--sample-bytes",
-        type=whole,
+        type=shared.whole,
         metavar="N",
         help="if memory is short: train on about N bytes, in whole lines from all parts of the texts",
     )
-    add_encoding(add)
-    add_reading(parser, joins=True)
+    shared.add_encoding(add)
+    shared.add_reading(parser, joins=True)
     add(
         "--weight",
         action="append",
         default=[],
-        type=partial(named_number, "NAME=W, such as de.txt=3"),
+        type=partial(shared.named_number, "NAME=W, such as de.txt=3"),
         metavar="NAME=W",
         help="how much a text counts, such as de.txt=3 or de.txt=0.5, from 0 to 1000 (default: 1); NAME is that of a "
         "file or a folder, or a number from 0 in their order; may be repeated",
     )
-    add_setting(add, "held_out")
+    shared.add_setting(add, "held_out")
 
 
 def _add_group(
@@ -179,21 +167,21 @@ def _add_group(
     add = parser.add_argument_group(title, text).add_argument
     for setting in SETTINGS.values():
         if setting.group == group and setting.name not in without:
-            add_setting(add, setting.name)
+            shared.add_setting(add, setting.name)
     return add
 
 
 def _add_results(parser: argparse.ArgumentParser) -> Callable[..., object]:
     """Adds the exports and what is printed; returns what adds other results."""
-    add = add_exports(parser, "train even if there is probably too little memory, and ")
+    add = shared.add_exports(parser, "train even if there is probably too little memory, and ")
     add("--print-merges", action="store_true", help="print each merge as it is made (with --json to standard error)")
-    add_quiet(parser)
+    shared.add_quiet(parser)
     return add
 
 
 def count(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `count`."""
-    parser = new_parser("tokstudio count", _COUNT_TEXT, EXIT_CODES)
+    parser = shared.new_parser("tokstudio count", _COUNT_TEXT, shared.EXIT_CODES)
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="a text, a data set, or a folder of them")
     add("--out", type=Path, required=True, metavar="FILE", help="the table to write, a Parquet file")
@@ -203,10 +191,10 @@ def count(words: Sequence[str]) -> argparse.Namespace:
         metavar="NAME|REGEX",
         help=f"how text is split into words: {', '.join([*PATTERNS][1:])}, or a regular expression of your own",
     )
-    add_special(add)
-    add_documents(add)
-    add_encoding(add)
-    add_reading(parser, joins=True)
+    shared.add_special(add)
+    shared.add_documents(add)
+    shared.add_encoding(add)
+    shared.add_reading(parser, joins=True)
     add(
         "--dask",
         metavar="local|ADDRESS",
@@ -214,7 +202,7 @@ def count(words: Sequence[str]) -> argparse.Namespace:
         "worker per core here (needs tokstudio[dask])",
     )
     add("--json", action="store_true", help="print the result as one JSON object")
-    add_quiet(parser)
+    shared.add_quiet(parser)
     return parser.parse_args(words)
 
 
