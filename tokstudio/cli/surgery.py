@@ -32,22 +32,12 @@ _SAMPLE = 1_000_000  # bytes of the texts for the proof
 _SHOWN_NEEDED = 8
 
 
-@dataclass(frozen=True)
-class _Removal:
-    """What `prune` may remove: tokens that all of these allow; None allows all."""
-
-    size: int | None
-    least_uses: int | None
-    scripts: Sequence[str] | None
-    tokens: Sequence[int] | None
-
-
 @dataclass(frozen=True, eq=False)
 class _Changed:
     """What a command made."""
 
     tokenizer: Tokenizer
-    sample: bytes = b""  # of the texts
+    read: CommandTexts | None = None
     remark: str = ""
     facts: Mapping[str, object] = field(default_factory=dict[str, object])  # for --json
 
@@ -59,8 +49,7 @@ def change(arguments: argparse.Namespace, console: Console) -> int:
     old = load_tokenizer_or_run(arguments.source, arguments.run, arguments.pattern, console)
     check_changeable(old, whole_words=True)
     if arguments.command == "prune":
-        wanted = _Removal(arguments.vocab_size, arguments.least_uses, arguments.script, arguments.tokens)
-        changed = _prune(old, wanted, arguments.keep_ids, texts_of(arguments, arguments.corpus), console)
+        changed = _prune(old, arguments, console)
     elif arguments.command == "join":
         changed = _join(old, load_tokenizer(arguments.other, arguments.pattern, console).tokenizer, console)
     elif arguments.command == "renumber":
@@ -72,27 +61,32 @@ def change(arguments: argparse.Namespace, console: Console) -> int:
     console.say(f"{len(old):,} -> {several(len(tokenizer), 'token')}.")
     if changed.remark:
         console.say(changed.remark)
-    sample = changed.sample or proving.reference.encode()
-    proof = proving.prove(tokenizer, changed.sample)
+    sample = b"" if changed.read is None else changed.read.corpus.sample(_SAMPLE)
+    proof = proving.prove(tokenizer, sample)
+    sample = sample or proving.reference.encode()
     reports = export(tokenizer, exports, arguments.accept_loss, sample, console, proof=proof)
     if len(reports) == len(exports):
         proving.write(tokenizer, proof, reports)
     if arguments.json:
         files = [str(file) for report in reports for file in report.files]
-        outcome = {"tokens_before": len(old), "vocabulary_size": len(tokenizer), **changed.facts, "files": files}
-        put(sys.stdout, json.dumps(outcome | proving.as_json(proof)) + "\n")
+        facts = {"tokens_before": len(old), "vocabulary_size": len(tokenizer), **changed.facts}
+        facts |= {} if changed.read is None else changed.read.as_json()
+        put(sys.stdout, json.dumps(facts | {"files": files} | proving.as_json(proof)) + "\n")
     return DONE if len(reports) == len(exports) else FAILED
 
 
-def _prune(old: Tokenizer, wanted: _Removal, keep_ids: bool, texts: TextsToRead, console: Console) -> _Changed:
-    if wanted.least_uses is not None and not texts.files and old.run is None:
+def _prune(old: Tokenizer, arguments: argparse.Namespace, console: Console) -> _Changed:
+    """Removes tokens that all of the arguments allow; None allows all."""
+    texts, least = texts_of(arguments, arguments.corpus), arguments.least_uses
+    if least is not None and not texts.files and old.run is None:
         raise ConfigError("--least-uses needs texts in which the uses are counted: add --corpus.")
-    chosen, size = wanted.tokens, wanted.size
-    if wanted.scripts is not None:
-        in_scripts: list[int] = console.finish(tokens_of_scripts_work(old, wanted.scripts)).tolist()
+    chosen: Sequence[int] | None = arguments.tokens
+    size: int | None = arguments.vocab_size
+    if arguments.script is not None:
+        in_scripts: list[int] = console.finish(tokens_of_scripts_work(old, arguments.script)).tolist()
         chosen = in_scripts if chosen is None else sorted(set(in_scripts).intersection(chosen))
     read, uses = _uses(old, texts, console)
-    work = prune_work(old, size, uses, least_uses=wanted.least_uses, tokens=chosen, renumber=not keep_ids)
+    work = prune_work(old, size, uses, least_uses=least, tokens=chosen, renumber=not arguments.keep_ids)
     pruned = console.finish(work)
     needed: list[int] = pruned.needed.tolist()
     remark = ""
@@ -103,8 +97,7 @@ def _prune(old: Tokenizer, wanted: _Removal, keep_ids: bool, texts: TextsToRead,
         raise ConfigError(f"Nothing can be removed. {remark}".rstrip())
     if size is not None and len(pruned.tokenizer) > size:
         remark = f"No other tokens can be removed: more than {size:,} are left. {remark}".rstrip()
-    facts = {"removed": len(old) - len(pruned.tokenizer), "needed": needed} | _read_facts(read)
-    return _Changed(pruned.tokenizer, _sample(read), remark, facts)
+    return _Changed(pruned.tokenizer, read, remark, {"removed": len(old) - len(pruned.tokenizer), "needed": needed})
 
 
 def _join(old: Tokenizer, other: Tokenizer, console: Console) -> _Changed:
@@ -135,7 +128,7 @@ def _renumber(old: Tokenizer, by: str, pattern: str | None, texts: TextsToRead, 
     ids = old.tokens.ids()
     moved = int(np.count_nonzero(renumbered.new_ids[ids] != ids))
     remark = f"{several(moved, 'token gets', 'tokens get')} another id."
-    return _Changed(renumbered.tokenizer, _sample(read), remark, {"renumbered": moved} | _read_facts(read))
+    return _Changed(renumbered.tokenizer, read, remark, {"renumbered": moved})
 
 
 def _specials(old: Tokenizer, renamed: Sequence[str], added: Sequence[str], roles: Mapping[str, str]) -> _Changed:
@@ -160,11 +153,3 @@ def _uses(old: Tokenizer, texts: TextsToRead, console: Console) -> tuple[Command
         return None, None
     read = read_corpus(texts, console)
     return read, console.finish(count_uses_work(old, read.corpus))
-
-
-def _sample(read: CommandTexts | None) -> bytes:
-    return b"" if read is None else read.corpus.sample(_SAMPLE)
-
-
-def _read_facts(read: CommandTexts | None) -> dict[str, object]:
-    return {} if read is None else read.as_json()

@@ -14,7 +14,6 @@ from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.tokenizer.library_tokenizer import check_changeable
-from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.self_encoding import merged_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -40,7 +39,7 @@ def join_work(a: Tokenizer, b: Tokenizer) -> Work[Tokenizer]:
             raise ConfigError("Only tokenizers made of bytes can be joined: one of these is made of characters.")
     rows = yield from _missing_work(a, b)
     while True:
-        joined = _appended(a, rows)
+        joined = a.extended(np.array(rows, np.int32).reshape(-1, 2), len(a.tokens))
         reached = (yield from reachability_work(joined))[len(a.tokens) :] == REACHED
         left = _needed(rows, reached, len(a.tokens))
         if left.all():
@@ -69,16 +68,6 @@ def _missing_work(a: Tokenizer, b: Tokenizer) -> Work[_Rows]:
             ids[result] = token_of[token] = len(a.tokens) + len(rows)
             rows.append((ids[left], ids[right]))
     return rows
-
-
-def _appended(a: Tokenizer, rows: _Rows) -> Tokenizer:
-    first = len(a.tokens)
-    results = np.arange(first, first + len(rows), dtype=np.int32)
-    return a.changed(
-        merges=np.concatenate([a.merges, np.array(rows, np.int32).reshape(-1, 2)]),
-        merge_results=np.concatenate([a.merge_results, results]),
-        origin=Origin(a, "extended", unchanged_ids(a.tokens.ids())),
-    )
 
 
 def _needed(rows: _Rows, reached: NDArray[np.bool_], first: int) -> NDArray[np.bool_]:

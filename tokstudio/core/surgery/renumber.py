@@ -42,9 +42,8 @@ def renumber(tokenizer: Tokenizer, order: ArrayLike) -> Pruned:
 
 def order_by_rank(tokenizer: Tokenizer) -> NDArray[np.int64]:
     """The order: base tokens by id, merges by rank, tokens that no merge makes by id, special tokens by id."""
-    base = _without_specials(tokenizer, tokenizer.alphabet.ids)
-    specials = sorted(tokenizer.special_tokens.values())
-    return _distinct(np.sort(base), tokenizer.merge_results, tokenizer.tokens.ids(), last=specials)
+    base, specials = np.sort(tokenizer.alphabet.ids), sorted(tokenizer.special_tokens.values())
+    return _distinct(base[~np.isin(base, specials)], tokenizer.merge_results, tokenizer.tokens.ids(), last=specials)
 
 
 def order_by_use(tokenizer: Tokenizer, counts: ArrayLike) -> NDArray[np.int64]:
@@ -76,10 +75,6 @@ def _ids_by_bytes(tokenizer: Tokenizer) -> dict[tuple[bool, bytes], int]:
     for number in numbers:
         ids.setdefault((number in specials, tokenizer.tokens[number] or b""), number)
     return ids
-
-
-def _without_specials(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> NDArray[np.int32]:
-    return ids[~np.isin(ids, list(tokenizer.special_tokens.values()))]
 
 
 def _distinct(*ids: NDArray[np.integer], last: list[int]) -> NDArray[np.int64]:
