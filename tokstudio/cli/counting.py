@@ -61,7 +61,10 @@ def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str,
         CorpusError: No scheduler answers, all workers died, or a file cannot be read.
     """
     with _client(address) as client:
-        entries = [replace(entry, path=entry.path.absolute(), shards=_absolute(entry.shards)) for entry in entries]
+        entries = [
+            replace(entry, path=entry.path.absolute(), shards=tuple(shard.absolute() for shard in entry.shards))
+            for entry in entries
+        ]
         cores = console.finish(_cores_work(client, address))
         shards = list(_shards(entries, _TASKS_PER_CORE * cores))
         parts = client.map(_count, shards, counting=counting, pure=False)
@@ -111,10 +114,6 @@ def _join(part: CountedPart | TokStudioError, later: CountedPart | TokStudioErro
     if isinstance(part, TokStudioError):
         return part
     return later if isinstance(later, TokStudioError) else finish(part.joined_work(later))
-
-
-def _absolute(paths: Sequence[Path]) -> tuple[Path, ...]:
-    return tuple(path.absolute() for path in paths)
 
 
 def _result_work(last: Future, futures: Sequence[Future]) -> Work[CountedPart]:

@@ -93,58 +93,44 @@ def _longest(tokenizer: Tokenizer) -> dict[int, str]:
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
     """The facts, a line each with its name."""
     specials = list(facts["special_tokens"].items())
-    rows: list[tuple[str, str]] = [("Format", FORMATS[facts["format"]].title)]
-    rows += [("File", f"{Path(file).name}, {several(size, 'byte')}") for file, size in facts["files"].items()]
-    rows += [
+    extra, words, unreachable = facts["extra_tokens"], facts["whole_words"], facts["unreachable_tokens"]
+    unused, longest = facts["unused_ids"], facts["model_max_length"]
+    gaps = f"{several(unused, 'id')} below it not in use" if unused else "no gaps"
+    pattern = "not given in the files" if facts["pattern"] is None else facts["pattern"]
+    adds = [f"{' '.join(map(shown, tokens))} {where}" for where, tokens in (facts["adds"] or {}).items() if tokens]
+    around = f"adds {' and '.join(adds)} every text" if adds else "adds nothing to a text"
+    plain, more = frozenset(facts["not_special"]), len(specials) - _SHOWN_SPECIALS
+    rows: list[tuple[str, str | None]] = [
+        ("Format", FORMATS[facts["format"]].title),
+        *(("File", f"{Path(file).name}, {several(size, 'byte')}") for file, size in facts["files"].items()),
         ("Model", facts["model"]),
         ("Tokens", f"{facts['tokens']:,}"),
         ("Base", f"{facts['base_tokens']:,} {facts['base']}"),
         ("Merges", f"{facts['merges']:,}"),
-    ]
-    if (extra := facts["extra_tokens"]) and facts["model"] == "BPE":
-        rows.append(("Not made by merges", f"{extra:,}"))
-    if words := facts["whole_words"]:
-        rows.append(("Whole words", f"{words:,}: only a pre-token that equals one becomes it"))
-    if unreachable := facts["unreachable_tokens"]:
-        rows.append(("Unreachable", f"{unreachable:,}: no text becomes them"))
-    unused = facts["unused_ids"]
-    gaps = f"{several(unused, 'id')} below it not in use" if unused else "no gaps"
-    pattern = "not given in the files" if facts["pattern"] is None else facts["pattern"]
-    rows += [
+        ("Not made by merges", f"{extra:,}" if extra and facts["model"] == "BPE" else None),
+        ("Whole words", f"{words:,}: only a pre-token that equals one becomes it" if words else None),
+        ("Unreachable", f"{unreachable:,}: no text becomes them" if unreachable else None),
         ("Highest id", f"{facts['highest_id']:,}, {gaps}"),
         ("Pattern", pattern if facts["encoded_by"] == "tokstudio" else "set by its library"),
         ("Encoded by", facts["encoded_by"]),
+        ("Normalizer", facts["normalizer"]),
+        ("Prefix space", "added to text that does not begin with one" if facts["prefix_space"] else None),
+        ("No playhead", facts["no_playhead"]),
+        *(("Role", f"{role.removesuffix('_token')}  {shown(token, 60)}") for role, token in facts["roles"].items()),
+        ("Class", facts["tokenizer_class"]),
+        *(("Chat template", f"{name}, {several(len(t), 'character')}") for name, t in facts["chat_templates"].items()),
+        ("Longest input", None if longest is None else several(longest, "token")),
+        ("Post-processor", None if facts["post_processor"] is None else around),
+        *(("Remark", remark) for remark in facts["remarks"]),
+        *(("Longest token", f"{token:,}  {shown(text, 60)}") for token, text in facts["longest_tokens"].items()),
+        *(
+            ("Special token", f"{token:,}  {shown(text, 60)}{', added but not special' * (text in plain)}")
+            for text, token in specials[:_SHOWN_SPECIALS]
+        ),
+        ("", f"and {more:,} more" if more > 0 else None),
     ]
-    if facts["normalizer"]:
-        rows.append(("Normalizer", facts["normalizer"]))
-    if facts["prefix_space"]:
-        rows.append(("Prefix space", "added to text that does not begin with one"))
-    if facts["no_playhead"]:
-        rows.append(("No playhead", facts["no_playhead"]))
-    rows += [("Role", f"{role.removesuffix('_token')}  {shown(token, 60)}") for role, token in facts["roles"].items()]
-    if facts["tokenizer_class"]:
-        rows.append(("Class", facts["tokenizer_class"]))
-    rows += [
-        ("Chat template", f"{name}, {several(len(text), 'character')}")
-        for name, text in facts["chat_templates"].items()
-    ]
-    if facts["model_max_length"] is not None:
-        rows.append(("Longest input", several(facts["model_max_length"], "token")))
-    if facts["post_processor"] is not None:
-        adds = facts["adds"] or {"before": [], "after": []}
-        added = [f"{' '.join(map(shown, tokens))} {where}" for where, tokens in adds.items() if tokens]
-        rows.append(("Post-processor", f"adds {' and '.join(added)} every text" if added else "adds nothing to a text"))
-    rows += [("Remark", remark) for remark in facts["remarks"]]
-    rows += [("Longest token", f"{token:,}  {shown(text, 60)}") for token, text in facts["longest_tokens"].items()]
-    plain = frozenset(facts["not_special"])
-    rows += [
-        ("Special token", f"{token:,}  {shown(text, 60)}{', added but not special' * (text in plain)}")
-        for text, token in specials[:_SHOWN_SPECIALS]
-    ]
-    if len(specials) > _SHOWN_SPECIALS:
-        rows.append(("", f"and {len(specials) - _SHOWN_SPECIALS:,} more"))
-    width = max(len(name) for name, _ in rows)
+    width = max(len(name) for name, value in rows if value)
     before = ""
-    for name, value in rows:
+    for name, value in ((name, value) for name, value in rows if value):
         yield printable(f"{'' if name == before else name:<{width}}  {value}".rstrip())
         before = name
