@@ -10,6 +10,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
@@ -209,12 +210,13 @@ def parallel_texts(texts: object) -> tuple[tuple[str, str], ...]:
 
 
 def _ratios(pairs: object) -> tuple[tuple[str, float], ...]:
-    ratios: list[tuple[str, float]] = []
-    for name, ratio in _by_name("Ratios", pairs):
-        if isinstance(ratio, bool) or not isinstance(ratio, (int, float)) or not (isfinite(ratio) and ratio > 0):
-            raise ConfigError(f"The ratio of {shown(name)} must be a number above 0, not {value_text(ratio)}.")
-        ratios.append((name, float(ratio)))
-    return tuple(ratios)
+    return tuple((name, _positive(f"The ratio of {shown(name)}", ratio)) for name, ratio in _by_name("Ratios", pairs))
+
+
+def _positive(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (isfinite(value) and value > 0):
+        raise ConfigError(f"{name} must be a number above 0, not {value_text(value)}.")
+    return float(value)
 
 
 def _by_name(what: str, values: object) -> list[tuple[str, object]]:
@@ -255,24 +257,11 @@ def _text(name: str, content: object) -> str:
     return bytes(source.data).decode("utf-8", "replace")
 
 
-def _global_merges(value: object) -> int:
-    merges = whole_number("Global merges", value) or 0
-    if merges < 0:
-        raise ConfigError(f"Global merges must be at least 0, not {merges:,}.")
-    return merges
-
-
-def _window(value: object) -> int | None:
-    window = whole_number("The window", value)
-    if window is not None and window < 1:
-        raise ConfigError(f"The window must be at least 1, not {window:,}.")
-    return window
-
-
-def _alpha(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (isfinite(value) and value > 0):
-        raise ConfigError(f"Alpha must be a number above 0, not {value_text(value)}.")
-    return float(value)
+def _at_least(least: int, name: str, value: object) -> int | None:
+    number = whole_number(name, value)
+    if number is not None and number < least:
+        raise ConfigError(f"{name} must be at least {least}, not {number:,}.")
+    return number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,9 +296,9 @@ class ParityAware(Algorithm):
 
     parallel: Converted[ByName[ParallelText], tuple[tuple[str, str], ...]] = Converted(parallel_texts, ())
     ratios: Converted[ByName[float], tuple[tuple[str, float], ...]] = Converted(_ratios, ())
-    global_merges: Converted[int | None, int] = Converted(_global_merges, 0)
-    window: Converted[int | None, int | None] = Converted(_window, None)
-    alpha: Converted[float, float] = Converted(_alpha, ALPHA)
+    global_merges: Converted[int | None, int] = Converted(lambda value: _at_least(0, "Global merges", value) or 0, 0)
+    window: Converted[int | None, int | None] = Converted(partial(_at_least, 1, "The window"), None)
+    alpha: Converted[float, float] = Converted(partial(_positive, "Alpha"), ALPHA)
 
     def __post_init__(self) -> None:
         if self.parallel and self.ratios:
@@ -363,13 +352,6 @@ def _second_pattern(value: object) -> str:
     return pattern
 
 
-def _max_words(value: object) -> int:
-    words = whole_number("The most words of a token", value) or 0
-    if words < 1:
-        raise ConfigError(f"The most words of a token must be at least 1, not {words:,}.")
-    return words
-
-
 @dataclass(frozen=True, kw_only=True)
 class SuperBPE(Algorithm):
     """SuperBPE (Liu et al., arXiv 2503.13423): a second stage of BPE that merges across words.
@@ -395,7 +377,9 @@ class SuperBPE(Algorithm):
 
     transition: Converted[int | None, int] = Converted(_transition, None)
     second_pattern: Converted[str, str] = Converted(_second_pattern, "")
-    max_words: Converted[int | None, int] = Converted(_max_words, MAX_WORDS)
+    max_words: Converted[int | None, int] = Converted(
+        lambda value: _at_least(1, "The most words of a token", 0 if value is None else value) or 0, MAX_WORDS
+    )
 
     def problems(self, config: _Others, least: int | None) -> Iterator[ConfigError]:
         """Why it cannot work: it needs bytes, a pattern, and room for both stages."""
