@@ -30,43 +30,36 @@ _SHORT_BY_256 = Hypothesis(
     "short-by-256",
     "The list ends 256 merges too early.",
     "Look at the number of merges: a vocabulary of N tokens has N - 256 merges without special tokens.",
-    (),
 )
 _SHORT_BY_SPECIALS = Hypothesis(
     "short-by-specials",
     "The list ends as many merges too early as there are special tokens.",
     "Look at the number of merges: special tokens are subtracted once.",
-    (),
 )
 _LONG_BY_256 = Hypothesis(
     "long-by-256",
     "The list has 256 merges too many: the bytes, which are tokens too, were not counted.",
     "Look at the number of merges: a vocabulary of N tokens has N - 256 merges without special tokens.",
-    (),
 )
 _LONG_BY_SPECIALS = Hypothesis(
     "long-by-specials",
     "The list has as many merges too many as there are special tokens.",
     "Look at the number of merges: special tokens belong to the vocabulary, and are subtracted from its size.",
-    (),
 )
 _ENDS_EARLY = Hypothesis(
     "ends-early",
     "The list ends before the vocabulary is complete.",
     "Look at the place where the training stops: at which number of tokens, or of merges, or at which count?",
-    (),
 )
 _ENDS_LATE = Hypothesis(
     "ends-late",
     "The list goes on after the vocabulary is complete.",
     "Look at the place where the training stops: at which number of tokens, or of merges?",
-    (),
 )
 _SWAPPED = Hypothesis(
     "swapped",
     "Two merges are exchanged.",
     "Look at the order in which merges are written: it is the order in which they were made.",
-    (),
 )
 
 

@@ -54,7 +54,7 @@ class Hypothesis:
     key: str
     meaning: str
     advice: str
-    variants: tuple[Mapping[str, object], ...]
+    variants: tuple[Mapping[str, object], ...] = ()
 
     def recipes(self, recipe: Recipe) -> list[tuple[Mapping[str, object], Recipe]]:
         """What becomes of a recipe by each variant that changes it, with the fields that were changed."""
@@ -68,8 +68,8 @@ class Hypothesis:
 
 def hypotheses(recipe: Recipe, specials: int) -> list[Hypothesis]:
     """The mistakes that are possible with these settings and so many special tokens."""
-    candidates = [*_ties(recipe), *_of_merging(), *_of_text(), *_of_patterns(recipe)]
-    return [*candidates, *_of_specials()] if specials else candidates
+    candidates = [*_ties(recipe), *_OF_MERGING, *_OF_TEXT, *_of_patterns(recipe)]
+    return [*candidates, *_OF_SPECIALS] if specials else candidates
 
 
 def _ties(recipe: Recipe) -> list[Hypothesis]:
@@ -104,95 +104,93 @@ def _ties(recipe: Recipe) -> list[Hypothesis]:
     ]
 
 
-def _of_merging() -> list[Hypothesis]:
-    return [
-        Hypothesis(
-            "old-neighbours",
-            "After a merge, the pairs that it replaced keep their counts.",
-            "Look at what is subtracted after a merge: the pairs of the left neighbour with the left token, and of the "
-            "right token with the right neighbour, are gone.",
-            (
-                *({"old_neighbours": "both", "updates": updates} for updates in ("places", "changes", "words")),
-                {"old_neighbours": "left"},
-                {"old_neighbours": "right"},
-                {"old_neighbours": "stale"},
-            ),
+_OF_MERGING = (
+    Hypothesis(
+        "old-neighbours",
+        "After a merge, the pairs that it replaced keep their counts.",
+        "Look at what is subtracted after a merge: the pairs of the left neighbour with the left token, and of the "
+        "right token with the right neighbour, are gone.",
+        (
+            *({"old_neighbours": "both", "updates": updates} for updates in ("places", "changes", "words")),
+            {"old_neighbours": "left"},
+            {"old_neighbours": "right"},
+            {"old_neighbours": "stale"},
         ),
-        Hypothesis(
-            "new-neighbours",
-            "After a merge, the pairs with the new token are not counted.",
-            "Look at what is added after a merge: the new token makes a pair with each of its neighbours.",
-            (
-                *({"new_neighbours": "both", "updates": updates} for updates in ("places", "changes", "words")),
-                {"new_neighbours": "left"},
-                {"new_neighbours": "right"},
-            ),
+    ),
+    Hypothesis(
+        "new-neighbours",
+        "After a merge, the pairs with the new token are not counted.",
+        "Look at what is added after a merge: the new token makes a pair with each of its neighbours.",
+        (
+            *({"new_neighbours": "both", "updates": updates} for updates in ("places", "changes", "words")),
+            {"new_neighbours": "left"},
+            {"new_neighbours": "right"},
         ),
-        Hypothesis(
-            "first-place-only",
-            "A merge changes only the first place in each word.",
-            "Look at the loop that joins the pair in a word: it must go on after the first place.",
-            (
-                {"first_place_only": True},
-                {"first_place_only": True, "updates": "changes"},
-                {"first_place_only": True, "updates": "words"},
-                {"first_place_only": True, "recounts": "same token"},
-                {"first_place_only": True, "recounts": "new token"},
-            ),
+    ),
+    Hypothesis(
+        "first-place-only",
+        "A merge changes only the first place in each word.",
+        "Look at the loop that joins the pair in a word: it must go on after the first place.",
+        (
+            {"first_place_only": True},
+            {"first_place_only": True, "updates": "changes"},
+            {"first_place_only": True, "updates": "words"},
+            {"first_place_only": True, "recounts": "same token"},
+            {"first_place_only": True, "recounts": "new token"},
         ),
-        Hypothesis(
-            "words-once",
-            "Each distinct word counts once, however often it occurs.",
-            "Look at the place where pairs are counted: a pair counts as often as its word occurs.",
-            ({"words_once": True},),
-        ),
-        Hypothesis(
-            "characters",
-            "The base tokens are characters, not bytes.",
-            "Look at what a word is divided into: the bytes of `word.encode()`. A character may have several.",
-            ({"characters": True},),
-        ),
-    ]
+    ),
+    Hypothesis(
+        "words-once",
+        "Each distinct word counts once, however often it occurs.",
+        "Look at the place where pairs are counted: a pair counts as often as its word occurs.",
+        ({"words_once": True},),
+    ),
+    Hypothesis(
+        "characters",
+        "The base tokens are characters, not bytes.",
+        "Look at what a word is divided into: the bytes of `word.encode()`. A character may have several.",
+        ({"characters": True},),
+    ),
+)
 
 
-def _of_text() -> list[Hypothesis]:
-    lines = "Look at how the text is read: give the whole text to the pattern, not line by line."
-    return [
-        Hypothesis(
-            "lower-case",
-            "The text was lower-cased.",
-            "Look for `lower()` or `casefold()` where the text is read.",
-            ({"lower_case": "text"}, {"lower_case": "words"}, {"lower_case": "casefold"}, {"lower_case": "bytes"}),
+_BY_LINE = "Look at how the text is read: give the whole text to the pattern, not line by line."
+_OF_TEXT = (
+    Hypothesis(
+        "lower-case",
+        "The text was lower-cased.",
+        "Look for `lower()` or `casefold()` where the text is read.",
+        ({"lower_case": "text"}, {"lower_case": "words"}, {"lower_case": "casefold"}, {"lower_case": "bytes"}),
+    ),
+    Hypothesis("lines", "The text was divided into _BY_LINE, and the ends of lines were lost.", _BY_LINE,
+               ({"parts": "lines"}, {"parts": "python lines"})),
+    Hypothesis("lines-with-ends", "The text was divided into _BY_LINE, so that no word spans two lines.", _BY_LINE,
+               ({"parts": "lines with ends"}, {"parts": "python lines with ends"})),
+    Hypothesis(
+        "strip",
+        "White space at the ends of texts, lines or words was removed.",
+        "Look for `strip()`: white space is a part of the text.",
+        (
+            {"stripped": "text"}, {"stripped": "parts"}, {"stripped": "words"}, {"stripped": "lines"},
+            {"stripped": "starts of words"}, {"stripped": "ends of lines"},
+            {"stripped": "lines", "parts": "lines"}, {"stripped": "ends of lines", "parts": "lines"},
+            {"stripped": "parts", "parts": "lines"}, {"stripped": "parts", "parts": "python lines"},
+            {"stripped": "ends of parts", "parts": "lines"}, {"stripped": "ends of parts", "parts": "python lines"},
         ),
-        Hypothesis("lines", "The text was divided into lines, and the ends of lines were lost.", lines,
-                   ({"parts": "lines"}, {"parts": "python lines"})),
-        Hypothesis("lines-with-ends", "The text was divided into lines, so that no word spans two lines.", lines,
-                   ({"parts": "lines with ends"}, {"parts": "python lines with ends"})),
-        Hypothesis(
-            "strip",
-            "White space at the ends of texts, lines or words was removed.",
-            "Look for `strip()`: white space is a part of the text.",
-            (
-                {"stripped": "text"}, {"stripped": "parts"}, {"stripped": "words"}, {"stripped": "lines"},
-                {"stripped": "starts of words"}, {"stripped": "ends of lines"},
-                {"stripped": "lines", "parts": "lines"}, {"stripped": "ends of lines", "parts": "lines"},
-                {"stripped": "parts", "parts": "lines"}, {"stripped": "parts", "parts": "python lines"},
-                {"stripped": "ends of parts", "parts": "lines"}, {"stripped": "ends of parts", "parts": "python lines"},
-            ),
-        ),
-        Hypothesis(
-            "crlf",
-            r"The ends of lines were changed: \r\n became \n, or the other way round.",
-            'Look at how the file is opened: `open(path, newline="")` or bytes keep the ends of lines as they are.',
-            ({"newlines": ("\r\n?", "\n")}, {"newlines": ("\r\n", "\n")}, {"newlines": ("(?<!\r)\n", "\r\n")}),
-        ),
-        Hypothesis(
-            "replacement",
-            "Some bytes were changed when the text was decoded: replaced, dropped, or read as Latin-1.",
-            'Look for `errors="replace"`, `errors="ignore"` or `encoding="latin-1"` where the text is decoded.',
-            ({"errors": "replace"}, {"errors": "ignore"}, {"errors": "latin-1"}),
-        ),
-    ]  # fmt: skip
+    ),
+    Hypothesis(
+        "crlf",
+        r"The ends of lines were changed: \r\n became \n, or the other way round.",
+        'Look at how the file is opened: `open(path, newline="")` or bytes keep the ends of lines as they are.',
+        ({"newlines": ("\r\n?", "\n")}, {"newlines": ("\r\n", "\n")}, {"newlines": ("(?<!\r)\n", "\r\n")}),
+    ),
+    Hypothesis(
+        "replacement",
+        "Some bytes were changed when the text was decoded: replaced, dropped, or read as Latin-1.",
+        'Look for `errors="replace"`, `errors="ignore"` or `encoding="latin-1"` where the text is decoded.',
+        ({"errors": "replace"}, {"errors": "ignore"}, {"errors": "latin-1"}),
+    ),
+)  # fmt: skip
 
 
 def _of_patterns(recipe: Recipe) -> list[Hypothesis]:
@@ -265,30 +263,29 @@ def _in_ranges(pattern: str, name: str, ranges: str) -> str:
     return re.sub(r"\[[^\]]*\]", lambda found: found[0].replace(name, ranges), pattern).replace(name, f"[{ranges}]")
 
 
-def _of_specials() -> list[Hypothesis]:
-    return [
-        Hypothesis(
-            "specials-left",
-            "Special tokens were not cut out of the text.",
-            "Look at the place before the pattern is applied: the text must be divided at the special tokens first.",
-            ({"specials": "left"},),
-        ),
-        Hypothesis(
-            "endoftext-pieces",
-            "The text was divided at special tokens, but these were trained on as well.",
-            "Look at the division at special tokens: a group in brackets makes `re.split` keep them.",
-            ({"specials": "kept"},),
-        ),
-        Hypothesis(
-            "specials-joined",
-            "Special tokens were removed, and the texts on both sides were joined.",
-            "Look at the place where special tokens are removed: no word may span two documents.",
-            ({"specials": "joined"},),
-        ),
-        Hypothesis(
-            "specials-unescaped",
-            "Special tokens were not escaped: | in them means “or”, and their pieces divided the text.",
-            "Look at the expression that divides the text at special tokens: use `re.escape`.",
-            ({"specials": "unescaped"},),
-        ),
-    ]
+_OF_SPECIALS = (
+    Hypothesis(
+        "specials-left",
+        "Special tokens were not cut out of the text.",
+        "Look at the place before the pattern is applied: the text must be divided at the special tokens first.",
+        ({"specials": "left"},),
+    ),
+    Hypothesis(
+        "endoftext-pieces",
+        "The text was divided at special tokens, but these were trained on as well.",
+        "Look at the division at special tokens: a group in brackets makes `re.split` keep them.",
+        ({"specials": "kept"},),
+    ),
+    Hypothesis(
+        "specials-joined",
+        "Special tokens were removed, and the texts on both sides were joined.",
+        "Look at the place where special tokens are removed: no word may span two documents.",
+        ({"specials": "joined"},),
+    ),
+    Hypothesis(
+        "specials-unescaped",
+        "Special tokens were not escaped: | in them means “or”, and their pieces divided the text.",
+        "Look at the expression that divides the text at special tokens: use `re.escape`.",
+        ({"specials": "unescaped"},),
+    ),
+)

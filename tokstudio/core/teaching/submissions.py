@@ -234,7 +234,7 @@ def _pairs_of_keys(values: dict[Any, Any]) -> list[Row]:
     """A dictionary of pairs, such as minbpe's, with ids or ranks as values."""
     if values and all(map(_is_row, values.values())):
         with suppress(ValueError, TypeError):  # ranks or ids with their pairs
-            return [_pair(values[key], at) for at, key in enumerate(sorted(values, key=_number), 1)]
+            return [_pair(values[key], at) for at, key in enumerate(sorted(values, key=int), 1)]
     if values and all(isinstance(key, (str, bytes, int)) for key in values) and not _are_pairs(values):
         raise FormatError("it is a vocabulary: the merges are needed too, such as merges.txt.")
     are_numbers = all(isinstance(value, int) for value in values.values())
@@ -244,10 +244,6 @@ def _pairs_of_keys(values: dict[Any, Any]) -> list[Row]:
 
 def _is_row(value: object) -> bool:
     return isinstance(value, (list, tuple)) and len(cast("Sequence[object]", value)) == 2
-
-
-def _number(key: str | int) -> int:
-    return int(key)
 
 
 def _are_pairs(values: dict[Any, Any]) -> bool:
