@@ -18,7 +18,7 @@ from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError, TokStudioError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.wording import count_text, in_units, printable, several
+from tokstudio.core.base.wording import count_text, first_few, in_units, printable, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
 from tokstudio.core.corpus.open_sources import OF_FILE, content_work, empty_source, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
@@ -170,9 +170,8 @@ def report_read(sources: Iterable[Source], console: Console) -> None:
         remarks = [f"column {first.reading.field}"] if first.is_rows and first.reading is not None else []
         if first.value is not None and first.reading is not None:
             name = name.removesuffix(f": {first.value}")
-            named = ", ".join(source.value or "" for source in read[:_VALUES_NAMED])
-            more = f" and {len(read) - _VALUES_NAMED:,} more" if len(read) > _VALUES_NAMED else ""
-            remarks.append(f"{several(len(read), 'value')} of {first.reading.split_by} ({named}{more})")
+            named = first_few([source.value or "" for source in read], _VALUES_NAMED, str)
+            remarks.append(f"{several(len(read), 'value')} of {first.reading.split_by} ({named})")
         remarks += [] if first.encoding in ("utf-8", "bytes") else [f"read as {first.encoding}"]
         remarks += dict.fromkeys(source.note.replace(OF_FILE, "") for source in read if source.note)
         if remarks:

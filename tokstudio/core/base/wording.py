@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 import reprlib
+from collections.abc import Callable, Collection
+from itertools import islice
 
 # Control characters, direction marks, line breaks, and bytes of a name that are not text.
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
@@ -20,6 +22,12 @@ def shown(text: str, longest: int = 40) -> str:
     cut = text if len(text) <= longest else text[:longest] + "…"
     quote = "'" if '"' in cut and "'" not in cut else '"'
     return quote + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut) + quote
+
+
+def first_few(texts: Collection[str], most: int, write: Callable[[str], str] = shown) -> str:
+    """The first texts and how many more there are: `first_few(["a", "b", "c"], 2)` is `"a", "b" and 1 more`."""
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return ", ".join(map(write, islice(texts, most))) + more
 
 
 def _written_out(match: re.Match[str]) -> str:

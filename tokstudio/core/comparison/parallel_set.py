@@ -18,7 +18,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import KEEP_WHOLE, READ_ANYWAY, BinaryError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.base.resources import resource
-from tokstudio.core.base.wording import several, shown
+from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.comparison.texts import how_read
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers import kinds
@@ -156,7 +156,9 @@ def _folder_work(folder: Path, languages: Sequence[str] | None, part: str | None
     files = [file for file in folder_content.files if file.parent == folder]
     if not files:
         below = {file.relative_to(folder).parts[0] for file in folder_content.files}
-        raise CorpusError(f"{name}: no text lies in this folder itself; open {_listed(sorted(below))} in it.")
+        raise CorpusError(
+            f"{name}: no text lies in this folder itself; open {first_few(sorted(below), _MOST_NAMED)} in it."
+        )
     by_language = _chosen(dict(zip(_languages_of(files), files, strict=True)), languages, name, folder_content.remark)
     return (yield from _files_work(by_language, name, folder, folder_content.remark))
 
@@ -210,12 +212,11 @@ def _table_work(path: Path, languages: Sequence[str] | None) -> Work[ParallelSet
             with open_table(name, table_look.kind, content, stored) as table:
                 columns = table.columns()
         by_language = _chosen(_language_columns(columns, languages is None), languages, name)
+        chosen = tuple(by_language.values())
         try:
-            read = yield from _columns_work(content, stored, table_look, tuple(by_language.values()), name)
+            read = yield from _columns_work(content, stored, table_look, chosen, name)
         except RowTooLongError:
-            read = yield from _columns_work(
-                content, stored, table_look, tuple(by_language.values()), name, is_long=True
-            )
+            read = yield from _columns_work(content, stored, table_look, chosen, name, is_long=True)
         file.check()
     lines: list[tuple[bytes, ...]] = []
     for collect in read:
@@ -237,7 +238,7 @@ def _empty_cells(name: str, lines: Mapping[str, Sequence[bytes]]) -> list[str]:
     cells = several(
         sum(empty.values()), "cell is empty and read as an empty line", "cells are empty and read as empty lines"
     )
-    return [f"{name}: {cells}, in {_listed(list(empty))}."]
+    return [f"{name}: {cells}, in {first_few(empty, _MOST_NAMED)}."]
 
 
 def _language_columns(columns: Iterable[Column], must_be_known: bool) -> dict[str, Column]:
@@ -300,14 +301,9 @@ def _chosen(by_language: Mapping[str, T], languages: Sequence[str] | None, name:
     """What belongs to the chosen languages; CorpusError where one is missing, or fewer than two are left."""
     for language in languages or ():
         if language not in by_language:
-            there = _listed(list(by_language)) or "none"
+            there = first_few(by_language, _MOST_NAMED) or "none"
             message = f"{name}: there is no language {shown(language)}; there are {there}. {remark}"
             raise CorpusError(message.strip())
     chosen = list(by_language) if languages is None else list(dict.fromkeys(languages))
     _refuse_few(chosen, name)
     return {language: by_language[language] for language in chosen}
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(map(shown, names[:_MOST_NAMED])) + more

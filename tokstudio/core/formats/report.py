@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import count_text, in_units, percent_text, several, shown
+from tokstudio.core.base.wording import count_text, first_few, in_units, percent_text, several, shown
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.version import __version__
 
@@ -93,15 +93,13 @@ def described(tokenizer: Tokenizer) -> tuple[str, ...]:
     counts += [several(len(extra), "token that no merge makes", "tokens that no merge makes")] if extra else []
     lines = [f"{len(tokenizer):,} tokens: {', '.join(counts)}.", f"Pattern: {shown(tokenizer.pattern)}."]
     if specials:
-        named = [f"{shown(token)} {number}" for token, number in list(specials.items())[:_MOST_NAMED]]
-        more = f" and {len(specials) - _MOST_NAMED:,} more" if len(specials) > _MOST_NAMED else ""
-        lines.append(f"Special tokens with their ids: {', '.join(named)}{more}.")
+        named = first_few(specials, _MOST_NAMED, lambda token: f"{shown(token)} {specials[token]}")
+        lines.append(f"Special tokens with their ids: {named}.")
     if (run := tokenizer.run) is not None:
         size = several(in_units(run.corpus.bytes, run.weight_scale), "byte")
         lines.append(f"Trained on {size}; SHA-256 of the corpus: {run.corpus.sha256}.")
         if weights := _weights(run.corpus):
-            more = f" and {len(weights) - _MOST_NAMED:,} more" if len(weights) > _MOST_NAMED else ""
-            lines.append(f"Weights of the sources: {', '.join(weights[:_MOST_NAMED])}{more}; the bytes are weighted.")
+            lines.append(f"Weights of the sources: {first_few(weights, _MOST_NAMED, str)}; the bytes are weighted.")
     return tuple(lines)
 
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import first_few, shown
 
 #: The usual names of the special tokens of each role, in lower case.
 ROLES: Mapping[str, tuple[str, ...]] = {
@@ -146,9 +146,7 @@ class FileSettings:
             sentences.append(f"The class of the tokenizer is lost: {name}.")
         others = [key for key, value in (self.config or {}).items() if value and key not in _OWN]
         if others:
-            more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
-            named = ", ".join(map(shown, others[:_MOST_NAMED]))
-            sentences.append(f"Settings of tokenizer_config.json are lost: {named}{more}.")
+            sentences.append(f"Settings of tokenizer_config.json are lost: {first_few(others, _MOST_NAMED)}.")
         return tuple(sentences)
 
     def renamed(self, names: Mapping[str, str]) -> FileSettings:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import first_few, shown
 from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.model.tokens import whole_number
@@ -139,8 +139,7 @@ def _with(tokenizer: Tokenizer, new: list[str], **changes: Any) -> Tokenizer:  #
 def _named(specials: Mapping[str, int]) -> str:
     if not specials:
         return "The tokenizer has none."
-    more = f" and {len(specials) - _MOST_NAMED:,} more" if len(specials) > _MOST_NAMED else ""
-    return f"The tokenizer has {', '.join(map(shown, [*specials][:_MOST_NAMED]))}{more}."
+    return f"The tokenizer has {first_few(specials, _MOST_NAMED)}."
 
 
 # --- Gives the ids of reserved special tokens to the first new tokens of an extended tokenizer ------------------------

@@ -11,7 +11,7 @@ import numpy as np
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.untyped import untyped
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import first_few, shown
 
 # --- How a file is read: the column of a data set that is the text, and which documents are kept ----------------------
 
@@ -168,9 +168,8 @@ def column_named(columns: Iterable[Column], name: str, file: str) -> Column:
     for column in all_columns:
         if column.name == name:
             return column
-    names = [shown(column.name) for column in all_columns[:_MOST_NAMED]]
-    more = f" and {len(all_columns) - _MOST_NAMED:,} more" if len(all_columns) > _MOST_NAMED else ""
-    raise CorpusError(f"{file}: there is no column {shown(name)}; there are {', '.join(names)}{more}.")
+    names = first_few([column.name for column in all_columns], _MOST_NAMED)
+    raise CorpusError(f"{file}: there is no column {shown(name)}; there are {names}.")
 
 
 # --- Finds the columns of rows, nested ones as paths, and takes the texts of one out of Arrow arrays ------------------

@@ -19,7 +19,7 @@ from typing import cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import several, shown
+from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.formats.common.added_tokens import AddedToken, Adding
 from tokstudio.core.formats.common.library_classes import LibraryClass, class_of, library_class
 from tokstudio.core.formats.common.text_readers import JsonReader, read_whole
@@ -298,7 +298,7 @@ class Beside:
                 yield f"{CONFIG} describes {ids_text} otherwise than the file itself, and wins."
         if unlike := {token: flags for token, flags in adding.unlike.items() if flags}:
             flags = ", ".join(sorted({*chain(*unlike.values())}))
-            ids_text = f"The files describe {_names([*unlike])} in several ways ({flags})"
+            ids_text = f"The files describe {_names(unlike)} in several ways ({flags})"
             yield f"{ids_text}: exports write those that count, transformers shows those that come last."
         if lacking := [token for token in adding.tokens if token not in before and token not in vocabulary]:
             yield f"{several(len(lacking), 'token')} of the files beside it follow its own: {_names(lacking)}."
@@ -308,9 +308,8 @@ class Beside:
             yield f"The files beside it make tokens of its vocabulary added ones: {_names(plain)}."
 
 
-def _names(tokens: Sequence[str]) -> str:
-    more = f" and {len(tokens) - _MOST_NAMED:,} more" if len(tokens) > _MOST_NAMED else ""
-    return ", ".join(map(shown, tokens[:_MOST_NAMED])) + more
+def _names(tokens: Collection[str]) -> str:
+    return first_few(tokens, _MOST_NAMED)
 
 
 def _content(token: AddedToken | str) -> str:
@@ -353,7 +352,7 @@ def beside_work(files: Sequence[Path], names: Sequence[str]) -> Work[Beside]:
             templates[key] = _template(contents[usual], name)
         elif usual == _MODEL:
             try:
-                model = yield from _model_work(path, name)
+                model = yield from _object_work(path, name, _OF_MODEL)
             except FormatError as error:
                 notes.append(f"Whether the model's file names a class is not known: {error}")
         else:
@@ -365,22 +364,6 @@ def beside_work(files: Sequence[Path], names: Sequence[str]) -> Work[Beside]:
     return _Meaning(contents, values, templates, model, notes).beside()
 
 
-def _model_work(path: Path, name: str) -> Work[dict[str, object]]:
-    """What the model's file says of the class of the tokenizer."""
-    said: dict[str, object] = {}
-    with JsonReader(path, name, _LARGEST) as reader:
-        if reader.peek() != "{":
-            raise reader.fault("this is not an object")
-        for key in reader.items():
-            if key in _OF_MODEL:
-                said[key] = reader.value()
-            else:
-                reader.skip()
-            yield from reader.progress()
-        reader.end()
-    return said
-
-
 def _template(content: bytes, name: str) -> str:
     try:
         text = content.decode()
@@ -389,13 +372,16 @@ def _template(content: bytes, name: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _object_work(path: Path, name: str) -> Work[dict[str, object]]:
+def _object_work(path: Path, name: str, only: Collection[str] | None = None) -> Work[dict[str, object]]:
+    """The values of an object, or `only` those with these keys."""
     values: dict[str, object] = {}
     with JsonReader(path, name, _LARGEST) as reader:
         if reader.peek() != "{":
             raise reader.fault("this is not an object")
         for key in reader.items():
-            if key != _DECODER or reader.peek() != "{":
+            if only is not None and key not in only:
+                reader.skip()
+            elif key != _DECODER or reader.peek() != "{":
                 values[key] = reader.value()
             else:
                 # It may hold more than a value can.
@@ -585,7 +571,7 @@ class _Meaning:
 
     def _note_default(self, templates: Mapping[str, str]) -> None:
         if templates and DEFAULT not in templates:
-            self._notes.append(f"None of its chat templates is the default: {_names([*templates])}.")
+            self._notes.append(f"None of its chat templates is the default: {_names(templates)}.")
 
     def _note_settings(self, config: Mapping[str, object]) -> None:
         """Tells of settings with which transformers encodes otherwise."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import several, shown
+from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.formats.common.text_readers import LineReader, only_file
 from tokstudio.core.model.alphabet import BYTES
 
@@ -251,11 +251,10 @@ class Format:
 
 def named_specials(specials: Iterable[str]) -> str:
     """The beginning of a sentence about special tokens: their names, and "is" or "are"."""
-    names = [shown(token) for token in specials]
-    if len(names) == 1:
-        return f"The special token {names[0]} is"
-    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-    return f"The special tokens {', '.join(names[:3])}{more} are"
+    tokens = list(specials)
+    if len(tokens) == 1:
+        return f"The special token {shown(tokens[0])} is"
+    return f"The special tokens {first_few(tokens, _MOST_NAMED)} are"
 
 
 def added_bytes(tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -282,9 +281,8 @@ def _not_prepared(preparation: Preparation) -> tuple[str, ...]:
             f"Special tokens are found within words, too ({', '.join(map(shown, sorted(preparation.words)))})."
         )
     if preparation.ordinary:
-        names = ", ".join(map(shown, sorted(preparation.ordinary)[:_MOST_NAMED]))
-        more = f" and {len(preparation.ordinary) - _MOST_NAMED:,} more" * (len(preparation.ordinary) > _MOST_NAMED)
-        sentences.append(f"Added tokens that are not special become special ones: {names}{more}.")
+        names = first_few(sorted(preparation.ordinary), _MOST_NAMED)
+        sentences.append(f"Added tokens that are not special become special ones: {names}.")
     if preparation.late and not preparation.nfc:
         sentences.append("The order in which special tokens are found is lost: the leftmost counts, then the longest.")
     return tuple(sentences)
