@@ -285,11 +285,7 @@ def _bold(cell: str, is_best: bool) -> str:
     return f"**{_plain(cell)}**" if is_best else _plain(cell)
 
 
-def _unmarked(cell: str, is_best: bool) -> str:
-    return cell
-
-
-def _rows(table: FigureTable, marked: Callable[[str, bool], str] = _unmarked) -> Iterator[list[str]]:
+def _rows(table: FigureTable, marked: Callable[[str, bool], str] = lambda cell, _: cell) -> Iterator[list[str]]:
     """The cells of the heading, of each text, and of what is below; the first of each is the name."""
     has_units = [""] if table.units else []
     yield ["", *([UNITS] if table.units else []), *table.tokenizers]

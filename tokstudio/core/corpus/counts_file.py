@@ -462,7 +462,8 @@ def _read_work(path: Path) -> Work[CountedRows]:
                 parts.append(_arrays(table))
                 yield Progress("reading", group, file.num_row_groups)
     except _errors() as error:
-        raise CorpusError(f"{name}: it is not a complete Parquet file ({_first_line(error)}).") from error
+        why = (str(error).splitlines() or ["it cannot be read"])[0].rstrip(".")
+        raise CorpusError(f"{name}: it is not a complete Parquet file ({why}).") from error
     return facts.rows(parts)
 
 
@@ -471,10 +472,6 @@ def _errors() -> tuple[type[Exception], ...]:
     import pyarrow as pa
 
     return OSError, pa.ArrowException, ValueError, LookupError, OverflowError, TypeError, AttributeError, struct.error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or ["it cannot be read"])[0].rstrip(".")
 
 
 def _arrays(table: pa.Table) -> tuple[NDArray[Any], ...]:

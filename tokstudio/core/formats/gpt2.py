@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -215,16 +215,8 @@ class Gpt2(Format):
             notes=(*added.settings.notes, *note),
             post_processor=template_of(config, added.settings.roles, specials),
         )
-        remarks = empty_remarks(extra)
-        tokenizer = merges.tokenizer(
-            names[1],
-            specials,
-            chosen,
-            extra_tokens=extra,
-            preparation=preparation,
-            remarks=remarks,
-            settings=said,
-        )
+        around: dict[str, Any] = {"preparation": preparation, "remarks": empty_remarks(extra), "settings": said}
+        tokenizer = merges.tokenizer(names[1], specials, chosen, extra_tokens=extra, **around)
         yield from _check_end(names, tokenizer)
         return tokenizer
 

@@ -84,9 +84,8 @@ def zip_members(file: BinaryIO, name: str, size: int, skipped: Skipped) -> Itera
                 with _plain_errors(name):
                     member = archive.open(entry)
                 with member:
-                    yield Member(
-                        member_name(entry.filename), _content(member, name), entry.file_size, entry.compress_size
-                    )
+                    content = cast("BinaryIO", _Content(member, name))
+                    yield Member(member_name(entry.filename), content, entry.file_size, entry.compress_size)
 
 
 def tar_members(stream: Stream, name: str, skipped: Skipped, stored: Callable[[], int]) -> Iterator[Member]:
@@ -129,7 +128,8 @@ def tar_members(stream: Stream, name: str, skipped: Skipped, stored: Callable[[]
                 with _plain_errors(name):
                     member = archive.extractfile(entry)
                 if member is not None:
-                    yield Member(member_name(entry.name), _content(member, name), entry.size, entry.size)
+                    content = cast("BinaryIO", _Content(member, name))
+                    yield Member(member_name(entry.name), content, entry.size, entry.size)
 
 
 def member_name(path: str) -> str:
@@ -151,12 +151,9 @@ def _is_hidden(name: str) -> bool:
     return "__MACOSX" in parts or any(part.startswith(".") and part not in (".", "..") for part in parts)
 
 
-def _content(member: Any, name: str) -> BinaryIO:  # noqa: ANN401
-    """The bytes of a member, whose reads raise plain errors."""
-    return cast("BinaryIO", _Content(member, name))
-
-
 class _Content:
+    """The bytes of a member, whose reads raise plain errors."""
+
     def __init__(self, member: Any, name: str) -> None:  # noqa: ANN401
         self._member, self._name = member, name
 

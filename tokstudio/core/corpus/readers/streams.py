@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError, EmptyError
@@ -217,9 +216,5 @@ def encoding_of(head: bytes, is_whole: bool) -> str:
     if not is_whole:
         # A character may be cut; those of UTF-16 and UTF-32 contain zeros.
         head = head[: len(head) // 4 * 4] if b"\0" in head else head[: head.rfind(b"\n") + 1 or len(head)]
-    detected = finish(detect(_array(head))).encoding if head else "utf-8"
+    detected = finish(detect(np.frombuffer(head, np.uint8))).encoding if head else "utf-8"
     return "utf-8" if detected == "bytes" else detected
-
-
-def _array(head: bytes) -> NDArray[np.uint8]:
-    return np.frombuffer(head, np.uint8)

@@ -97,8 +97,7 @@ class WordPieceVocabulary(_Converted):
         first, last = roles["cls_token"], roles["sep_token"]
         parts = {
             "normalizer": {
-                "type": "BertNormalizer",
-                "clean_text": True,
+                **_BERT_NORMALIZER,
                 "handle_chinese_chars": _flag(values, "tokenize_chinese_chars", True),
                 "strip_accents": _flag(values, "strip_accents", None),
                 "lowercase": _flag(values, "do_lower_case", True),
@@ -166,7 +165,7 @@ class WordEndPair(_Converted):
         merges = yield from _read_merges_work(files[1], names[1])
         roles = _roles(beside, _OF_GPT1 if name == "OpenAIGPT" else _OF_CLIP)
         added, ids = _added(vocabulary, roles)
-        parts = _of_gpt1() if name == "OpenAIGPT" else _of_clip(roles, ids)
+        parts = _PARTS_OF_GPT1 if name == "OpenAIGPT" else _of_clip(roles, ids)
         model = {
             "type": "BPE",
             "dropout": None,
@@ -268,19 +267,19 @@ def _of_clip(roles: Mapping[str, str], ids: Mapping[str, int]) -> dict[str, obje
     }
 
 
-def _of_gpt1() -> dict[str, object]:
-    return {
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": True,
-            "handle_chinese_chars": True,
-            "strip_accents": None,
-            "lowercase": True,
-        },
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": None,
-        "decoder": {"type": "BPEDecoder", "suffix": _WORD_END},
-    }
+_BERT_NORMALIZER: Mapping[str, object] = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "strip_accents": None,
+    "lowercase": True,
+}
+_PARTS_OF_GPT1: Mapping[str, object] = {
+    "normalizer": _BERT_NORMALIZER,
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "post_processor": None,
+    "decoder": {"type": "BPEDecoder", "suffix": _WORD_END},
+}
 
 
 def _special(token: str, number: int) -> dict[str, object]:
