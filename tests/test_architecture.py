@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -24,26 +26,38 @@ def name_of(file: Path) -> str:
 FILES = {name_of(file): file for file in ROOT.rglob("*.py")}
 
 
-def imports_of(file: Path) -> Iterator[str]:
-    """Every module that a file imports, those within functions and for type checkers included."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+@dataclass(frozen=True)
+class Facts:
+    """What is asked of a file, which is parsed once."""
+
+    docstring: str | None
+    imports: frozenset[str]  # every module, those within functions and for type checkers included
+    ours: frozenset[str]  # the files of ours; of a name in a file only that file, not also its folder
+    classes: tuple[str, ...]  # the public ones
+    emits: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+@cache
+def facts_of(file: Path) -> Facts:
+    module = ast.parse(file.read_text(encoding="utf-8"))
+    nodes, imports, own = list(ast.walk(module)), set[str](), set[str]()
+    for node in nodes:
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            imports.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                yield f"{node.module}.{alias.name}"
-                yield node.module
-
-
-def ours(file: Path) -> set[str]:
-    """The files of ours that a file imports; of a name in a file only that file, not also its folder."""
-    found = set[str]()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                whole = f"{node.module}.{alias.name}"
-                found.add(whole if whole in FILES else node.module)
-    return (found & FILES.keys()) - {name_of(file)}
+            whole = {f"{node.module}.{alias.name}" for alias in node.names}
+            imports |= {*whole, node.module}
+            own |= {name if name in FILES else node.module for name in whole}
+    classes = [node.name for node in module.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    return Facts(
+        ast.get_docstring(module),
+        frozenset(imports),
+        frozenset((own & FILES.keys()) - {name_of(file)}),
+        tuple(classes),
+        tuple(foreign_emits(nodes)),
+        tuple(foreign_writes(nodes)),
+    )
 
 
 def folder_of(name: str) -> str:
@@ -60,14 +74,14 @@ def circle(edges: dict[str, set[str]]) -> list[str]:
 
 
 def test_no_files_import_each_other_in_a_circle():
-    assert circle({name: ours(file) for name, file in FILES.items()}) == []
+    assert circle({name: set(facts_of(file).ours) for name, file in FILES.items()}) == []
 
 
 def test_no_folders_import_each_other_in_a_circle():
     edges: dict[str, set[str]] = {}
     for name, file in FILES.items():
         here = folder_of(name)
-        edges.setdefault(here, set()).update({folder_of(other) for other in ours(file)} - {here})
+        edges.setdefault(here, set()).update({folder_of(other) for other in facts_of(file).ours} - {here})
     assert circle(edges) == []
 
 
@@ -78,15 +92,14 @@ def test_a_circle_would_be_found():
 def test_no_two_public_classes_have_one_name():
     places: dict[str, list[str]] = {}
     for name, file in FILES.items():
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(name)
+        for class_name in facts_of(file).classes:
+            places.setdefault(class_name, []).append(name)
     assert {name: here for name, here in places.items() if len(here) > 1} == {}
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(ROOT.parent).as_posix())
 def test_a_folder_says_what_it_holds(folder: Path):
-    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    assert facts_of(folder / "__init__.py").docstring
 
 
 #: Qt keeps its undo stack, which draws nothing, among what draws.
@@ -96,7 +109,7 @@ UNDO = {"PySide6.QtGui", "PySide6.QtGui.QUndoCommand", "PySide6.QtGui.QUndoStack
 @pytest.mark.parametrize("folder", ["state", "session"])
 def test_state_and_session_draw_nothing(folder: str):
     for file in (ROOT / "gui" / folder).rglob("*.py"):
-        drawn = {name for name in imports_of(file) if name.startswith(("PySide6.QtWidgets", "PySide6.QtGui"))}
+        drawn = {name for name in facts_of(file).imports if name.startswith(("PySide6.QtWidgets", "PySide6.QtGui"))}
         assert drawn <= (UNDO if file.name == "undo.py" else set()), file.name
 
 
@@ -120,9 +133,9 @@ def is_allowed(node: ast.AST) -> bool:
     return ast.unparse(node).removeprefix("self.").removeprefix("_") in ALLOWED
 
 
-def foreign_emits(tree: ast.AST) -> list[str]:
+def foreign_emits(nodes: Iterable[ast.AST]) -> list[str]:
     """Where a signal is emitted, or its `emit` handed on, that is no field of `self`."""
-    emits = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "emit"]
+    emits = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == "emit"]
     return [f"{node.lineno}: {ast.unparse(node)}" for node in emits if not (is_own(node.value) or is_allowed(node))]
 
 
@@ -141,28 +154,31 @@ def targets_of(node: ast.AST) -> Iterator[ast.expr]:
             yield target.value if isinstance(target, ast.Starred) else target
 
 
-def foreign_writes(tree: ast.AST) -> list[str]:
+def foreign_writes(nodes: Iterable[ast.AST]) -> list[str]:
     """Where a field of another object than `self` is assigned."""
-    written = [target for node in ast.walk(tree) for target in targets_of(node) if isinstance(target, ast.Attribute)]
+    written = [target for node in nodes for target in targets_of(node) if isinstance(target, ast.Attribute)]
     return [f"{node.lineno}: {ast.unparse(node)}" for node in written if not (is_own(node) or is_allowed(node))]
 
 
 def test_nobody_emits_the_signal_of_another():
-    found = {name_of(file): foreign_emits(ast.parse(file.read_text("utf-8"))) for file in (ROOT / "gui").rglob("*.py")}
+    found = {name_of(file): facts_of(file).emits for file in (ROOT / "gui").rglob("*.py")}
     assert {name: emits for name, emits in found.items() if emits} == {}
 
 
 @pytest.mark.parametrize("folder", CHANGED_BY_METHODS)
 def test_nobody_changes_the_fields_of_another(folder: str):
     files = (ROOT / "gui" / folder).rglob("*.py")
-    found = {name_of(file): foreign_writes(ast.parse(file.read_text("utf-8"))) for file in files}
+    found = {name_of(file): facts_of(file).writes for file in files}
     assert {name: writes for name, writes in found.items() if writes} == {}
 
 
 def test_a_foreign_emit_and_a_foreign_write_would_be_found():
+    def nodes_of(text: str) -> Iterator[ast.AST]:
+        return ast.walk(ast.parse(text))
+
     emits = "session.runs.changed.emit()\nself.runs.changed.emit()\ndone.connect(other.changed.emit)"
-    assert len(foreign_emits(ast.parse(emits))) == 3
-    assert foreign_emits(ast.parse("self.changed.emit()")) == []
+    assert len(foreign_emits(nodes_of(emits))) == 3
+    assert foreign_emits(nodes_of("self.changed.emit()")) == []
     writes = "run.saved = 1\nself.run.name, self.x = 1, 2\nrun.count += 1\nfor run.key in (): pass\ndel run.name"
-    assert len(foreign_writes(ast.parse(writes))) == 5
-    assert foreign_writes(ast.parse("self.run = run\nrun = 1\nself.names[0] = 1")) == []
+    assert len(foreign_writes(nodes_of(writes))) == 5
+    assert foreign_writes(nodes_of("self.run = run\nrun = 1\nself.names[0] = 1")) == []

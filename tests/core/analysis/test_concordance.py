@@ -53,24 +53,19 @@ def expected(corpus, tokenizer, split):
     return standing
 
 
-@settings(patient, max_examples=60)
-@given(documents, settings_of_runs, st.data())
-def test_without_a_pattern_documents_are_sequences(texts, chosen, data):
+EXPRESSIONS = {"none": None, "whitespace": r"\s*\S+|\s+", r"\w+|\W": r"\w+|\W"}
+
+
+@settings(patient, max_examples=100)
+@given(
+    documents, settings_of_runs, st.sampled_from(["none", "none", "whitespace", "gpt2", "cl100k", r"\w+|\W"]), st.data()
+)
+def test_documents_or_pre_tokens_are_sequences(texts, chosen, pattern, data):
     corpus = Corpus((*Corpus.from_texts(texts).sources, *Corpus.from_text(POEM).sources))
-    tokenizer = train(corpus, TrainingConfig(**chosen))
-    tokenizer = tokenizer.at(data.draw(st.integers(0, len(tokenizer.merges))))
-    standing = expected(corpus, tokenizer, lambda document: [document])
-    for token in [*data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=5)), len(tokenizer) - 1, 115]:
-        assert places(corpus, tokenizer, token) == standing.get(token, [])
-
-
-@settings(patient, max_examples=60)
-@given(documents, settings_of_runs, st.sampled_from(["whitespace", "gpt2", "cl100k", r"\w+|\W"]), st.data())
-def test_with_a_pattern_pre_tokens_are_sequences(texts, chosen, pattern, data):
-    corpus = Corpus((*Corpus.from_text(POEM).sources, *Corpus.from_texts(texts).sources))
     tokenizer = train(corpus, TrainingConfig(**chosen, pattern=pattern))
-    expression = pattern if "|" in pattern else named_pattern(pattern) if pattern != "whitespace" else r"\s*\S+|\s+"
-    standing = expected(corpus, tokenizer, lambda document: pre_tokens(document, expression))
+    tokenizer = tokenizer.at(data.draw(st.integers(0, len(tokenizer.merges))))
+    expression = EXPRESSIONS[pattern] if pattern in EXPRESSIONS else named_pattern(pattern)
+    standing = expected(corpus, tokenizer, lambda text: pre_tokens(text, expression) if expression else [text])
     for token in [*data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=5)), len(tokenizer) - 1, 115]:
         assert places(corpus, tokenizer, token) == standing.get(token, [])
 
@@ -386,19 +381,6 @@ def test_invalid_utf8_is_replaced_with_base_characters():
     broken = Corpus.from_texts([b"ab\xff"])
     uses = finish(count_uses_work(tokenizer, broken))
     assert uses.sum() == len(tokenizer.encode("ab\ufffd"))
-
-
-def test_a_long_sequence_is_cut_at_a_line_end(monkeypatch):
-    monkeypatch.setattr(usage, "LONGEST_SEQUENCE", 100)
-    monkeypatch.setattr(usage, "LAST_LINES", 60)
-    corpus = Corpus.from_text("the sea shells\n" * 40)
-    tokenizer = train(corpus, TrainingConfig(vocabulary_size=262, pattern="none"))
-    uses = finish(count_uses_work(tokenizer, corpus))
-    lengths = np.array([len(tokenizer.tokens[token]) for token in range(len(uses))])
-    assert int((uses * lengths).sum()) == corpus.bytes
-    # No merge reached over a line end, so nothing differs.
-    assert all(b"\nt" not in token for token in tokenizer.tokens)
-    assert uses.tolist() == tokenizer.run.uses().tolist()
 
 
 def test_differences_at_a_cut_are_corrected(monkeypatch):

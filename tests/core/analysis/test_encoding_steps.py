@@ -509,13 +509,6 @@ def assert_same(one, other):
         assert np.array_equal(getattr(one.pieces, name), getattr(other.pieces, name)), name
 
 
-def test_a_round_applies_a_merge_at_all_its_places():
-    rounds = Rounds(stepped(trained(pattern="gpt2"), POEM))
-    merges = [rounds.round(number).merge for number in range(2, len(rounds))]
-    assert merges == sorted(set(merges))
-    assert max(len(rounds.round(number).starts) for number in range(2, len(rounds))) > 3
-
-
 def test_a_whole_word_is_kept_until_its_merge_is_applied():
     # "ab" is one token as it is, once merge 2 has made that token of other parts.
     merges = np.array([[98, 97], [97, 98]], np.int32)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.algorithms import BOUNDLESS_TEXT as BOUNDLESS_TEXT
+from tests.core.algorithms import BOUNDLESS_TEXT
 from tests.core.algorithms import PICKY_TEXT as TEXT
 from tests.core.algorithms import picky as config_of
 from tests.core.texts import patient

@@ -13,10 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.algorithms import PICKY_TEXT as PICKY_TEXT
-from tests.core.algorithms import SUPERBPE_TEXT as SUPERBPE_TEXT
-from tests.core.algorithms import picky as picky
-from tests.core.algorithms import superbpe
+from tests.core.algorithms import PICKY_TEXT, SUPERBPE_TEXT, picky, superbpe
 from tests.core.reference import (
     HUGGINGFACE_ORDER,
     count_pairs,
@@ -92,24 +89,15 @@ def in_bytes(texts):
     return [(list(text), 1) for text in texts]
 
 
-@settings(patient, max_examples=60)
-@given(documents, settings_of_runs, st.integers(1, 25), st.data())
-def test_every_merge_is_explained_as_the_recount_explains_it(texts, chosen, most, data):
-    corpus = Corpus.from_texts(texts)
-    run = train(corpus, TrainingConfig(**chosen)).run
-    if len(run):
-        number = data.draw(st.one_of(st.just(1), st.just(len(run)), st.integers(1, len(run))))
-        assert_explained(corpus, run, in_bytes(texts), number, most)
-
-
-@settings(patient, max_examples=40)
-@given(documents, settings_of_runs, st.sampled_from(["gpt2", "cl100k"]), st.data())
-def test_pre_tokens_count_as_often_as_they_occur(texts, chosen, pattern, data):
+@settings(patient, max_examples=80)
+@given(documents, settings_of_runs, st.sampled_from(["none", "none", "gpt2", "cl100k"]), st.integers(1, 25), st.data())
+def test_every_merge_is_explained_as_the_recount_explains_it(texts, chosen, pattern, most, data):
     corpus = Corpus.from_texts(texts)
     run = train(corpus, TrainingConfig(**chosen, pattern=pattern)).run
     if len(run):
-        words = [list(word) for text in texts for word in pre_tokens(text, named_pattern(pattern))]
-        assert_explained(corpus, run, [(word, 1) for word in words], data.draw(st.integers(1, len(run))))
+        number = data.draw(st.one_of(st.just(1), st.just(len(run)), st.integers(1, len(run))))
+        split = (lambda text: [text]) if pattern == "none" else (lambda text: pre_tokens(text, named_pattern(pattern)))
+        assert_explained(corpus, run, in_bytes(word for text in texts for word in split(text)), number, most)
 
 
 @settings(patient, max_examples=40)

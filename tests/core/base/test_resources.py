@@ -15,6 +15,7 @@ from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
+from tests.core.reference import train_slowly
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, resource, sample_parts, sample_text
 
@@ -29,17 +30,8 @@ NAMES = [
 
 def merge(text: bytes, merges: int) -> list[bytes]:
     """Byte pair encoding by recounting everything; of equal pairs the first in the text wins."""
-    tokens = [text[place : place + 1] for place in range(len(text))]
-    for _ in range(merges):
-        (left, right), _ = Counter(pairwise(tokens)).most_common(1)[0]  # a Counter keeps the order of the text
-        merged: list[bytes] = []
-        for token in tokens:
-            if merged and (merged[-1], token) == (left, right):
-                merged[-1] += token
-            else:
-                merged.append(token)
-        tokens = merged
-    return tokens
+    recount = train_slowly([text], 256 + merges)
+    return [recount.tokens[token] for token in recount.documents[0]]
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.key)

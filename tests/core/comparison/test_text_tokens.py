@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, load, save, train
-from tokstudio.core.analysis import token_store
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.alignment import text_tokens_work
@@ -30,19 +29,6 @@ def tokens(tokenizer, *weights):
     return sum(weight * len(tokenizer.encode(text)) for text, weight in zip(TEXTS, weights, strict=True))
 
 
-@pytest.fixture
-def counted(monkeypatch):
-    """Each text that was encoded."""
-    found, count = [], token_store.count_uses_work
-
-    def noted(tokenizer, corpus, *more):
-        found.append(corpus)
-        return (yield from count(tokenizer, corpus, *more))
-
-    monkeypatch.setattr(token_store, "count_uses_work", noted)
-    return found
-
-
 @pytest.mark.parametrize("weights", [(1, 1, 1), (3, 0, 500)])
 def test_each_part_counts_as_often_as_it_is_weighted_after_each_merge(weights):
     tokenizer = trained(special_tokens=["<s>"])
@@ -53,14 +39,6 @@ def test_each_part_counts_as_often_as_it_is_weighted_after_each_merge(weights):
     assert found.by_merge.tolist() == [tokens(tokenizer.at(k), *weights) for k in range(len(tokenizer.merges) + 1)]
     assert np.allclose(found.curve, size / found.by_merge)
     assert found.bytes_per_token == found.curve[-1]
-
-
-def test_a_known_part_is_not_encoded_again_even_in_another_place(counted):
-    tokenizer, store = trained(), TokenStore()
-    finish(text_tokens_work(tokenizer, parts(1, 1, 1), store))
-    again = finish(text_tokens_work(tokenizer, parts(1, 2, 0)[::-1], store))
-    assert len(counted) == 3
-    assert again.tokens == tokens(tokenizer, 1, 2, 0)
 
 
 def test_a_text_of_weight_0_is_not_even_read():

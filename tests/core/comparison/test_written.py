@@ -18,7 +18,6 @@ from tokstudio import (
     ByteTokenizer,
     CharacterTokenizer,
     Comparison,
-    ConfigError,
     Corpus,
     FormatError,
     Tokenizer,
@@ -109,10 +108,7 @@ def test_csv_has_all_digits_of_each_figure(comparison: Comparison, tmp_path: Pat
     assert (values == comparison.figure("premium")).all()
     for row, summary in zip(rows[4:6], ("worst_premium", "gini"), strict=True):
         assert [float(value) for value in row[3:]] == comparison.summary(summary).tolist()
-
-
-def test_csv_has_the_totals_of_all_texts(comparison: Comparison) -> None:
-    rows = list(csv.reader(io.StringIO(comparison.to_csv(figures=["bytes_per_token"]))))
+    rows = csv_rows(comparison, "bytes_per_token")
     assert rows[4][:3] == ["bytes_per_token", "All texts", ""]
     assert [float(value) for value in rows[4][3:]] == comparison.totals("bytes_per_token").tolist()
 
@@ -165,11 +161,6 @@ def test_plain_text_is_aligned_with_wide_characters_and_marks(comparison: Compar
         "猫猫                 1,000  1,000",
         "All texts            1,003  1,003",
     ]
-
-
-def test_an_unknown_figure_is_said(comparison: Comparison) -> None:
-    with pytest.raises(ConfigError, match="no figure"):
-        comparison.to_markdown(["speed"])
 
 
 def test_how_much_worse_each_number_is() -> None:

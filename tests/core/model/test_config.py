@@ -21,7 +21,6 @@ from tokstudio.core.training.trainer import train
 @pytest.mark.parametrize(
     ("chosen", "words"),
     [
-        ({}, "Set a vocabulary size, a minimum frequency, or both."),
         ({"vocabulary_size": 256}, "Vocabulary size must be greater than 256."),
         ({"vocabulary_size": 0}, "Vocabulary size must be greater than 256."),
         ({"vocabulary_size": -5, "min_frequency": 2}, "Vocabulary size must be greater than 256."),
@@ -50,76 +49,52 @@ from tokstudio.core.training.trainer import train
             {"vocabulary_size": 3, "base": "characters", "base_vocabulary": ["a", "b", "<s>"]},
             "Vocabulary size must be greater than 3 (3 in the base vocabulary).",
         ),
-        ({"min_frequency": 2, "special_tokens": ["<s>", ""]}, "Special tokens must not contain an empty string."),
-        ({"min_frequency": 2, "special_tokens": ["<s>", "<s>"]}, 'Special tokens must not contain "<s>" twice.'),
+        ({"special_tokens": ["<s>", ""]}, "Special tokens must not contain an empty string."),
+        ({"special_tokens": ["<s>", "<s>"]}, 'Special tokens must not contain "<s>" twice.'),
+        ({"special_tokens": "<s>"}, "Special tokens must be a list of strings, not a single string."),
+        ({"special_tokens": [7]}, "Special tokens must be strings, not 7."),
+        ({"special_tokens": ["a"]}, 'Special token "a" is already a base token: choose another text.'),
         (
-            {"min_frequency": 2, "special_tokens": "<s>"},
-            "Special tokens must be a list of strings, not a single string.",
-        ),
-        ({"min_frequency": 2, "special_tokens": [7]}, "Special tokens must be strings, not 7."),
-        (
-            {"min_frequency": 2, "special_tokens": ["a"]},
-            'Special token "a" is already a base token: choose another text.',
-        ),
-        (
-            {"min_frequency": 2, "base": "characters", "special_tokens": ["é"]},
+            {"base": "characters", "special_tokens": ["é"]},
             'Special token "é" is already a base token: choose another text.',
         ),
         (
-            {"min_frequency": 2, "base": "characters", "base_vocabulary": ["a", "<s>"], "special_tokens": ["<s>"]},
+            {"base": "characters", "base_vocabulary": ["a", "<s>"], "special_tokens": ["<s>"]},
             'Special token "<s>" is already in the base vocabulary.',
         ),
+        ({"base": "characters", "base_vocabulary": ["a", "b", "a"]}, 'The base vocabulary must not contain "a" twice.'),
+        ({"base": "characters", "base_vocabulary": [""]}, "The base vocabulary must not contain an empty string."),
+        ({"base": "characters", "base_vocabulary": ["<s>"]}, "The base vocabulary has no characters."),
+        ({"base_vocabulary": ["a"]}, "A base vocabulary needs base characters: base bytes can encode any text."),
+        ({"unknown_token": "<unk>"}, "An unknown token needs base characters: base bytes can encode any text."),
         (
-            {"min_frequency": 2, "base": "characters", "base_vocabulary": ["a", "b", "a"]},
-            'The base vocabulary must not contain "a" twice.',
-        ),
-        (
-            {"min_frequency": 2, "base": "characters", "base_vocabulary": [""]},
-            "The base vocabulary must not contain an empty string.",
-        ),
-        (
-            {"min_frequency": 2, "base": "characters", "base_vocabulary": ["<s>"]},
-            "The base vocabulary has no characters.",
-        ),
-        (
-            {"min_frequency": 2, "base_vocabulary": ["a"]},
-            "A base vocabulary needs base characters: base bytes can encode any text.",
-        ),
-        (
-            {"min_frequency": 2, "unknown_token": "<unk>"},
-            "An unknown token needs base characters: base bytes can encode any text.",
-        ),
-        (
-            {"min_frequency": 2, "base": "characters", "unknown_token": "<unk>"},
+            {"base": "characters", "unknown_token": "<unk>"},
             'The unknown token "<unk>" must be one of the special tokens.',
         ),
-        (
-            {"min_frequency": 2, "special_placement": "middle"},
-            'Special token placement "middle" is unknown. Choose one of: last, first.',
-        ),
+        ({"special_placement": "middle"}, 'Special token placement "middle" is unknown. Choose one of: last, first.'),
         ({"min_frequency": 2**62 + 1}, "Minimum frequency must be at most 4,611,686,018,427,387,904."),
-        ({"min_frequency": 2, "max_token_bytes": 2**70}, "Longest token must be at most 4,611,686,018,427,387,904."),
+        ({"max_token_bytes": 2**70}, "Longest token must be at most 4,611,686,018,427,387,904."),
         ({"vocabulary_size": 2**70}, "Vocabulary size must be at most 2,147,483,647."),
-        ({"min_frequency": 2, "pattern": 5}, "Pattern must be a string, not 5."),
-        ({"min_frequency": 2, "pattern": ["a"]}, "Pattern must be a string, not ['a']."),
-        ({"min_frequency": 2, "special_tokens": None}, "Special tokens must be a list of strings, not None."),
-        ({"min_frequency": 2, "special_tokens": 5}, "Special tokens must be a list of strings, not 5."),
-        (
-            {"min_frequency": 2, "base": "characters", "base_vocabulary": 5},
-            "The base vocabulary must be a list of strings, not 5.",
-        ),
-        ({"min_frequency": 2, "held_out": 1.0}, "The held-out share must be at least 0 and less than 1, not 1.0."),
-        ({"min_frequency": 2, "held_out": -0.1}, "The held-out share must be at least 0 and less than 1, not -0.1."),
-        (
-            {"min_frequency": 2, "held_out": float("nan")},
-            "The held-out share must be at least 0 and less than 1, not nan.",
-        ),
+        ({"pattern": 5}, "Pattern must be a string, not 5."),
+        ({"pattern": ["a"]}, "Pattern must be a string, not ['a']."),
+        ({"special_tokens": None}, "Special tokens must be a list of strings, not None."),
+        ({"special_tokens": 5}, "Special tokens must be a list of strings, not 5."),
+        ({"base": "characters", "base_vocabulary": 5}, "The base vocabulary must be a list of strings, not 5."),
+        ({"held_out": 1.0}, "The held-out share must be at least 0 and less than 1, not 1.0."),
+        ({"held_out": -0.1}, "The held-out share must be at least 0 and less than 1, not -0.1."),
+        ({"held_out": float("nan")}, "The held-out share must be at least 0 and less than 1, not nan."),
     ],
 )
 def test_invalid_settings_are_refused(chosen, words):
+    limits = {} if chosen.keys() & {"vocabulary_size", "min_frequency"} else {"min_frequency": 2}
     with pytest.raises(ConfigError) as caught:
-        TrainingConfig(**chosen)
+        TrainingConfig(**limits, **chosen)
     assert str(caught.value) == words
+
+
+def test_a_limit_is_needed():
+    with pytest.raises(ConfigError, match=r"^Set a vocabulary size, a minimum frequency, or both\.$"):
+        TrainingConfig()
 
 
 def test_a_refused_setting_is_a_value_error_and_ours():
@@ -161,10 +136,6 @@ def test_the_defaults():
     assert (config.pattern, config.base, config.tie_break, config.max_token_bytes) == ("none", "bytes", "first", None)
 
 
-def test_the_least_that_is_allowed():
-    TrainingConfig(vocabulary_size=257, min_frequency=2, max_token_bytes=2)
-
-
 @pytest.mark.parametrize("size", [np.int64(300), np.int32(300)])
 def test_a_size_out_of_an_array_is_a_whole_number_too(size):
     config = TrainingConfig(vocabulary_size=size)
@@ -172,7 +143,8 @@ def test_a_size_out_of_an_array_is_a_whole_number_too(size):
     assert type(config.vocabulary_size) is int
 
 
-def test_the_largest_that_is_allowed_trains():
+def test_the_least_and_the_largest_are_allowed():
+    TrainingConfig(vocabulary_size=257, min_frequency=2, max_token_bytes=2)
     corpus = Corpus.from_text("abab")
     config = TrainingConfig(vocabulary_size=2**31 - 1, min_frequency=2**62, max_token_bytes=2**62)
     assert len(train(corpus, config).run) == 0

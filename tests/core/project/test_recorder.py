@@ -41,10 +41,9 @@ def left(folder):
 
 def kill(recorder):
     """Leaves everything as the system does when a process is killed: files as they are, locks gone."""
-    for name in ("_recording", "_lock"):
-        connection = getattr(recorder, name)
-        if connection is not None:
-            connection.close()
+    for name, value in vars(recorder).items():
+        if isinstance(value, sqlite3.Connection):
+            value.close()
             setattr(recorder, name, None)
 
 
@@ -71,8 +70,13 @@ def recorder(tmp_path):
 
 
 @pytest.fixture
-def folder(recorder):
-    return recorder._folder
+def folder(recorder, tmp_path):
+    return tmp_path / "deep" / "recovery"
+
+
+def file_of(folder):
+    (file,) = folder.glob("*.run.tokstudio")
+    return file
 
 
 @pytest.mark.parametrize("settings", KINDS)
@@ -218,7 +222,7 @@ def test_several_are_offered_the_latest_first(recorder, folder):
         one = Recorder(folder)
         record(one, Trainer(CORPUS, config()), merges)
         kill(one)
-        os.utime(one._file(".run.tokstudio"), (number, number))
+        os.utime(max(folder.glob("*.run.tokstudio"), key=os.path.getmtime), (number, number))
     assert [len(lost.recording.runs[0].run) for lost in left(folder)] == [6, 5, 4]
 
 
@@ -227,7 +231,7 @@ def test_damaged_files_are_renamed_and_others_offered(recorder, folder, damage):
     record(recorder, Trainer(CORPUS, config()), 5)
     finish(recorder.autosave_work(small_project()))
     kill(recorder)
-    file = recorder._file(".run.tokstudio")
+    file = file_of(folder)
     file.write_bytes(file.read_bytes()[:-5000] if damage is None else damage)
     (lost,) = left(folder)
     assert lost.recording is None
@@ -336,7 +340,7 @@ def test_a_recording_that_was_found_is_a_project_as_any_other(recorder, folder, 
     record(recorder, Trainer(CORPUS, config()), 6)
     kill(recorder)
     (lost,) = left(folder)
-    assert differences(opened(recorder._file(".run.tokstudio")).runs[0].run, lost.recording.runs[0].run) == []
+    assert differences(opened(file_of(folder)).runs[0].run, lost.recording.runs[0].run) == []
     again = opened(saved(lost.recording, tmp_path / "mine.tokstudio"))
     assert differences(again.runs[0].run, lost.recording.runs[0].run) == []
     assert len(left(folder)) == 1
@@ -355,14 +359,13 @@ def test_a_recording_that_was_found_is_a_project_as_any_other(recorder, folder, 
 def test_a_recording_with_wrong_merges_is_put_aside(recorder, folder, statement):
     record(recorder, Trainer(CORPUS, config()), 6)
     kill(recorder)
-    with closing(sqlite3.connect(recorder._file(".run.tokstudio"), isolation_level=None)) as connection:
+    with closing(sqlite3.connect(file_of(folder), isolation_level=None)) as connection:
         connection.execute(statement)
     assert left(folder) == ()
-    assert recorder._file(".run.tokstudio").with_name(recorder._file(".run.tokstudio").name + ".damaged").exists()
+    assert len(list(folder.glob("*.run.tokstudio.damaged"))) == 1
 
 
-def test_files_left_at_the_end_of_a_session_are_found_and_removed(tmp_path, recorder):
-    folder = tmp_path / "deep" / "recovery"
+def test_files_left_at_the_end_of_a_session_are_found_and_removed(recorder, folder):
     record(recorder, Trainer(CORPUS, config()), 7)
     finish(recorder.autosave_work(small_project()))
     recorder.leave()
