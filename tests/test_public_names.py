@@ -16,7 +16,18 @@ import tokstudio
 # The page of the documentation promises them; `test_docs` holds it against `__all__`.
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
 NAMES = re.findall(r"^::: tokstudio\.(\w+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-HEAVY = {"numpy", "numba", "PySide6", "pyqtgraph", "tokenizers", "regex", "charset_normalizer", "pyarrow", "zstandard"}
+HEAVY = {
+    "numpy",
+    "numba",
+    "PySide6",
+    "pyqtgraph",
+    "tokenizers",
+    "regex",
+    "charset_normalizer",
+    "pyarrow",
+    "zstandard",
+    "sqlite3",
+}
 
 
 def loaded_after(statement: str) -> set[str]:
@@ -47,7 +58,7 @@ def test_errors_load_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "names", ["Corpus", "TrainingConfig", "Trainer, MergeBatch, Run", "Tokenizer, train", "WordTokenizer"]
+    "names", ["Corpus", "TrainingConfig", "Trainer, MergeBatch, Run", "Tokenizer, train, load", "WordTokenizer"]
 )
 def test_the_compiler_waits_for_the_first_loop(names):
     assert loaded_after(f"from tokstudio import {names}") <= {"numpy"}

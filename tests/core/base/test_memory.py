@@ -53,14 +53,22 @@ def control_group(top, path, limit, used, statistics, names=("memory.max", "memo
 
 
 @pytest.fixture
-def root(tmp_path):
+def root(tmp_path, monkeypatch):
+    """The root folder of a simulated system, of which 100 kB are free."""
     (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/meminfo").write_text("MemTotal:   900 kB\nMemAvailable:   100 kB\n")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(machine, "Path", lambda *_: tmp_path)
+    monkeypatch.setattr(machine, "open", lambda path, **how: (tmp_path / path[1:]).open(**how), raising=False)
     return tmp_path
 
 
-def left(root, groups):
+ALL = 102_400
+
+
+def free(root, groups):
     (root / "proc/self/cgroup").write_text(groups)
-    return list(machine._left_in_groups(root))
+    return free_memory()
 
 
 OLD = ("memory.limit_in_bytes", "memory.usage_in_bytes")
@@ -68,40 +76,33 @@ OLD = ("memory.limit_in_bytes", "memory.usage_in_bytes")
 
 def test_free_memory_of_a_container_includes_reclaimable_cache(root):
     control_group(root / "sys/fs/cgroup", ".", 1_000, 700, "anon 600\ninactive_file 90\nactive_file 10\n")
-    assert left(root, "0::/\n") == [390]
+    assert free(root, "0::/\n") == 390
     # The limits of the former control groups hold too. Their path is that of the machine; in the container there is
     # the topmost only.
-    control_group(root / "sys/fs/cgroup/memory", ".", 900, 300, "inactive_file 1\ntotal_inactive_file 50\n", OLD)
-    assert sorted(left(root, "5:cpu,cpuacct:/\n4:memory:/docker/0123\n0::/docker/0123\n")) == [390, 650]
+    control_group(root / "sys/fs/cgroup/memory", ".", 900, 600, "inactive_file 1\ntotal_inactive_file 50\n", OLD)
+    assert free(root, "5:cpu,cpuacct:/\n4:memory:/docker/0123\n0::/docker/0123\n") == 350
+    control_group(root / "sys/fs/cgroup/memory", ".", 9000, 600, "total_inactive_file 50\n", OLD)
+    assert free(root, "5:cpu,cpuacct:/\n4:memory:/docker/0123\n0::/docker/0123\n") == 390
 
 
 def test_every_group_above_limits_as_well_and_one_without_a_limit_does_not(root):
-    top = root / "sys/fs/cgroup"
+    top, groups = root / "sys/fs/cgroup", "0::/user/app/inner\n"
     control_group(top, "user/app/inner", "max", 100, "inactive_file 0\n")
     control_group(top, "user/app", 500, 100, "inactive_file 0\n")
+    assert free(root, groups) == 400
     control_group(top, "user", 300, 400, "inactive_file 10\n")
-    assert left(root, "0::/user/app/inner\n") == [400, 0]
+    assert free(root, groups) == 0
 
 
 @pytest.mark.parametrize("groups", ["", "0::/nowhere\n", "4:memory:/nowhere\n", "4:memory:/\n"])
 def test_without_limits_the_groups_give_nothing(root, groups):
     control_group(root / "sys/fs/cgroup/memory", ".", 9223372036854771712, 300, "total_inactive_file 50\n", OLD)
-    assert left(root, groups) == []
-    assert list(machine._left_in_groups(root / "elsewhere")) == []
+    assert free(root, groups) == ALL
+    (root / "proc/self/cgroup").unlink()
+    assert free_memory() == ALL
 
 
-def test_the_lowest_value_counts(monkeypatch):
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(machine, "_free_on_unix", lambda: 500)
-    monkeypatch.setattr(machine, "_left_in_groups", lambda root: iter([700, 300]))
-    assert free_memory() == 300
-    monkeypatch.setattr(machine, "_left_in_groups", lambda root: iter([]))
-    assert free_memory() == 500
-    monkeypatch.setattr(machine, "_free_on_unix", lambda: None)
-    assert free_memory() is None
-
-
-def test_windows_says_what_is_free_and_what_may_still_be_committed(monkeypatch):
+def test_windows_says_what_is_free_and_what_may_still_be_committed(root, monkeypatch):
     class System:
         succeeds = True
 
@@ -115,13 +116,12 @@ def test_windows_says_what_is_free_and_what_may_still_be_committed(monkeypatch):
     system = System()
     monkeypatch.setattr(ctypes, "windll", type("Libraries", (), {"kernel32": system}), raising=False)
     monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setattr(machine, "_left_in_groups", lambda root: iter([]))
     assert free_memory() == 7_000
     system.succeeds = False
     assert free_memory() is None
 
 
-def test_a_mac_counts_pages_that_are_free_or_easily_freed():
+def test_a_mac_counts_pages_that_are_free_or_easily_freed_and_others_half_of_all(root, monkeypatch):
     class System:
         fails = 0
 
@@ -134,19 +134,15 @@ def test_a_mac_counts_pages_that_are_free_or_easily_freed():
             return self.fails
 
     system = System()
-    assert machine._free_pages_on_mac(system) == 120
-    system.fails = 5
-    assert machine._free_pages_on_mac(system) is None
-
-
-def test_without_a_figure_half_of_the_memory_counts_as_free(monkeypatch):
-    def no_such_file(*_, **__):
-        raise FileNotFoundError
-
-    monkeypatch.setattr(machine, "open", no_such_file, raising=False)
-    monkeypatch.setattr(sys, "platform", "freebsd")
+    (root / "proc/meminfo").unlink()
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: system)
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 10, "SC_PHYS_PAGES": 800}.get, raising=False)
-    assert machine._free_on_unix() == 4_000
+    assert free_memory() == 1_200
+    system.fails = 5
+    assert free_memory() == 4_000
+    monkeypatch.delattr(os, "sysconf")
+    assert free_memory() is None
 
 
 @pytest.mark.skipif(

@@ -74,15 +74,6 @@ def test_a_run_on_the_beginning_of_a_data_set_finds_it_again(tmp_path):
     assert (restored.changed, texts_of(restored.source)) == (False, [b"one", b"tw"])
 
 
-def test_a_changed_data_set_is_said(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(json_lines(["one", "two"]))
-    kept = finish(keep_source_work(Corpus.from_files(tmp_path / "a.jsonl").sources[0]))
-    (tmp_path / "a.jsonl").write_bytes(json_lines(["one", "six"]))
-    restored = finish(reopen_source_work(kept))
-    assert restored.changed
-    assert texts_of(restored.source) == [b"one", b"six"]
-
-
 def of_version_1(path, folder):
     """The same project without the column `reading`, as the first version of TokStudio saved it."""
     old = folder / "old.tokstudio"

@@ -12,6 +12,7 @@ import pytest
 from tests.core.algorithms import CASES, PARALLEL, facts
 from tests.core.texts import config_by_name
 from tokstudio import ConfigError, Corpus, CorpusError, Tokenizer, Trainer, TrainingConfig, train
+from tokstudio.core.corpus.source import Source
 
 every = pytest.mark.parametrize("name", CASES)
 MERGES = {"boundless": (1, 20, 50), "superbpe": (0, 10, 34, 35, 60), "picky": (0, 9, 25), "parity": (3, 20, 34)}
@@ -98,6 +99,21 @@ def test_uses_and_bytes_per_token_are_those_of_the_text_at_that_time(name, token
         uses = tokenizer.run.uses(merges)
         assert uses.tolist() == np.bincount(ids, minlength=len(uses)).tolist()
         assert tokenizer.run.bytes_per_token(merges) == len(text) / len(ids)
+
+
+@every
+def test_held_out_text_is_left_out_in_every_part_of_a_training(name):
+    case = CASES[name]
+    texts = [(source.name, [source.data.tobytes()] * 30) for source in case.corpus.sources]
+    corpus = Corpus(tuple(Source.from_texts(several, name) for name, several in texts))
+    trainer = Trainer(corpus, case.config(case.size, held_out=0.3))
+    list(trainer)
+    run, lengths = trainer.run, trainer.tokenizer().tokens.lengths()
+    kept = corpus.bytes - sum(len(source.data) for source in trainer.prepared.held_out)
+    assert int((run.uses() * lengths[: len(run.uses())]).sum()) == run.corpus.bytes == kept < corpus.bytes
+    if name == "superbpe":
+        counts = run.columns["second_counts"]
+        assert int((counts * lengths[: len(counts)]).sum()) == kept
 
 
 @every

@@ -142,12 +142,6 @@ def test_the_definition_on_large_text(large, transition, pattern, second, more):
 
 
 class TestDefinition:
-    def test_the_merges_of_stage_1_are_whole(self):
-        tokenizer = train(Corpus.from_text(TEXT), superbpe())
-        plain = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=290, pattern="gpt2"))
-        assert tokenizer.merges[:34].tolist() == plain.merges.tolist()
-        assert tokenizer.merge_results.tolist() == list(range(256, 330))
-
     @pytest.mark.parametrize("second", ["none", "whitespace", "gpt2"])
     def test_stage_2_alone_is_plain_where_nothing_is_vetoed(self, second):
         texts = ["a b a b c", "cab cab abba"] * 5
@@ -166,13 +160,6 @@ class TestDefinition:
         # Plain BPE makes both.
         plain = train(corpus, TrainingConfig(vocabulary_size=400))
         assert any(b": " in plain.tokens[token] for token in plain.merge_results.tolist())
-
-    def test_text_between_matches_is_a_pre_token(self):
-        tokenizer = train(Corpus.from_text(TEXT), superbpe())
-        parts = pieces(TEXT.encode(), SECOND_PATTERN)
-        assert len(parts) > 20
-        ranks = {tuple(pair): rank for rank, pair in enumerate(tokenizer.merges.tolist())}
-        assert tokenizer.encode(TEXT) == [token for part in parts for token in encode_by_rank(part, ranks)]
 
     def test_training_ends_in_stage_1_where_nothing_is_left_to_merge(self):
         run = train(Corpus.from_text("ab ab ab"), superbpe(400, 300)).run
@@ -218,27 +205,8 @@ class TestPlayhead:
         assert tokenizer.at(60).at(20).pattern == "gpt2"
         assert pickle.loads(pickle.dumps(tokenizer)).at(20).pattern == "gpt2"
 
-    def test_a_run_stopped_in_stage_1_has_its_pattern(self):
-        trainer = Trainer(Corpus.from_text(TEXT), superbpe())
-        while trainer.merges_made < 20:
-            trainer.advance(5)
-        assert trainer.tokenizer().pattern == "gpt2"
-        while trainer.merges_made < 40:
-            trainer.advance(5)
-        assert trainer.tokenizer().pattern == covering(SECOND_PATTERN)
-
 
 class TestTraining:
-    def test_held_out_text_is_the_same_in_both_stages(self):
-        config = superbpe(290, 270, held_out=0.3)
-        text = (2 * TEXT).encode()
-        trainer = Trainer(Corpus.from_text(text), config)
-        list(trainer)
-        size = sum(len(source.data) for source in trainer.prepared.held_out)
-        run = trainer.run
-        lengths = [len(trainer.tokenizer().tokens[token]) for token in range(len(run.columns["second_counts"]))]
-        assert int((run.columns["second_counts"] * lengths).sum()) == run.corpus.bytes == len(text) - size
-
     def test_text_that_was_counted_is_split_anew_at_the_transition(self):
         corpus = Corpus.from_text(TEXT)
         counted = finish(count_text_work(corpus, superbpe()))

@@ -7,7 +7,6 @@ import base64
 import hashlib
 import re
 from datetime import UTC, datetime
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,6 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from tests.core.html_tags import tags_of
 from tokstudio import ByteTokenizer, Comparison, Corpus, Tokenizer, WordTokenizer, __version__, compare, save, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
@@ -55,27 +55,6 @@ def comparison() -> Comparison:
 @pytest.fixture(scope="module")
 def page(comparison: Comparison) -> ElementTree.Element:
     return parsed(finish(report_work(comparison, written_at=datetime(2026, 5, 4, 3, 2, tzinfo=UTC))))
-
-
-class Tags(HTMLParser):
-    """Every element with its attributes, as a browser finds them."""
-
-    def __init__(self, made: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.feed(made)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
 
 
 def test_each_figure_stands_there_with_its_formula_its_source_and_its_numbers(
@@ -162,16 +141,15 @@ def test_versions_and_the_date_are_told(page: ElementTree.Element) -> None:
 
 def test_the_page_loads_nothing_and_allows_no_script(comparison: Comparison) -> None:
     made = finish(report_work(comparison))
-    tags = Tags(made)
-    assert tags.open == []
-    names = {name for name, _ in tags.found}
+    tags = tags_of(made)
+    names = {name for name, _ in tags}
     assert not names & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
-    for _, attributes in tags.found:
+    for _, attributes in tags:
         assert not attributes.keys() & {"src", "srcset", "style", "action"}
         assert not any(name.startswith("on") for name in attributes)
         assert (attributes.get("href") or "#").startswith("#")
     assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", made)
-    (policy,) = (found["content"] for _, found in tags.found if found.get("http-equiv") == "Content-Security-Policy")
+    (policy,) = (found["content"] for _, found in tags if found.get("http-equiv") == "Content-Security-Policy")
     style = re.search("<style>(.*)</style>", made, re.DOTALL)
     assert style is not None
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
@@ -187,8 +165,7 @@ def test_no_name_token_or_reason_becomes_markup() -> None:
     assert "<script" not in made
     assert "<b>]" not in made
     assert not re.search("[\x00-\x09\x0b-\x1f\u202e\ufffe]", made)
-    tags = Tags(made)
-    assert "script" not in {name for name, _ in tags.found}
+    assert "script" not in {name for name, _ in tags_of(made)}
     assert r"\x1b]0;\u202e\x00" in text_of(parsed(made))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokstudio.core.corpus.readers import compression
+from tokstudio.core.corpus.readers import compression, files
 
 
 @pytest.fixture
@@ -24,3 +24,15 @@ def write(tmp_path):
 def small_bombs(monkeypatch):
     """Takes what unpacks to more than a megabyte for a bomb."""
     monkeypatch.setattr(compression, "PLAUSIBLE", 1_000_000)
+
+
+@pytest.fixture
+def kept_texts(monkeypatch, tmp_path):
+    """Lets so many bytes of memory be free; the folder in which texts that do not fit are kept."""
+
+    def begin(free=100):
+        monkeypatch.setattr(files, "free_memory", lambda: free)
+        monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
+        return tmp_path / "cache" / "texts"
+
+    return begin

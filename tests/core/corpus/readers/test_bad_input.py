@@ -364,7 +364,7 @@ def test_archives_of_nothing_to_read_are_refused(write):
 
 
 def test_a_file_that_changes_while_it_is_streamed_is_named(write):
-    data = zstandard.ZstdCompressor().compress(json_lines(DOCUMENTS * 200))
+    data = zstandard.ZstdCompressor().compress(json_lines(DOCUMENTS * 60))
     path = write("a.jsonl.zst", data)
     work = read_work(path)
     next(work)
@@ -374,7 +374,7 @@ def test_a_file_that_changes_while_it_is_streamed_is_named(write):
         CorpusError, match=r"^a\.jsonl\.zst: (the file changed while it was being read|after .* something)"
     ):
         finish(work)
-    path = write("b.jsonl", json_lines(DOCUMENTS * 200))
+    path = write("b.jsonl", json_lines(DOCUMENTS * 60))
     work = read_work(path)
     next(work)
     os.utime(path, (1, 1))
@@ -382,13 +382,12 @@ def test_a_file_that_changes_while_it_is_streamed_is_named(write):
         finish(work)
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_nothing(write, monkeypatch, tmp_path):
-    monkeypatch.setattr(files, "free_memory", lambda: 100)
-    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(write, monkeypatch, kept_texts):
+    kept = kept_texts()
     monkeypatch.setattr(files, "_free", lambda folder: 200_000_500)
     message = refused(write("a.jsonl", json_lines(DOCUMENTS)))
     assert "does not fit into the free memory, and the disk with" in message
-    assert list((tmp_path / "cache" / "texts").iterdir()) == []
+    assert list(kept.iterdir()) == []
 
 
 WITHOUT_TEXT = {

@@ -27,8 +27,10 @@ from tests.core.corpus.readers.written import (
     zipped,
 )
 from tokstudio import Corpus, Reading
+from tokstudio.core.base import leftovers
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
+from tokstudio.core.corpus.readers import files
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.files import Budget, FileText
 from tokstudio.core.corpus.source import Source
@@ -236,8 +238,6 @@ def test_filters_do_as_a_simple_loop_does(write, documents, least, most, dedupli
 
 @pytest.mark.parametrize("rows", [1, 7, 1_000])
 def test_duplicates_are_known_across_blocks_and_give_their_memory_back(monkeypatch, rows):
-    from tokstudio.core.corpus.readers import files
-
     monkeypatch.setattr(files, "free_memory", lambda: 1_000_000)
     texts = [str(number * number % 397) for number in range(1_000)]
     budget = Budget()
@@ -253,12 +253,9 @@ def test_duplicates_are_known_across_blocks_and_give_their_memory_back(monkeypat
     assert budget.take(400_000 - len(part.data))
 
 
-def test_what_is_too_large_for_the_memory_is_kept_on_the_disk_and_removed(write, monkeypatch, tmp_path):
-    from tokstudio.core.corpus.readers import files
-
-    monkeypatch.setattr("tokstudio.core.corpus.readers.files.MOST", 1 << 16)
-    monkeypatch.setattr(files, "free_memory", lambda: 100)
-    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
+def test_what_is_too_large_for_the_memory_is_kept_on_the_disk_and_removed(write, monkeypatch, kept_texts):
+    monkeypatch.setattr(files, "MOST", 1 << 16)
+    kept = kept_texts()
     text = "Größe und Länge, 日本. " * 3_000
     paths = {
         "jsonl.zst": write("a.jsonl.zst", COMPRESSIONS[".zst"](json_lines(DOCUMENTS))),
@@ -268,7 +265,6 @@ def test_what_is_too_large_for_the_memory_is_kept_on_the_disk_and_removed(write,
     }
     wanted = {name: WANTED.sha256 for name in ("jsonl.zst", "parquet.gz")}
     wanted |= dict.fromkeys(("gz", "utf-16"), Corpus.from_text(text).sha256)
-    kept = tmp_path / "cache" / "texts"
     for name, path in paths.items():
         corpus = Corpus.from_files(path)
         assert isinstance(corpus.sources[0].data, FileText)
@@ -285,9 +281,6 @@ def test_what_is_too_large_for_the_memory_is_kept_on_the_disk_and_removed(write,
 
 
 def test_texts_left_by_a_killed_process_are_removed(tmp_path, monkeypatch, write):
-    from tokstudio.core.base import leftovers
-    from tokstudio.core.corpus.readers import files
-
     monkeypatch.setattr(files, "free_memory", lambda: 100)
     monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
     corpus = Corpus.from_files(write("a.jsonl", json_lines(DOCUMENTS)))
@@ -351,18 +344,15 @@ def test_a_reading_is_kept_as_json():
             Reading.from_json(wrong)
 
 
-def test_texts_that_are_too_large_for_the_memory_are_kept_on_the_disk(monkeypatch, tmp_path):
-    from tokstudio.core.corpus.readers import files
-
-    monkeypatch.setattr(files, "free_memory", lambda: 1_000_000)
-    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
+def test_texts_that_are_too_large_for_the_memory_are_kept_on_the_disk(kept_texts):
+    kept = kept_texts(1_000_000)
     texts = [f"{number} " * 9 for number in range(99_000)]
     [source] = Corpus.from_texts(iter(texts)).sources
-    assert len(list((tmp_path / "cache" / "texts").iterdir())) == 1
+    assert len(list(kept.iterdir())) == 1
     assert isinstance(source.data, FileText)
     assert texts_of(source) == texts
     del source
-    assert list((tmp_path / "cache" / "texts").iterdir()) == []
+    assert list(kept.iterdir()) == []
 
 
 def test_texts_of_an_iterator_are_read_once():
