@@ -59,6 +59,7 @@ def git_hash(content: bytes) -> str:
 class _Handler(BaseHTTPRequestHandler):
     hub: Hub
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def log_message(self, *_: object) -> None: ...
 

@@ -93,23 +93,23 @@ def test_without_a_network_and_a_copy_the_error_says_both(hub: Hub, monkeypatch)
     assert refused("hf:me/tiny") == "hf:me/tiny: HF_HUB_OFFLINE is set, and there is no copy of it in the cache."
 
 
-def test_a_missing_repository_or_revision_is_told(hub: Hub):
+def test_what_is_not_there_is_told(hub: Hub, monkeypatch):
     assert "has no such repository, or it is private" in refused("hf:me/none")
     assert refused("hf:me/tiny@v9") == 'hf:me/tiny@v9: the repository has no revision "v9".'
+    hub.repositories["me/model"] = Repository({"model.bin": b"weights", "sub/tokenizer.json": b"{}"})
+    assert "tokenizer.json, vocab.json with merges.txt, " in refused("hf:me/model")
+    hub.pages["api/models/me/tiny"] = b"<html>Sign in to this network</html>"
+    monkeypatch.setenv("HF_ENDPOINT", f"{hub.address}/pages")
+    assert "does not answer as a Hugging Face Hub does" in refused("hf:me/tiny")
 
 
-@pytest.mark.parametrize(("status", "code"), [(401, "GatedRepo"), (403, "GatedRepo"), (403, "Other")])
+@pytest.mark.parametrize(("status", "code"), [(401, "GatedRepo"), (403, "Other")])
 def test_a_gated_repository_asks_for_the_terms_and_for_a_token(hub: Hub, tmp_path: Path, status: int, code: str):
     hub.repositories["me/tiny"].refusal = status, code
     told = refused("hf:me/tiny")
     assert "accept the terms" in told
     assert "HF_TOKEN" in told
     assert kept(tmp_path) == []
-
-
-def test_a_repository_without_a_tokenizer_is_told_with_the_files_that_were_looked_for(hub: Hub):
-    hub.repositories["me/model"] = Repository({"model.bin": b"weights", "sub/tokenizer.json": b"{}"})
-    assert "tokenizer.json, vocab.json with merges.txt, " in refused("hf:me/model")
 
 
 def test_a_pair_of_files_needs_a_pattern(hub: Hub, tokenizer: Tokenizer, tmp_path: Path):
@@ -163,20 +163,14 @@ def test_a_file_with_other_content_than_listed_is_not_kept(hub: Hub, tmp_path: P
     load("hf:me/tiny")
 
 
-@pytest.mark.parametrize("tag", ['"../../../outside"', "/etc/x", '"..\\\\x"', '""'])
-def test_no_header_of_the_server_chooses_a_path(hub: Hub, tmp_path: Path, tag: str):
-    hub.tag = tag
-    assert "sends an invalid ETag" in refused("hf:me/tiny")
+def test_no_header_of_the_server_chooses_a_path(hub: Hub, tmp_path: Path):
+    for tag in ('"../../../outside"', "/etc/x", '"..\\\\x"', '""'):
+        hub.tag = tag
+        assert "sends an invalid ETag" in refused("hf:me/tiny"), tag
     hub.tag, hub.repositories["me/tiny"].commit = None, "../../../outside"
     assert "names a commit that is not one" in refused("hf:me/tiny")
     assert kept(tmp_path) == []
     assert not list(tmp_path.rglob("outside*"))
-
-
-def test_a_server_that_is_no_hub_is_told(hub: Hub, monkeypatch):
-    hub.pages["api/models/me/tiny"] = b"<html>Sign in to this network</html>"
-    monkeypatch.setenv("HF_ENDPOINT", f"{hub.address}/pages")
-    assert "does not answer as a Hugging Face Hub does" in refused("hf:me/tiny")
 
 
 def unpacking_to(size: int) -> bytes:
@@ -217,11 +211,11 @@ def test_the_process_that_asks_a_hub_has_little_memory(monkeypatch):
     pytest.importorskip("resource")
     code = (
         "import resource; from tokstudio.core.hub import fetching\n"
-        "from tokstudio.core.base.subprocesses import Refused\n"
-        "def answer(*_):\n"
+        "from tokstudio.core.hub import repositories; from tokstudio.core.base.errors import FormatError\n"
+        "def fetch(*_):\n"
         "    try: bytearray(5 << 30)\n"
-        "    except MemoryError: return Refused(f'limited to {resource.getrlimit(resource.RLIMIT_DATA)[0]}')\n"
-        "fetching._answer = answer; fetching.main()"
+        "    except MemoryError: raise FormatError(f'limited to {resource.getrlimit(resource.RLIMIT_DATA)[0]}')\n"
+        "repositories.fetch = fetch; fetching.main()"
     )
     monkeypatch.setattr(subprocesses, "module_command", lambda _, *more: [sys.executable, "-c", code, *more])
     assert refused("hf:me/tiny") == f"limited to {1 << 32}"
@@ -229,13 +223,16 @@ def test_the_process_that_asks_a_hub_has_little_memory(monkeypatch):
 
 def test_a_version_of_a_library_that_is_not_known_is_told_before_anything_is_replaced(hub: Hub, monkeypatch):
     constants = import_module("huggingface_hub.constants")
-    name = parse_name("me/tiny")
-    for library in ("huggingface-hub", "httpx2"):
+    name, size, version = parse_name("me/tiny"), constants.DOWNLOAD_CHUNK_SIZE, replacements.version
+    for unknown in ("huggingface-hub", "httpx2"):
         with monkeypatch.context() as other:
-            other.setitem(replacements._KNOWN, library, "1")
-            size = constants.DOWNLOAD_CHUNK_SIZE
+            other.setattr(
+                replacements,
+                "version",
+                lambda library, unknown=unknown: "1" if library == unknown else version(library),
+            )
             with pytest.raises(
-                FormatError, match=rf"^hf:me/tiny: .* does not know version .* of {library}: install one"
+                FormatError, match=rf"^hf:me/tiny: .* does not know version 1 of {unknown}: install one"
             ):
                 replacements.Connections(name, "host")
             assert size == constants.DOWNLOAD_CHUNK_SIZE
@@ -245,8 +242,10 @@ def test_a_version_of_a_library_that_is_not_known_is_told_before_anything_is_rep
     assert not hasattr(constants, "DOWNLOAD_CHUNK_SIZE")
 
 
-@pytest.mark.parametrize("password", ["p@ss/w0rd", "p%40ss"])
-@pytest.mark.parametrize("wrong", ["gated", "tree", "nothing", "address"])
+@pytest.mark.parametrize(
+    ("password", "wrong"),
+    [*(("p@ss/w0rd", wrong) for wrong in ("gated", "tree", "nothing", "address")), ("p%40ss", "gated")],
+)
 def test_the_password_of_a_hub_is_never_shown(hub: Hub, monkeypatch, password: str, wrong: str):
     address = hub.address.replace("://", f"://me:{password}@")
     monkeypatch.setenv("HF_ENDPOINT", f"{address}x" if wrong == "address" else address)
@@ -257,10 +256,8 @@ def test_the_password_of_a_hub_is_never_shown(hub: Hub, monkeypatch, password: s
     assert not [part for part in (password, "pa55", "w0rd", "p@ss", "me:") if part in told]
 
 
-@pytest.mark.parametrize("line", ["garbage", "[" * 9000, "null", '{"done": "x", "total": 1}', '{"path": 5}', "\\xff"])
-def test_a_process_that_prints_something_else_is_one_sentence(monkeypatch, line: str):
-    command = [sys.executable, "-c", f"print({line!r})"]
-    monkeypatch.setattr(subprocesses, "module_command", lambda *_: command)
+def test_a_process_that_prints_something_else_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(subprocesses, "module_command", lambda *_: [sys.executable, "-c", "print('garbage')"])
     assert "ended without an answer" in refused("hf:me/tiny")
 
 
