@@ -8,8 +8,7 @@ import json
 import re
 from contextlib import suppress
 
-from tokstudio.core.base.errors import ConfigError, FormatError
-from tokstudio.core.formats.loading import load
+from tokstudio import ConfigError, FormatError, load
 
 WEIRD = [None, True, -1, 0, 1.0, 1e400, 256, 10**9, 10**30, "", "x", "\ud83d", "日\n", [], {}, [[]], {"a": 1}, [1, 2]]
 KEYS = ["x", "0", "257", "merges", "vocab", "an", "type", "normalizer", "pre_tokenizer", "decoder", "byte_fallback"]

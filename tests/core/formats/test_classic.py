@@ -17,13 +17,11 @@ from tests.core.formats.trained import (
     trained,
     with_specials,
 )
-from tokstudio import save
-from tokstudio.core.base.errors import FormatError
+from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.known_formats import FORMATS
-from tokstudio.core.formats.loading import load, load_work
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.formats.loading import load_work
 
 
 def as_python_writes(tokenizer: Tokenizer) -> dict[str, bytes]:
@@ -56,17 +54,11 @@ def test_banana_gives_the_result_of_the_source_document(tmp_path):
     assert report.proof == "identical over 257 tokens"
 
 
-@pytest.mark.parametrize("merges", [0, 1, 3, 300])
-def test_files_are_byte_for_byte_what_python_writes(merges):
-    tokenizer = everything()
-    tokenizer = tokenizer.at(min(merges, len(tokenizer.merges)))
-    assert written(tokenizer) == as_python_writes(tokenizer)
-
-
 def test_a_token_longer_than_a_piece_is_written_in_pieces():
     tokenizer = trained(b"\x00\xffabc" * 4000, 40)
     assert tokenizer.tokens.length(len(tokenizer.tokens) - 1) > 10_000
     pieces = list(Classic().contents(tokenizer)["vocabulary.json"])
+    assert written(tokenizer.at(0)) == as_python_writes(tokenizer.at(0))
     assert max(map(len, pieces)) < 100_000
     assert b"".join(pieces) == as_python_writes(tokenizer)["vocabulary.json"]
 
@@ -78,40 +70,27 @@ def test_any_trained_tokenizer_is_written_as_python_writes_it(text):
     assert written(tokenizer) == as_python_writes(tokenizer)
 
 
-def test_a_saved_tokenizer_is_loaded_unchanged(tmp_path):
-    tokenizer = everything()
+def test_either_file_of_the_pair_opens_both_and_the_merges_alone_are_enough_under_any_name(tmp_path):
+    tokenizer, both = everything(), ("vocabulary.json", "merges.json")
     save(tokenizer, tmp_path, "classic")
-    loaded = finish(load_work(tmp_path))
-    assert same(loaded.tokenizer, tokenizer)
-    assert loaded.format == "classic"
-    assert [file.name for file in loaded.files] == ["vocabulary.json", "merges.json"]
-
-
-def test_the_merges_alone_are_enough_under_any_name(tmp_path):
+    for place in (tmp_path, *(tmp_path / name for name in both)):
+        loaded = finish(load_work(place))
+        assert same(loaded.tokenizer, tokenizer)
+        assert (loaded.format, loaded.files) == ("classic", tuple(tmp_path / name for name in both))
     file = tmp_path / "my merges.json"
-    file.write_bytes(as_python_writes(everything())["merges.json"])
+    file.write_bytes(as_python_writes(tokenizer)["merges.json"])
     loaded = finish(load_work(file))
-    assert same(loaded.tokenizer, everything())
+    assert same(loaded.tokenizer, tokenizer)
     assert loaded.files == (file,)
-
-
-def test_either_file_of_the_pair_opens_both(tmp_path):
-    save(banana(), tmp_path, "classic")
-    for name in ("merges.json", "vocabulary.json"):
-        assert [file.name for file in finish(load_work(tmp_path / name)).files] == ["vocabulary.json", "merges.json"]
 
 
 @pytest.mark.parametrize("layout", [{}, {"indent": 1}, {"indent": "\t"}, {"ensure_ascii": False}, {"sort_keys": True}])
 def test_other_layouts_of_the_same_data_are_read(tmp_path, layout):
+    """Also with line ends of Windows and a byte order mark."""
     for name, content in as_python_writes(everything()).items():
-        (tmp_path / name).write_text(json.dumps(json.loads(content), **layout), encoding="utf-8")
+        text = json.dumps(json.loads(content), **layout).replace("\n", "\r\n" if layout == {"indent": 1} else "\n")
+        (tmp_path / name).write_bytes(text.encode("utf-8-sig" if "indent" in layout else "utf-8"))
     assert same(load(tmp_path), everything())
-
-
-def test_line_ends_of_windows_and_a_byte_order_mark_are_read(tmp_path):
-    for name, content in as_python_writes(banana()).items():
-        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n"))
-    assert same(load(tmp_path), banana())
 
 
 def change(vocabulary, token, value):
@@ -129,11 +108,9 @@ def change(vocabulary, token, value):
         (lambda v: {token: v[token] for token in v if token != "99"}, "token 99, which merges.json has, is missing"),
         (lambda v: change(v, "256", {"bytes": [97, True]}), "token 256 contains something that is not a byte"),
         (lambda v: change(v, "256", {"bytes": [97, 256]}), "token 256 contains something that is not a byte"),
-        (lambda v: change(v, "256", {"bytes": [97, 110.0]}), "token 256 contains something that is not a byte"),
         (lambda v: change(v, "256", "an"), 'token 256 has no list of "bytes"'),
         (lambda v: change(v, "0256", {"bytes": [97, 110]}), '"0256" is not an id'),
         (lambda v: change(v, "²", {"bytes": [97, 110]}), '"²" is not an id'),
-        (lambda v: change(v, "-1", {"bytes": [97, 110]}), '"-1" is not an id'),
         (lambda v: [v], "an object is missing"),
     ],
 )
@@ -148,8 +125,11 @@ def test_a_vocabulary_that_is_not_that_of_the_merges_is_refused(tmp_path, change
     assert ", line " in str(caught.value)
 
 
-def test_a_vocabulary_with_an_entry_twice_is_refused(tmp_path):
+def test_a_vocabulary_with_an_entry_twice_or_without_merges_is_refused(tmp_path):
     files = as_python_writes(banana())
+    (tmp_path / "vocabulary.json").write_bytes(files["vocabulary.json"])
+    with pytest.raises(FormatError, match=r"^vocabulary\.json: this is a vocabulary without merges: put merges\.json"):
+        load(tmp_path / "vocabulary.json")
     (tmp_path / "merges.json").write_bytes(files["merges.json"])
     twice = files["vocabulary.json"].replace(b'"1": {', b'"0": {').replace(b"      1\n", b"      0\n")
     (tmp_path / "vocabulary.json").write_bytes(twice)
@@ -157,32 +137,21 @@ def test_a_vocabulary_with_an_entry_twice_is_refused(tmp_path):
         load(tmp_path)
 
 
-def test_a_vocabulary_without_merges_says_what_is_needed(tmp_path):
-    (tmp_path / "vocabulary.json").write_bytes(as_python_writes(banana())["vocabulary.json"])
-    with pytest.raises(FormatError, match=r"^vocabulary\.json: this is a vocabulary without merges: put merges\.json"):
-        load(tmp_path / "vocabulary.json")
-
-
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
         ([[[97, 999], 256]], "merge 1 joins token 999, which does not exist yet"),
-        ([[[97, 256], 257]], "merge 1 joins token 256, which does not exist yet"),
         ([[[97, 256], 256]], "merge 1 joins token 256, which does not exist yet"),
         ([[[97, 110], 256], [[97, 98], 256]], "merge 2 makes token 256, which already exists"),
         ([[[97, 110], 97]], "merge 1 makes token 97, which already exists"),
         ([[[97, 110], 10**9]], "merge 1: id 1000000000 is too large"),
-        ([[[97, 110], 10**30]], "merge 1: id 1" + "0" * 30 + " is too large"),
         ([[[-1, 110], 256]], "merge 1: id -1 is negative"),
         ([[[97, True], 256]], "merge 1: an id must be a whole number"),
         ([[[97, 110.0], 256]], "merge 1: an id must be a whole number"),
-        ([[[97, None], 256]], "merge 1: an id must be a whole number"),
         ([[[97, "110"], 256]], "merge 1: an id must be a whole number"),
-        ([[[97, [110]], 256]], "merge 1: an id must be a whole number"),
         ([[97, 110, 256]], "merge 1 is not of the form [[left, right], id]"),
         ([[[97, 110, 98], 256]], "merge 1 is not of the form [[left, right], id]"),
         (["an"], "merge 1 is not of the form [[left, right], id]"),
-        ([None], "merge 1 is not of the form [[left, right], id]"),
         ({"97 110": 256}, "an array is missing"),
         ([[[255 + i if i else 97] * 2, 256 + i] for i in range(99)], "merge 31 makes a token of 2,147,483,648 bytes"),
     ],
@@ -226,6 +195,13 @@ def test_gaps_between_ids_are_held(tmp_path):
 
 def test_a_pattern_and_special_tokens_are_lost_only_when_that_is_accepted(tmp_path):
     tokenizer = with_specials("gpt2")
+    one = trained("banana", 2, special_tokens=["<s>"], special_placement="first")
+    moved, special = FORMATS["classic"].losses(one)
+    assert special == 'The special token "<s>" is lost: this format has none.'
+    assert moved.startswith("The ids change: ")
+    vocabulary = json.loads(written(one)["vocabulary.json"])
+    assert list(vocabulary)[-1] == "256"
+    assert vocabulary["256"] == {"bytes": [97, 110], "text": "an"}
     losses = FORMATS["classic"].losses(tokenizer)
     assert losses == (
         'The pattern "gpt2" is lost: this format does not split text.',
@@ -241,13 +217,3 @@ def test_a_pattern_and_special_tokens_are_lost_only_when_that_is_accepted(tmp_pa
     assert back.encode(text) == tokenizer.encode(text)
     assert (back.pattern, back.special_tokens) == ("gpt2", {})
     assert load(tmp_path / "out").pattern == "none"
-
-
-def test_one_special_token_is_named_alone_and_those_that_come_first_move_the_ids():
-    one = trained("banana", 2, special_tokens=["<s>"], special_placement="first")
-    moved, special = FORMATS["classic"].losses(one)
-    assert special == 'The special token "<s>" is lost: this format has none.'
-    assert moved.startswith("The ids change: ")
-    vocabulary = json.loads(written(one)["vocabulary.json"])
-    assert list(vocabulary)[-1] == "256"
-    assert vocabulary["256"] == {"bytes": [97, 110], "text": "an"}

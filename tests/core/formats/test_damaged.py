@@ -32,14 +32,11 @@ from tests.core.formats.trained import (
 from tests.core.new_content import give
 from tests.processes import no_processes
 from tests.times import TIMES
-from tokstudio import save
-from tokstudio.core.base.errors import FormatError
+from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.common import text_readers
 from tokstudio.core.formats.huggingface.format import HuggingFace
 from tokstudio.core.formats.known_formats import FORMATS
-from tokstudio.core.formats.loading import load
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 
 def content(name, merges=3):
@@ -142,15 +139,12 @@ def test_a_tokenizer_cut_anywhere_ends_too_early(tmp_path, in_ascii):
             load(tmp_path)
 
 
-def test_a_number_that_is_cut_is_not_taken_for_another(tmp_path):
+def test_numbers_and_lines_that_are_cut_are_not_taken_for_others(tmp_path):
     whole = content("vocab.json")
     (tmp_path / "merges.txt").write_bytes(content("merges.txt"))
     give(tmp_path / "vocab.json", whole[: whole.index(b"258")] + b"25")
     with pytest.raises(FormatError, match=r"^vocab\.json: the file ends too early"):
         load(tmp_path, "none")
-
-
-def test_lines_that_are_cut_say_so(tmp_path):
     ranks = tmp_path / "a.tiktoken"
     give(ranks, content("ranks.tiktoken")[:-2])
     with pytest.raises(FormatError, match=r"^a\.tiktoken: the file ends too early, or rank 25 appears twice, line 259"):
@@ -194,11 +188,9 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 3
     "names",
     [
         ("tokenizer.json",),
-        ("merges.json",),
         ("vocabulary.json", "merges.json"),
         ("vocab.json", "merges.txt"),
         ("encoder.json", "vocab.bpe"),
-        ("a.tiktoken",),
         ("a.tiktoken", "a.json"),
         ("tokenizer.model",),
         ("any.name",),

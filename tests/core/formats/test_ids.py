@@ -15,13 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.core.formats.file_mutants import mutant_of_bytes
 from tests.times import TIMES
-from tokstudio.core.base.errors import FormatError
+from tokstudio import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats import ids as module
 from tokstudio.core.formats.ids import ids_work, write_ids_work
 
-MUTANTS = 200 * TIMES
+MUTANTS = 100 * TIMES
 some_ids = st.lists(st.integers(0, 2**31 - 2) | st.integers(0, 300), max_size=40)
 
 
@@ -49,9 +49,8 @@ def test_what_is_written_is_what_python_and_numpy_write_and_is_read_again(tmp_pa
     assert read(path.name, path.read_bytes()) == ids
 
 
-def test_many_ids_go_through_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_BYTES_PARSED", 50)
-    ids = np.random.default_rng(1).integers(0, 70_000, 30_000).astype(np.uint32)
+def test_many_ids_go_through_in_pieces(tmp_path):
+    ids = np.random.default_rng(1).integers(0, 70_000, 100_000).astype(np.uint32)
     for name in ("ids.json", "ids.NPY"):
         path = written(tmp_path / name, ids)
         assert read(name, path.read_bytes()) == ids.tolist()
@@ -60,17 +59,10 @@ def test_many_ids_go_through_in_pieces(tmp_path, monkeypatch):
     assert read("list", json.dumps(ids.tolist(), indent=1).encode()) == ids.tolist()
 
 
-def test_an_array_is_as_narrow_as_the_vocabulary_allows(tmp_path):
-    for largest, kind in ((2**16 - 1, "<u2"), (2**16, "<u4"), (None, "<u2")):
-        assert np.load(written(tmp_path / "ids.npy", [7, 256], largest=largest)).dtype == kind
-
-
 @pytest.mark.parametrize(
     ("data", "ids"),
     [
-        (b"", []),
         (b" \n", []),
-        (b"[]", []),
         (b" [ ] \n", []),
         (b"7", [7]),
         (b"104 101\r\n108\t108", [104, 101, 108, 108]),
@@ -82,9 +74,11 @@ def test_lists_and_words_are_told_apart(data, ids):
     assert read("ids", data) == ids
 
 
-@pytest.mark.parametrize("kind", ["<u1", "<i2", ">i4", "<i8", ">u8", "<u2"])
-def test_arrays_of_any_whole_numbers_are_read(kind):
-    assert read("ids.npy", npy(np.array([0, 5, 127], kind))) == [0, 5, 127]
+def test_an_array_is_as_narrow_as_the_vocabulary_allows_and_any_whole_numbers_are_read(tmp_path):
+    for largest, kind in ((2**16 - 1, "<u2"), (2**16, "<u4"), (None, "<u2")):
+        assert np.load(written(tmp_path / "ids.npy", [7, 256], largest=largest)).dtype == kind
+    for kind in ("<u1", "<i2", ">i4", "<i8", ">u8", "<u2"):
+        assert read("ids.npy", npy(np.array([0, 5, 127], kind))) == [0, 5, 127]
 
 
 def npy(array, version=(1, 0)):
@@ -115,25 +109,16 @@ def archive():
         (b"2147483647", 'word 1, "2147483647", is not an id.'),
         (b"9" * 10**6, 'word 1, "' + "9" * 40 + '…", is not an id.'),
         ("²".encode(), 'word 1, "²", is not an id.'),
-        (b"[104, 101", "the list of ids does not end; the file may be cut off."),
-        (b"[", "the list of ids does not end; the file may be cut off."),
         (b"[1] 2", "the list of ids does not end; the file may be cut off."),
         (b"[104, 1.0]", 'item 2, "1.0", is not an id.'),
-        (b"[104, 1e2]", 'item 2, "1e2", is not an id.'),
-        (b"[true]", 'item 1, "true", is not an id.'),
         (b"[[104]]", 'item 1, "[104]", is not an id.'),
-        (b"[1,]", 'item 2, "", is not an id.'),
         (b"[1,,2]", 'item 2, "", is not an id.'),
-        (b"[1 2]", 'item 1, "1 2", is not an id.'),
         (b"[" * 100_000, "the list of ids does not end; the file may be cut off."),
         (b'{"ids": [1]}', "word 1, '{\"ids\":', is not an id."),
         (b'[1, "a"]', "item 2, '\"a\"', is not an id."),
         (npy(np.array([[104]])), "the array must be a row of whole numbers, not 2-dimensional int64."),
         (npy(np.array([1.0])), "the array must be a row of whole numbers, not 1-dimensional float64."),
-        (npy(np.array([True])), "the array must be a row of whole numbers, not 1-dimensional bool."),
-        (npy(np.array(7)), "the array must be a row of whole numbers, not 0-dimensional int64."),
         (npy(np.array([None])), "the array must be a row of whole numbers, not 1-dimensional object."),
-        (npy(np.array([(1,)], [("a", "<i4")])), "the array must be a row of whole numbers, not 1-dimensional void32."),
         (npy(np.arange(9, dtype="<i8"))[:-1], "9 ids are declared, but the file has 8.875."),
         (npy(np.arange(9, dtype="<i8")) + b"\0" * 8, "9 ids are declared, but the file has 10."),
         (declared((10**15,)), "1,000,000,000,000,000 ids are declared, but the file has 4."),
@@ -144,7 +129,6 @@ def archive():
         (npy(np.array([2**63 + 7], np.uint64)), "item 1, 9223372036854775815, is not an id."),
         (npy(np.arange(99))[:20], "this NumPy array cannot be read: its header is damaged or from a newer version."),
         (npy(np.arange(9)).replace(b"(9,)", b"(9**"), "this NumPy array cannot be read: its header is"),
-        (b"\x93NUMPY\x09\x00" + bytes(200), "this NumPy array cannot be read: its header is damaged"),
         (pickle.dumps([1, 2, 3]), "this is not a NumPy array, though its name ends in .npy."),
         (archive(), "this is an archive, such as .npz: save its array as a .npy file."),
     ],
@@ -177,11 +161,10 @@ def test_a_pickle_is_never_executed():
 
 
 def test_a_declared_size_takes_no_memory():
-    data = declared((2**40,))
     tracemalloc.start()
     try:
         with pytest.raises(FormatError):
-            read("ids.npy", data)
+            read("ids.npy", declared((2**40,)))
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()
@@ -194,18 +177,8 @@ def test_a_mutant_is_read_or_refused_in_one_sentence(name):
     whole = {"ids.npy": npy(ids), "ids.json": json.dumps(ids.tolist()).encode(), "ids.txt": b"5 300\n70000 0 12"}[name]
     refused = 0
     for _ in range(MUTANTS):
-        data = bytearray(whole)
-        for _ in range(chance.randint(1, 3)):
-            at = chance.randrange(len(data))
-            match chance.randrange(3):
-                case 0:
-                    data[at] = chance.randrange(256)
-                case 1:
-                    del data[at : at + chance.randint(1, 9)]
-                case _:
-                    data[at:at] = chance.choice([b"[", b"]", b",", b"-", b"'", b"(", b"9" * 12, b"\xff", b" "])
         try:
-            read(name, bytes(data))
+            read(name, mutant_of_bytes(whole, chance))
         except FormatError as error:
             refused += 1
             words = str(error)
@@ -220,8 +193,5 @@ def test_a_file_truncated_at_any_length_is_refused(tmp_path, name):
     for length in range(1, len(whole) - 1):
         with pytest.raises(FormatError, match=rf"^{name}: "):
             read(name, whole[:length])
-
-
-def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(FormatError, match=r"^ids\.json: the folder .*nowhere does not exist"):
-        written(tmp_path / "nowhere" / "ids.json", [1])
+    with pytest.raises(FormatError, match=rf"^{name}: the folder .*nowhere does not exist"):
+        written(tmp_path / "nowhere" / name, [1])

@@ -11,10 +11,8 @@ import regex
 from tokenizers import Tokenizer as Theirs
 
 from tests.core.algorithms import SUPERBPE_TEXT, boundless, superbpe
-from tokstudio import Corpus, save, train
-from tokstudio.core.base.errors import FormatError
+from tokstudio import Corpus, FormatError, load, save, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats.loading import load
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.formats.writers import difference_work, near_form
 from tokstudio.core.model.algorithms import SECOND_PATTERN
@@ -87,22 +85,16 @@ def test_the_loss_is_said_and_must_be_accepted(tmp_path):
     assert not (tmp_path / "tokenizer.json").exists()
 
 
-@pytest.mark.parametrize("name", ["tiktoken", "gpt2", "minbpe", "classic"])
-def test_other_formats_have_no_near_form(name):
-    assert "cannot hold supermerges" in fit(trained(), name).problem
-
-
-def test_a_pattern_of_ones_own_has_no_near_form():
+def test_what_has_no_near_form_says_so():
+    for name in ("tiktoken", "gpt2", "minbpe", "classic"):
+        assert "cannot hold supermerges" in fit(trained(), name).problem
     tokenizer = trained(r" ?\w+|\W")
     assert tokenizer.supermerges is not None
     assert near_form(tokenizer) is None
     assert "cannot hold supermerges" in fit(tokenizer, "huggingface").problem
-
-
-def test_before_the_first_supermerge_nothing_is_lost(tmp_path):
-    tokenizer = trained().at(3)
-    assert tokenizer.supermerges is None
-    assert fit(tokenizer, "huggingface").losses == ()
+    before_the_first = trained().at(3)
+    assert before_the_first.supermerges is None
+    assert fit(before_the_first, "huggingface").losses == ()
 
 
 # --- Exports of SuperBPE, whose pattern leaves text between its matches -----------------------------------------------
@@ -130,21 +122,14 @@ def test_files_hold_it_and_give_its_ids(tmp_path, tokenizer, name, merges):
 
 
 def test_tokenizer_json_has_the_pattern_of_stage_2_as_it_is_published(tmp_path, tokenizer):
-    tokenizers = pytest.importorskip("tokenizers")
-    save(tokenizer, tmp_path / "tokenizer.json", "huggingface")
-    settings = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
-    split = settings["pre_tokenizer"]["pretokenizers"][0]
+    """And text that a file drops is not taken for pre-tokens."""
+    tokenizers, file = pytest.importorskip("tokenizers"), tmp_path / "tokenizer.json"
+    save(tokenizer, file, "huggingface")
+    text = file.read_text(encoding="utf-8")
+    split = json.loads(text)["pre_tokenizer"]["pretokenizers"][0]
     assert (split["pattern"], split["behavior"]) == ({"Regex": SECOND_PATTERN}, "Isolated")
-    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    assert theirs.encode(SAMPLE).ids == tokenizer.encode(SAMPLE)
-
-
-def test_text_that_a_file_drops_is_not_taken_for_pre_tokens(tmp_path, tokenizer):
-    save(tokenizer, tmp_path / "tokenizer.json", "huggingface")
-    file = tmp_path / "tokenizer.json"
-    text = (
-        file.read_text(encoding="utf-8").replace('"Isolated"', '"Removed"').replace('"invert": false', '"invert": true')
-    )
+    assert tokenizers.Tokenizer.from_file(str(file)).encode(SAMPLE).ids == tokenizer.encode(SAMPLE)
+    text = text.replace('"Isolated"', '"Removed"').replace('"invert": false', '"invert": true')
     file.write_text(text, encoding="utf-8")
     made = load(file)
     assert made.library == "tokenizers"

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import sentencepiece
 import tokenizers
 from tokenizers import normalizers
 
@@ -28,17 +27,15 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
-from tokstudio import Corpus, TrainingConfig, __version__, save, train
-from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio import ConfigError, Corpus, FormatError, Tokenizer, TrainingConfig, __version__, load, save, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.common import format as base
 from tokstudio.core.formats.known_formats import FORMATS
-from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit, save_work
 from tokstudio.core.formats.writers import Copy
 from tokstudio.core.libraries.client import torture_text
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 
 def names(folder):
@@ -55,43 +52,25 @@ WRITABLE = [name for name, known in FORMATS.items() if known.writable]
 
 def test_formats_are_listed_for_menus_and_the_command_line():
     assert list(FORMATS) == [
-        "huggingface",
-        "classic",
-        "word-ends",
-        "gpt2",
-        "tiktoken",
-        "minbpe",
-        "sentencepiece",
-        "wordpiece",
-        "merges-csv",
-        "merges-jsonl",
-        "vocabulary-csv",
-    ]
+        "huggingface", "classic", "word-ends", "gpt2", "tiktoken", "minbpe", "sentencepiece", "wordpiece", "merges-csv",
+        "merges-jsonl", "vocabulary-csv",
+    ]  # fmt: skip
     for name, known in FORMATS.items():
         assert known.name == name
         assert known.title
         assert "\n" not in known.description
-        assert known.writable or known.readable
         assert len(known.files) > 1 or not known.folder
         assert known.losses(trained("banana", 1, pattern="gpt2" if name == "gpt2" else "none")) == ()
-    readable = [name for name, known in FORMATS.items() if known.readable]
-    assert readable == [
-        "huggingface", "classic", "word-ends", "gpt2", "tiktoken", "minbpe", "sentencepiece", "wordpiece"
+    assert [name for name, known in FORMATS.items() if not known.readable] == [
+        "merges-csv", "merges-jsonl", "vocabulary-csv"
     ]  # fmt: skip
-    assert WRITABLE == [
-        "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
-        "vocabulary-csv",
-    ]  # fmt: skip
+    assert [name for name, known in FORMATS.items() if not known.writable] == ["word-ends", "wordpiece"]
 
 
-def test_a_format_that_cannot_be_written_names_those_that_can(tmp_path):
-    with pytest.raises(
-        ConfigError, match=r'^Format "gguf" is unknown\. Choose one of: huggingface, classic, gpt2, tiktoken, '
-    ):
+def test_an_unknown_format_or_a_pattern_that_cannot_work_is_refused_before_anything_is_read(tmp_path):
+    words = r'^Format "gguf" is unknown\. Choose one of: huggingface, classic, gpt2, tiktoken, '
+    with pytest.raises(ConfigError, match=words):
         save(banana(), tmp_path, "gguf")
-
-
-def test_a_pattern_that_cannot_work_is_refused_before_anything_is_read(tmp_path):
     with pytest.raises(ConfigError, match="pattern"):
         load(tmp_path / "nothing", "(")
 
@@ -139,23 +118,19 @@ def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name):
 
 @pytest.mark.parametrize("name", WRITABLE)
 def test_a_vocabulary_that_would_fill_the_disk_is_refused_before_anything_is_written(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(type(FORMATS[name]), "largest", 1000)
-    tokenizer = made_for(name)
-    held = sum(len(token) for token in tokenizer.tokens)
-    with pytest.raises(
-        FormatError, match=rf"the file would take about .* GB.* hold {held:,} bytes\. Export fewer merges"
-    ):
-        save(tokenizer, tmp_path / "out", name, accept_loss=True)
-    assert names(tmp_path) == []
-
-
-@pytest.mark.parametrize("name", WRITABLE)
-def test_the_size_that_is_guessed_is_never_far_too_small(tmp_path, name):
-    tokenizer = made_for(name)
+    tokenizer, tables = made_for(name), {"merges-csv", "merges-jsonl", "vocabulary-csv"}
     held = base.bytes_of_tokens(tokenizer)
     assert held == sum(len(token) for token in tokenizer.tokens)
-    report = save(tokenizer, tmp_path, name, accept_loss=True)
-    assert max(file.stat().st_size for file in report.files) <= 1.2 * FORMATS[name].size(tokenizer, held)
+    (tmp_path / "in").mkdir()
+    report = save(tokenizer, tmp_path / "in", name, accept_loss=True)
+    assert (report.snippet == "") == (name in tables)
+    guessed = FORMATS[name].size(tokenizer, held)
+    assert max(file.stat().st_size for file in report.files) <= 1.2 * guessed, "never guessed far too small"
+    monkeypatch.setattr(type(FORMATS[name]), "largest", 1000)
+    words = rf"the file would take about .* GB.* hold {held:,} bytes\. Export fewer merges"
+    with pytest.raises(FormatError, match=words):
+        save(tokenizer, tmp_path / "out", name, accept_loss=True)
+    assert names(tmp_path) == ["in"]
 
 
 def test_a_folder_gives_the_first_format_in_order_and_says_which(tmp_path):
@@ -192,22 +167,20 @@ def test_missing_and_unknown_files_are_named(tmp_path):
 def test_the_torture_text_is_as_hard_as_it_says():
     text = torture_text()
     assert set(map(chr, range(128))) <= set(text)
-    assert {"\ufeff", "\u200d", "\u0301", "\r\n", "\u3000"} <= {*text, "\r\n"} | {"\r\n"}
+    assert {"\ufeff", "\u200d", "\u0301", "\u3000"} <= set(text)
     assert "\r\n" in text
     assert 4_000 < len(text.encode()) < 20_000
-    assert text.encode("utf-8").decode("utf-8") == text
 
 
 BYTES_ONLY = {"classic": "vocabulary.json", "gpt2": "vocab.json", "minbpe": "out.model", "tiktoken": "ranks.tiktoken"}
 
 
-@pytest.mark.parametrize("accept_loss", [False, True])
 @pytest.mark.parametrize("name", BYTES_ONLY)
-def test_characters_cannot_be_held_where_merges_are_of_bytes(tmp_path, name, accept_loss):
+def test_characters_cannot_be_held_where_merges_are_of_bytes(tmp_path, name):
     said = f"{FORMATS[name].title} holds only merges of bytes, but this tokenizer merges characters."
     assert fit(of_characters(), name).problem == said
     with refusal(said, BYTES_ONLY[name]):
-        save(of_characters(), tmp_path / ("out.model" if name == "minbpe" else "out"), name, accept_loss)
+        save(of_characters(), tmp_path / ("out.model" if name == "minbpe" else "out"), name, accept_loss=True)
     assert names(tmp_path) == []
 
 
@@ -232,6 +205,7 @@ def test_a_large_file_is_proved_in_another_process(tmp_path, monkeypatch, reques
 
 
 CANNOT, DIFFERS = "the tokenizers library cannot read it", "it differs at token "
+FUSE = b'"decoder": {\n    "type": "Fuse"'
 BY_TIKTOKEN = r"read back by the tiktoken library, it differs at token \d.*"
 
 
@@ -240,21 +214,12 @@ BY_TIKTOKEN = r"read back by the tiktoken library, it differs at token \d.*"
     [
         ("huggingface", "tokenizer.json", b'"a",\n        "n"', b'"n",\n        "a"', CANNOT),
         ("huggingface", "tokenizer.json", b'"use_regex": false', b'"use_regex": true', DIFFERS),
-        ("huggingface", "tokenizer.json", b'"an": 256', b'"an": 300', DIFFERS),
-        (
-            "huggingface",
-            "tokenizer.json",
-            b'"decoder": {\n    "type": "ByteLevel"',
-            b'"decoder": {\n    "type": "Fuse"',
-            "do not decode to",
-        ),
-        ("huggingface", "tokenizer.json", b'"an": 256', b'"am": 256', CANNOT),
+        ("huggingface", "tokenizer.json", b'"decoder": {\n    "type": "ByteLevel"', FUSE, "do not decode to"),
         ("gpt2", "merges.txt", b"a n\n", b"n a\n", CANNOT),
         ("gpt2", "merges.txt", b"\na n\n", b"\n", DIFFERS),
         ("gpt2", "vocab.json", b'"an": 256', b'"an": 300', DIFFERS),
         ("gpt2", "vocab.json", b'"an": 256', b'"am": 256', CANNOT),
         ("tiktoken", "ranks.tiktoken", b"YW4= 256\n", b"YW4= 300\n", BY_TIKTOKEN + r"\[300"),
-        ("tiktoken", "ranks.tiktoken", b"YW4= 256\n", b"", BY_TIKTOKEN),
         ("tiktoken", "ranks.tiktoken", b"YW4= 256\nYSA= 257\n", b"YW4= 257\nYSA= 256\n", BY_TIKTOKEN),
         ("tiktoken", "ranks.tiktoken", b"AA== 0\n", b"", "the byte 0 has no rank"),
         ("tiktoken", "ranks.tiktoken", b"AA== 0\n", b"AA==\n", "a line must be a token in base64, a space and a rank"),
@@ -325,7 +290,7 @@ def paragraphs(report):
     return {heading: said.strip() for heading, said in found.items()}
 
 
-def test_it_says_what_was_written_and_what_that_is(tmp_path):
+def test_it_says_what_was_written_and_what_that_is_and_names_every_loss(tmp_path):
     tokenizer = with_specials("cl100k")
     report = save(tokenizer, tmp_path)
     said = paragraphs(report)
@@ -342,32 +307,23 @@ def test_it_says_what_was_written_and_what_that_is(tmp_path):
     assert said["Proof"] == f"Read back: {report.proof}."
     assert report.snippet.strip().splitlines()[-1] in said["To load it"]
     assert f"tokenizers {tokenizers.__version__}" in said["Versions"]
-
-
-def test_it_names_every_loss(tmp_path):
     report = save(shuffled(), tmp_path, "classic", accept_loss=True)
     said = paragraphs(report)
     assert said["Lost"] == " ".join(report.losses)
     assert "Trained on" not in said["Tokenizer"]
-
-
-def test_a_table_has_nothing_to_prove_and_nothing_loads_it(tmp_path):
+    # A table has nothing to prove, and nothing loads it.
     said = paragraphs(save(everything(), tmp_path, "vocabulary-csv"))
     assert not said.keys() & {"Proof", "To load it", "Notes"}
 
 
-def test_it_names_the_weights_of_the_sources(tmp_path):
+def test_it_names_the_weights_of_the_sources_and_many_shortly(tmp_path):
     corpus = Corpus((Source.from_texts("banana " * 9, "a"), Source.from_texts("bandana " * 9, "b")))
     corpus = corpus.with_weights({"a": 2, "b": 0.125})
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=262, pattern="gpt2"))
     said = paragraphs(save(tokenizer, tmp_path))["Tokenizer"]
+    weights = '"a" 2 (93.3\u00a0% of the text), "b" 0.125 (6.7\u00a0% of the text); the bytes are weighted.'
     assert "Trained on 135 bytes;" in said
-    assert (
-        'sources: "a" 2 (93.3\u00a0% of the text), "b" 0.125 (6.7\u00a0% of the text); the bytes are weighted.' in said
-    )
-
-
-def test_many_sources_and_those_of_a_folder_are_named_shortly(tmp_path):
+    assert f"sources: {weights}" in said
     sources = [replace(Source.from_texts("banana " * 9, f"{n}"), group="/texts" if n < 3 else "") for n in range(25)]
     corpus = Corpus(tuple(sources)).with_weights({"texts": 3})
     said = paragraphs(save(train(corpus, TrainingConfig(vocabulary_size=258)), tmp_path))["Tokenizer"]
@@ -392,10 +348,8 @@ def with_end():
     ("name", "make", "target"),
     [
         ("classic", plain, ""),
-        ("huggingface", with_end, ""),
         ("huggingface", with_end, 'it\'s "mine" \\ 日本.json'),
         ("huggingface", with_unknown, ""),
-        ("gpt2", plain, ""),
         ("gpt2", with_end, ""),
         ("tiktoken", with_end, ""),
         ("tiktoken", plain, 'it\'s "mine" \\ 日本.tiktoken'),
@@ -414,14 +368,6 @@ def test_a_snippet_gives_the_ids_that_tokstudio_gives(tmp_path, monkeypatch, nam
         found = {}
         exec(report.snippet.replace('"Hello world"', repr(text)), found)
         assert found["ids"] == tokenizer.encode(text, "all")
-
-
-def test_only_tables_have_none(tmp_path):
-    tables = {"merges-csv", "merges-jsonl", "vocabulary-csv"}
-    for name, known in FORMATS.items():
-        if known.writable and known.problem(everything()) is None:
-            report = save(everything(), tmp_path / name if known.folder else tmp_path, name, accept_loss=True)
-            assert (report.snippet == "") == (name in tables)
 
 
 # --- Library tokenizers are copied in their own format: the same bytes, the same ids ----------------------------------
@@ -458,22 +404,6 @@ def test_a_tokenizer_json_is_copied_byte_by_byte_with_a_configuration_beside_it(
     assert load(tmp_path / "out").encode("THE Cat ﬁ") == tokenizers.Tokenizer.from_file(str(lowercase)).encode(
         "THE Cat ﬁ"
     ).ids  # fmt: skip
-
-
-def test_one_file_is_written_where_a_file_is_named(lowercase, tmp_path):
-    report = save(load(lowercase), tmp_path / "copy.json")
-    assert report.files == (tmp_path / "copy.json",)
-    assert report.files[0].read_bytes() == lowercase.read_bytes()
-
-
-def test_a_sentencepiece_model_is_copied(model, tmp_path):
-    opened = load(model)
-    report = save(opened, tmp_path / "copy.model", "sentencepiece", sample=TEXT)
-    assert (tmp_path / "copy.model").read_bytes() == model.read_bytes()
-    theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "copy.model"))
-    assert theirs.encode(TEXT) == opened.encode(TEXT)
-    assert report.losses == ()
-    assert report.renumbered == ""
 
 
 def test_every_other_format_says_why_it_cannot(lowercase, model):

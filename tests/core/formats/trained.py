@@ -15,15 +15,11 @@ import pytest
 import tokenizers
 from hypothesis import strategies as st
 
-from tokstudio.core.base.errors import FormatError
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio import Corpus, FormatError, Tokenizer, TrainingConfig, train
 from tokstudio.core.formats.huggingface.format import HuggingFace
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.text.byte_level import to_characters
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import train
 
 TEXT = (
     'the cat in the "hat"\n\tsat\\on = the 😀😀 ĠĊ mat, a,b;c日本日本\r\n'

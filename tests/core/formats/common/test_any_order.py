@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.formats.trained import TEXT, everything, trained, with_specials
-from tokstudio import ConfigError, FormatError, add_specials, load, prune, save
+from tokstudio import ConfigError, FormatError, Tokenizer, add_specials, load, prune, save
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
@@ -24,12 +24,12 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.common import recover_merges as ranks
 from tokstudio.core.formats.common.recover_merges import recover_merges_work
 from tokstudio.core.formats.saving import fit
+from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.core.tokenizer.counts_by_merge import why_not_by_merge
 from tokstudio.core.tokenizer.self_encoding import pieces_work
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 tiktoken = pytest.importorskip("tiktoken")
 tokenizers = pytest.importorskip("tokenizers")
@@ -100,7 +100,7 @@ def by_ranks(word, ranks):
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_ranks_in_no_order_encode_as_the_libraries_at_any_playhead(tmp_path, seed):
     tokens, words = some_tokens(seed), some_words(seed)
     file, folder = write_json(tmp_path / "json", tokens, every_split(tokens)), write_ranks(tmp_path / "ranks", tokens)
@@ -171,7 +171,7 @@ def test_a_merge_listed_again_counts_where_it_stands_last(tmp_path):
     assert tokenizer.at(1).encode("abc") == [*b"a", 257]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_any_list_of_pairs_encodes_as_the_library(tmp_path, seed):
     chance, tokens = random.Random(seed), some_tokens(seed)
     pairs = every_split(tokens)
@@ -203,38 +203,30 @@ def test_a_pair_in_no_order_encodes_as_the_library(tmp_path):
     assert load(tmp_path / "again", "none").merges.tolist() == tokenizer.merges.tolist()
 
 
-def test_they_are_written_as_files_that_the_libraries_read_the_same(tmp_path):
-    tokens = some_tokens(5)
-    tokenizer = load(write_ranks(tmp_path / "ranks", tokens))
-    assert tokenizer.needed_merges is not None
-    for name in ("huggingface", "tiktoken"):
-        report = save(tokenizer, tmp_path / name, name)
-        assert report.proof.startswith("identical over")
-        again = load(tmp_path / name)
-        assert again.merges.tolist() == tokenizer.merges.tolist()
-        assert again.whole_words == tokenizer.whole_words
-        for merges in range(0, len(tokens), 5):
-            assert again.at(merges).encode("abcabacabca") == tokenizer.at(merges).encode("abcabacabca")
-    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "huggingface" / "tokenizer.json"))
-    for word in some_words(5):
-        assert theirs.encode(word).ids == tokenizer.encode(word)
-    with pytest.raises(FormatError, match="join later ones"):
-        save(tokenizer, tmp_path / "classic", "classic", accept_loss=True)
-
-
 @pytest.mark.parametrize("name", ["huggingface", "tiktoken"])
 def test_they_are_written_at_any_playhead(tmp_path, name):
-    tokens = some_tokens(7)
+    tokens, words = some_tokens(7), some_words(7)
     tokenizer = load(write_ranks(tmp_path / "ranks", tokens))
-    for merges in range(1, len(tokens), 4):
-        here = tokenizer.at(merges)
+    assert tokenizer.needed_merges is not None
+    most = len(tokenizer.merges)
+    for merges in (*range(1, most, 8), most):
+        here, folder = tokenizer.at(merges), tmp_path / f"{name}{merges}"
         assert fit(here, name).problem is None
-        save(here, tmp_path / f"{name}{merges}", name, accept_loss=True)
-        again = load(tmp_path / f"{name}{merges}")
-        assert [again.encode(word) for word in some_words(7)] == [here.encode(word) for word in some_words(7)]
+        report = save(here, folder, name, accept_loss=merges < most)
+        assert report.proof.startswith("identical over")
+        again = load(folder)
+        assert [again.encode(word) for word in words] == [here.encode(word) for word in words]
         compact = here.compact()
         assert len(compact) == len(compact.tokens) == len(here)
         assert compact.decode(compact.encode("abcacb")) == "abcacb"
+    assert (again.merges.tolist(), again.whole_words) == (tokenizer.merges.tolist(), tokenizer.whole_words)
+    for merges in range(0, most, 5):
+        assert again.at(merges).encode("abcabacabca") == tokenizer.at(merges).encode("abcabacabca")
+    if name == "huggingface":
+        theirs = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        assert [theirs.encode(word).ids for word in words] == [tokenizer.encode(word) for word in words]
+    with pytest.raises(FormatError, match="join later ones"):
+        save(tokenizer, tmp_path / "classic", "classic", accept_loss=True)
 
 
 def test_a_project_keeps_them():
@@ -249,7 +241,7 @@ def test_a_project_keeps_them():
         tokenizer_of(values)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_steps_and_rounds_end_as_the_encoding_does_at_any_playhead(tmp_path, seed):
     tokenizer = load(write_ranks(tmp_path, some_tokens(seed)))
     text = " ".join(some_words(seed, count=12))
@@ -320,9 +312,12 @@ def test_llama_3_s_own_files_encode_as_their_libraries_at_any_playhead(shared, t
     tokens = {token: rank for rank, token in enumerate(of_ranks.tokens) if token and rank < 128_000}
     chance = random.Random(1)
     spelled = [text for token in tokens if (text := token.decode("utf-8", "ignore"))]
-    text = "\n".join("".join(chance.choices(spelled, k=3))[chance.randrange(3) :] for _ in range(20_000))
+    text = "\n".join("".join(chance.choices(spelled, k=3))[chance.randrange(3) :] for _ in range(4_000))
     assert tokenizer.encode(text) == theirs.encode(text, add_special_tokens=False).ids == of_ranks.encode(text)
-    for merges in (0, 50_000, 110_000, 127_743):
+    hard = f"{torture_text()}<|eot_id|>hi<|begin_of_text|>"
+    assert tokenizer.encode(hard, "all") == theirs.encode(hard, add_special_tokens=False).ids
+    assert tokenizer.encode(hard, "all") == of_ranks.encode(hard, "all")
+    for merges in (50_000, 127_743):
         held = {token: rank for token, rank in tokens.items() if rank < 256 + merges}
         openai = tiktoken.Encoding("x", pat_str=REGEX["llama3"], mergeable_ranks=held, special_tokens={})
         assert tokenizer.at(merges).encode(text) == openai.encode(text, disallowed_special=())
@@ -347,23 +342,18 @@ def test_every_merge_is_that_of_the_slow_search(ordered, words, chance):
         assert parts[rank] == (slow if len(slow) == 2 else [-1, -1])
 
 
-@pytest.mark.parametrize("budget", [1, 7, 1000])
-def test_it_goes_on_where_it_stopped(monkeypatch, budget):
+def test_the_search_goes_on_where_it_stopped(monkeypatch):
     tokenizer = trained(TEXT * 20, 300)
-    monkeypatch.setattr(ranks, "_BUDGET", budget)
-    parts = finish(recover_merges_work(list(tokenizer.tokens)))
-    assert np.array_equal(parts[256:], tokenizer.merges)
+    for budget in (1, 7):
+        monkeypatch.setattr(ranks, "_BUDGET", budget)
+        parts = finish(recover_merges_work(list(tokenizer.tokens)))
+        assert np.array_equal(parts[256:], tokenizer.merges)
 
 
-def test_tokens_of_a_run_are_all_made_of_their_own_bytes():
+def test_tokens_of_a_run_are_all_made_of_their_own_bytes_and_others_of_several_tokens():
     for tokenizer in (everything(), with_specials("cl100k", "first"), trained("ab" * 5000, 14)):
         tokens = [tokenizer.tokens[token] for token in tokenizer.merge_results]
         assert set(finish(pieces_work(tokenizer, tokens)).tolist()) == {1}
-
-
-def test_how_many_tokens_are_made_of_the_bytes_of_each_is_counted():
     tokenizer = Tokenizer(np.array([[97, 98], [98, 99], [97, 257]]))
-    counts = finish(pieces_work(tokenizer, [b"abc", b"a", b"bc", b"xyz", b"abcabc"]))
-    assert counts.tolist() == [2, 1, 1, 3, 4]
-    assert finish(pieces_work(tokenizer, [])).tolist() == []
-    assert finish(pieces_work(tokenizer, [b"abc"])).tolist() == [2]
+    for spelled, counts in (([b"abc", b"a", b"bc", b"xyz", b"abcabc"], [2, 1, 1, 3, 4]), ([], []), ([b"abc"], [2])):
+        assert finish(pieces_work(tokenizer, spelled)).tolist() == counts

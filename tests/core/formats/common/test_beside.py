@@ -3,23 +3,19 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import io
 import json
-import lzma
 
 import pytest
 import sentencepiece
 
-from tests.core.formats.trained import TEXT, added, trained
-from tokstudio import save
-from tokstudio.core.base.errors import FormatError
+from tests.core.formats.sentencepiece.test_format import OPTIONS, trained_model
+from tests.core.formats.trained import added, trained
+from tokstudio import FormatError, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.common.format import PatternNeeded
-from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
-
-KLONSUPHAP = ("vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "tokenizer_config.json")
 
 
 def pair(folder, **files):
@@ -34,7 +30,6 @@ def pair(folder, **files):
 @pytest.mark.parametrize(
     "files",
     [
-        {"config": {"tokenizer_class": "GPT2Tokenizer"}, "added": {"<|user|>": 900, "<think>": 5}},
         {
             "config": {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True, "model_max_length": 77},
             "map": {"additional_special_tokens": ["<|user|>"], "eos_token": "<|end|>", "pad_token": "ban"},
@@ -50,7 +45,7 @@ def pair(folder, **files):
         {"config": {"tokenizer_class": "GPT2Tokenizer", "pad_token": ""}, "map": {"bos_token": ""}},
         {"model": {"model_type": "qwen2"}, "config": {"eos_token": "<|end|>"}},
         {"model": {"model_type": "gpt2", "tokenizer_class": "Qwen2TokenizerFast"}},
-        {"model": {"model_type": "opt"}, "added": {"<think>": 300}},
+        {"model": {"model_type": "opt"}, "added": {"<|user|>": 900, "<think>": 5}},
     ],
 )
 def test_a_pair_has_the_tokens_beside_it(tmp_path, from_folder, files):
@@ -78,6 +73,9 @@ def test_a_pair_has_the_tokens_beside_it(tmp_path, from_folder, files):
 
 def test_a_pattern_that_is_given_wins_over_that_of_the_class(tmp_path):
     folder = pair(tmp_path / "pair", config={"tokenizer_class": "GPT2Tokenizer"})
+    names = ["vocab.json", "merges.txt", "tokenizer_config.json"]
+    for place in (folder, *(folder / name for name in names)):
+        assert [file.name for file in finish(load_work(place)).files] == names
     tokenizer = load(folder, "cl100k")
     assert tokenizer.pattern == "cl100k"
     assert any("anew as GPT2Tokenizer, with the pattern gpt2" in remark for remark in tokenizer.remarks)
@@ -85,47 +83,6 @@ def test_a_pattern_that_is_given_wins_over_that_of_the_class(tmp_path):
     (folder / "tokenizer_config.json").unlink()
     with pytest.raises(PatternNeeded):
         load(folder)
-
-
-def test_any_of_its_files_opens_the_pair(tmp_path):
-    folder = pair(tmp_path / "pair", config={"tokenizer_class": "GPT2Tokenizer"})
-    names = [file.name for file in finish(load_work(folder)).files]
-    assert names == ["vocab.json", "merges.txt", "tokenizer_config.json"]
-    for name in names:
-        assert [file.name for file in finish(load_work(folder / name)).files] == names
-
-
-@pytest.mark.shared_data
-def test_a_published_pair_with_chat_tokens(tmp_path, from_folder, shared):
-    for name in KLONSUPHAP:
-        packed = shared / "tokenizers" / "real" / f"klonsuphap.{name}.xz"
-        (tmp_path / name).write_bytes(lzma.decompress(packed.read_bytes()))
-    theirs, tokenizer = from_folder(tmp_path), load(tmp_path)
-    assert len(tokenizer) == len(theirs) == 50276
-    for text in ("<s1> \u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35 </s1>hi<|endoftext|>", torture_text()):
-        assert tokenizer.encode(text, "all") == theirs.encode(text, add_special_tokens=False)
-    save(tokenizer, tmp_path / "again")
-    again = from_folder(tmp_path / "again")
-    assert (again.get_vocab(), again.special_tokens_map) == (theirs.get_vocab(), theirs.special_tokens_map)
-
-
-def model(folder, **options):
-    out = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter([*TEXT.splitlines(), *torture_text().splitlines()] * 3),
-        model_writer=out,
-        model_type="bpe",
-        vocab_size=1300,
-        byte_fallback=True,
-        normalization_rule_name="identity",
-        remove_extra_whitespaces=False,
-        minloglevel=2,
-        hard_vocab_limit=False,
-        **options,
-    )
-    folder.mkdir()
-    (folder / "tokenizer.model").write_bytes(out.getvalue())
-    return folder
 
 
 LLAMA = {
@@ -156,7 +113,11 @@ def test_a_model_has_the_tokens_beside_it(tmp_path, from_folder):
         "4000": added("<think>", special=False),
         "6000": added("<w>", single_word=True, lstrip=True),
     }
-    folder = model(tmp_path / "model")
+    options = OPTIONS["as it is"] | {"byte_fallback": True}
+    del options["add_dummy_prefix"]
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "tokenizer.model").write_bytes(trained_model(size=1300, **options))
     (folder / "tokenizer_config.json").write_text(json.dumps({**LLAMA, "added_tokens_decoder": listed}))
     theirs, tokenizer = from_folder(folder), load(folder)
     assert tokenizer.library == "sentencepiece"
@@ -189,34 +150,3 @@ def test_a_model_has_the_tokens_beside_it(tmp_path, from_folder):
     with pytest.raises(FormatError, match="The chat template is lost"):
         save(tokenizer, alone, "sentencepiece")
     save(tokenizer, alone, "sentencepiece", accept_loss=True)
-
-
-def test_a_model_alone_is_encoded_as_before(tmp_path):
-    folder = model(tmp_path / "model", control_symbols=["<c>"])
-    tokenizer = load(folder)
-    library = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
-    for text in (*SPOKEN, "<c>the", torture_text()):
-        assert tokenizer.encode(text, "all") == library.encode(text)
-
-
-def test_ranks_in_a_model_have_the_roles_beside_them(tmp_path):
-    save(trained("banana bandana ban", 264, pattern="cl100k"), tmp_path / "a.tiktoken", "tiktoken", accept_loss=True)
-    folder = tmp_path / "model"
-    folder.mkdir()
-    ranks = next(file for file in tmp_path.rglob("*.tiktoken") if file.is_file())
-    (folder / "tokenizer.model").write_bytes(ranks.read_bytes())
-    listed = {"264": added("<|end|>"), "265": added("<|user|>")}
-    config = {
-        "eos_token": "<|end|>",
-        "pad_token": "<|pad|>",
-        "chat_template": "{{ 1 }}",
-        "added_tokens_decoder": listed,
-    }
-    (folder / "tokenizer_config.json").write_text(json.dumps(config))
-    (folder / "chat_template.jinja").write_text("{{ 2 }}")
-    tokenizer = load(folder, "cl100k")
-    assert tokenizer.special_tokens == {"<|end|>": 264, "<|user|>": 265}
-    assert tokenizer.roles == {"eos_token": "<|end|>"}
-    assert tokenizer.settings.chat_templates == {"default": "{{ 2 }}"}
-    save(tokenizer, tmp_path / "again")
-    assert load(tmp_path / "again").settings == tokenizer.settings

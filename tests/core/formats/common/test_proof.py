@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from tests.core.formats.trained import SPECIALS, TEXT, shuffled, trained, with_specials
-from tokstudio import load, save
+from tokstudio import Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.common.proof import closed_gaps, moves
 from tokstudio.core.formats.saving import save_work
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 # --- Closing gaps between ids keeps the tokens and reports every move -------------------------------------------------
 
@@ -20,24 +19,17 @@ def tokens_of(tokenizer: Tokenizer, text: str) -> list[bytes | None]:
     return [tokenizer.tokens[token] for token in tokenizer.encode(text, allowed_special="all")]
 
 
-def test_a_tokenizer_without_gaps_stays_itself():
+def test_special_tokens_behind_merges_that_are_left_out_are_named_with_both_ids_and_more_than_three_are_counted():
     for whole in (with_specials(), with_specials(placement="first"), trained(TEXT, 20)):
         assert closed_gaps(whole) == (whole, ())
-
-
-def test_a_special_token_behind_merges_that_are_left_out_is_named_with_both_ids():
     tokenizer = trained(TEXT * 3, 61, special_tokens=["<|end|>"]).at(12)
     compact, sentences = closed_gaps(tokenizer)
     assert sentences == ('The special token "<|end|>" moves from 316 to 268.',)
     assert compact.special_tokens == {"<|end|>": 268}
     assert len(compact.tokens) == len(compact) == 256 + 12 + 1
-
-
-def test_more_than_three_are_counted():
     whole = with_specials()
-    _, sentences = closed_gaps(whole.at(10))
     first = 256 + len(whole.merges)
-    assert sentences == (f"{len(SPECIALS)} special tokens move, the first from {first} to 266.",)
+    assert closed_gaps(whole.at(10))[1] == (f"{len(SPECIALS)} special tokens move, the first from {first} to 266.",)
 
 
 def test_a_gap_before_ordinary_tokens_is_told_apart_from_special_ones():
@@ -98,12 +90,13 @@ def test_closed_gaps_are_told_in_proof_and_report(tmp_path):
     assert report.proof.startswith("identical over ")
     assert report.proof.endswith(" tokens after renumbering")
     assert f"Renumbered\n\n    {moved}\n" in report.text()
-
-
-def test_nothing_is_said_where_all_ids_stay(tmp_path):
-    report = save(with_specials(), tmp_path / "a.json")
+    report = save(with_specials(), tmp_path / "a.json")  # where all ids stay
     assert report.renumbered == ""
     assert "renumber" not in report.text().lower()
+    first = with_specials(placement="first")  # which moves the bytes
+    count, size = len(first.special_tokens), len(first)
+    report = save(first, tmp_path, "classic", accept_loss=True)
+    assert report.renumbered == f"Ids {count}-{size - 1} became 0-{size - 1 - count}."
 
 
 @pytest.mark.parametrize("name", ["classic", "minbpe", "tiktoken"])
@@ -119,10 +112,3 @@ def test_a_format_that_numbers_anew_says_so_and_what_was_written_has_these_ids(t
     old, new = (int(ids.split("-")[0]) for ids in first)
     assert back.tokens[new] == tokenizer.tokens[old]
     assert old != new
-
-
-def test_special_tokens_before_all_others_move_the_bytes(tmp_path):
-    tokenizer = with_specials(placement="first")
-    report = save(tokenizer, tmp_path, "classic", accept_loss=True)
-    count, size = len(tokenizer.special_tokens), len(tokenizer)
-    assert report.renumbered == f"Ids {count}-{size - 1} became 0-{size - 1 - count}."

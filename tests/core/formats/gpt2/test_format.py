@@ -22,17 +22,15 @@ from tests.core.formats.trained import (
     trained,
     with_specials,
 )
-from tokstudio import save
-from tokstudio.core.base.errors import FormatError
+from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import gpt2 as gpt2
 from tokstudio.core.formats.common.format import PatternNeeded
-from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.text.byte_level import BYTE_ORDER
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 # --- Reading GPT-2's pair of files as other programs write it ---------------------------------------------------------
 
@@ -42,6 +40,15 @@ NAMES = [("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")]
 def put(folder, files, names=NAMES[0]):
     for name, content in zip(names, files, strict=True):
         (folder / name).write_bytes(content)
+
+
+def library(folder):
+    """As everybody loads such files."""
+    model = models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt"))
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
 
 
 @pytest.mark.parametrize("names", NAMES)
@@ -54,22 +61,11 @@ def test_either_pair_is_read_with_the_pattern_that_is_given(tmp_path, names):
         assert (loaded.format, loaded.files) == ("gpt2", tuple(tmp_path / name for name in names))
 
 
-def load_library(folder):
-    model = models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt"))
-    library = tokenizers.Tokenizer(model)
-    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    return library
-
-
-def test_files_without_a_pattern_are_refused(tmp_path):
-    put(tmp_path, gpt2_pair(everything()))
-    with pytest.raises(PatternNeeded, match=r"^vocab\.json: the file does not say how text is split: give a pattern"):
-        load(tmp_path)
-
-
-def test_the_first_pair_goes_first_in_a_folder_with_both(tmp_path):
+def test_files_need_a_pattern_and_the_first_pair_of_a_folder_goes_first(tmp_path):
     for names, merges in zip(NAMES, (3, 5), strict=True):
         put(tmp_path, gpt2_pair(trained("banana bandana", merges)), names)
+    with pytest.raises(PatternNeeded, match=r"^vocab\.json: the file does not say how text is split: give a pattern"):
+        load(tmp_path)
     assert len(load(tmp_path, "none").merges) == 3
     assert len(load(tmp_path / "vocab.bpe", "none").merges) == 5
 
@@ -97,7 +93,7 @@ def test_the_end_of_text_is_special_and_other_tokens_without_a_merge_are_only_ke
     spelled = [b"<s>", b" token", b"not byte-level", "日本".encode()]
     assert list(tokenizer.extra_tokens.values()) == spelled
     assert tokenizer.decode(list(tokenizer.extra_tokens)) == "<s> tokennot byte-level日本"
-    assert tokenizer.encode("x <s> token 日本") == load_library(tmp_path).encode("x <s> token 日本").ids
+    assert tokenizer.encode("x <s> token 日本") == library(tmp_path).encode("x <s> token 日本").ids
 
 
 def test_a_token_that_is_no_text_is_refused_and_the_empty_one_is_kept(tmp_path):
@@ -109,7 +105,7 @@ def test_a_token_that_is_no_text_is_refused_and_the_empty_one_is_kept(tmp_path):
     tokenizer = load(tmp_path, "gpt2")
     assert tokenizer.extra_tokens == {number: b""}
     assert "is the empty token" in tokenizer.remarks[0]
-    assert tokenizer.encode(TEXT) == load_library(tmp_path).encode(TEXT).ids
+    assert tokenizer.encode(TEXT) == library(tmp_path).encode(TEXT).ids
 
 
 def test_merges_that_end_too_early_are_refused(tmp_path):
@@ -154,7 +150,6 @@ def test_invalid_merges_are_refused_with_their_line(tmp_path, old, new, words):
     ("change", "words"),
     [
         ({"new": 256}, 'token "new": id 256 appears twice'),
-        ({"new": 1.5}, 'token "new": an id must be a whole number'),
         ({"new": 10**9}, 'token "new": id 1000000000 is too large'),
         ({"!": None}, 'token "!": an id must be a whole number'),
     ],
@@ -177,18 +172,14 @@ class TestGpt2Itself:
         folder = shared / "tokenizers" / "gpt2"
         content = [(folder / name).read_bytes() for name in NAMES[1]]
         put(tmp_path, content)
-        for place in (folder, tmp_path, tmp_path / "merges.txt"):
+        for place in (folder, tmp_path / "merges.txt"):
             tokenizer = load(place)
             assert (tokenizer.pattern, tokenizer.special_tokens) == ("gpt2", {"<|endoftext|>": 50256})
             assert len(tokenizer) == 50257
         assert tokenizer.encode("Hello world<|endoftext|>", "all") == [15496, 995, 50256]
-
-    def test_changed_files_are_not(self, shared, tmp_path):
-        vocabulary, merges = ((shared / "tokenizers" / "gpt2" / name).read_bytes() for name in NAMES[1])
-        put(tmp_path, (vocabulary + b"\n", merges))
+        put(tmp_path, (content[0] + b"\n", content[1]))
         with pytest.raises(PatternNeeded):
             load(tmp_path)
-        assert load(tmp_path, "cl100k").pattern == "cl100k"
 
 
 # --- Writing GPT-2's pair of files, compared with the tokenizers library and TokStudio's reader -----------------------
@@ -198,15 +189,6 @@ END = "<|endoftext|>"
 
 def as_gpt2(**more) -> Tokenizer:
     return trained(TEXT * 3, 60, pattern="gpt2", **more)
-
-
-def library(folder):
-    """As everybody loads such files."""
-    model = models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt"))
-    tokenizer = tokenizers.Tokenizer(model)
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer
 
 
 @pytest.mark.parametrize(
@@ -255,6 +237,10 @@ def test_losses_are_named_before_writing(tmp_path):
     with pytest.raises(FormatError, match=r"^vocab\.json: GPT-2 pair cannot hold all of this tokenizer\. The pattern"):
         save(tokenizer, tmp_path / "out", "gpt2")
     assert list(tmp_path.iterdir()) == []
+    words = Tokenizer(banana().merges, pattern="gpt2", extra_tokens={300: b"cat"}, whole_words=(300,))
+    assert fit(words, "gpt2").losses == (
+        "Words that become a token without merging are merged (1): some ids will differ.",
+    )
     report = save(tokenizer, tmp_path / "out", "gpt2", accept_loss=True)
     assert report.losses == (pattern, specials)
     assert report.proof.endswith(" if the reader is told the pattern and the special tokens")
@@ -270,13 +256,6 @@ def test_any_pattern_is_proved_though_it_is_not_in_the_files(tmp_path, pattern):
     assert report.proof.endswith(" if the reader is told the pattern")
     back = load(tmp_path, pattern)
     assert same(back, tokenizer)
-
-
-def test_words_that_are_taken_whole_are_a_loss():
-    tokenizer = Tokenizer(banana().merges, pattern="gpt2", extra_tokens={300: b"cat"}, whole_words=(300,))
-    assert fit(tokenizer, "gpt2").losses == (
-        "Words that become a token without merging are merged (1): some ids will differ.",
-    )
 
 
 def test_only_ids_in_gpt2s_own_order_are_for_tiktokens_reader_too(tmp_path, monkeypatch):
@@ -305,19 +284,16 @@ def spelling_out(word: bytes) -> Tokenizer:
     return Tokenizer(np.array(list(zip(firsts, word[1:], strict=True)), np.int32))
 
 
-def test_a_merge_that_readers_take_for_the_first_line_cannot_be_held(tmp_path):
+def test_tokens_spelled_alike_or_a_merge_that_readers_take_for_the_first_line_cannot_be_held(tmp_path):
+    alike = Tokenizer(banana().merges, special_tokens={"an": 900})
+    assert fit(alike, "gpt2").problem == 'The special token "an" and token 256 have the same spelling in this format.'
+    assert fit(alike, "tiktoken").problem is None
+    twice = Tokenizer(np.array([[97, 98], [98, 99], [256, 99], [97, 257]], np.int32))
+    for name in ("gpt2", "huggingface", "tiktoken"):
+        assert fit(twice, name).problem == "The token 258 and token 259 have the same spelling in this format."
     assert fit(spelling_out(b"#version"), "gpt2").problem is None
     assert fit(spelling_out(b"a#version"), "gpt2").problem is None
     again = spelling_out(b"#versions")
     with pytest.raises(FormatError, match=r'^vocab\.json: A merge begins with the token "#version", but readers skip'):
         save(again, tmp_path / "out", "gpt2", accept_loss=True)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_tokens_spelled_alike_cannot_be_held():
-    alike = Tokenizer(banana().merges, special_tokens={"an": 900})
-    assert fit(alike, "gpt2").problem == 'The special token "an" and token 256 have the same spelling in this format.'
-    twice = Tokenizer(np.array([[97, 98], [98, 99], [256, 99], [97, 257]], np.int32))
-    for name in ("gpt2", "huggingface", "tiktoken"):
-        assert fit(twice, name).problem == "The token 258 and token 259 have the same spelling in this format."
-    assert fit(Tokenizer(banana().merges, special_tokens={"an": 900}), "tiktoken").problem is None

@@ -13,21 +13,27 @@ import numpy as np
 import pytest
 
 from tests.core.formats.trained import added, trained
-from tokstudio import Corpus, TrainingConfig, save
-from tokstudio.core.base.errors import FormatError
+from tokstudio import (
+    Corpus,
+    FormatError,
+    TrainingConfig,
+    add_specials,
+    extend,
+    join,
+    load,
+    prune,
+    renumber,
+    replace_specials,
+    save,
+)
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.common.library_classes import CLASSES, class_of, library_class
 from tokstudio.core.formats.huggingface.parts import splitting
-from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.project.schema import from_json, to_json
 from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
-from tokstudio.core.surgery.join import join
-from tokstudio.core.surgery.prune import prune
-from tokstudio.core.surgery.renumber import renumber
-from tokstudio.core.surgery.specials import add_specials, replace_specials
-from tokstudio.core.training.trainer import extend
 
 CONFIG = "tokenizer_config.json"
 BESIDE = {"config": CONFIG, "map": "special_tokens_map.json", "added": "added_tokens.json", "model": "config.json"}
@@ -51,6 +57,7 @@ PADDING = {
     "pad_type_id": 0,
     "pad_token": "<|endoftext|>",
 }
+ALL_AROUND = {"post_processor": AROUND, "truncation": TRUNCATION, "padding": PADDING}
 CHAT = {
     "tokenizer_class": "PreTrainedTokenizerFast",
     "bos_token": None,
@@ -81,9 +88,13 @@ def written(folder, changes=None, **files):
     return folder
 
 
+def template_file(name):
+    return "chat_template.jinja" if name == "default" else f"additional_chat_templates/{name}.jinja"
+
+
 def templates(folder, **named):
     for name, text in named.items():
-        path = folder / ("chat_template.jinja" if name == "default" else f"additional_chat_templates/{name}.jinja")
+        path = folder / template_file(name)
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
 
@@ -123,38 +134,9 @@ def facts(theirs):
     }
 
 
-def test_a_chat_tokenizer_keeps_its_configuration(tmp_path, from_folder):
-    """What transformers makes of the export is what it makes of the original."""
-    folder = written(
-        tmp_path / "chat",
-        {"post_processor": AROUND, "truncation": TRUNCATION, "padding": PADDING},
-        config={**CHAT, "chat_template": TEMPLATE},
-    )
-    tokenizer = load(folder)
-    assert tokenizer.no_playhead is None
-    assert tokenizer.roles == {
-        "eos_token": "<|im_end|>",
-        "pad_token": "<|endoftext|>",
-        "image_token": "<|image|>",
-    }
-    assert tokenizer.settings.model_max_length == 4096
-    assert save(tokenizer, tmp_path / "again").losses == ()
-    before, after = facts(from_folder(folder)), facts(from_folder(tmp_path / "again"))
-    assert before["rendered"][0][2].endswith("Ünïcode <b><|im_end|>\n")
-    assert after == before
-    again = load(tmp_path / "again")
-    assert again.settings == tokenizer.settings == pickle.loads(pickle.dumps(tokenizer)).settings
-    assert again.special_tokens == tokenizer.special_tokens
-    assert again.preparation == tokenizer.preparation
-    save(again, tmp_path / "third")
-    for name in ("tokenizer.json", CONFIG):
-        assert (tmp_path / "third" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
-
-
 @pytest.mark.parametrize(
     ("in_config", "in_files"),
     [
-        (TEMPLATE, {}),
         ([{"name": "default", "template": TEMPLATE}, {"name": "tool use", "template": "x{{ messages|length }}"}], {}),
         (None, {"default": TEMPLATE}),
         ("another", {"default": TEMPLATE}),
@@ -164,13 +146,19 @@ def test_a_chat_tokenizer_keeps_its_configuration(tmp_path, from_folder):
     ],
 )
 def test_chat_templates_are_read_and_written_as_they_stand(tmp_path, from_folder, in_config, in_files):
-    folder = written(tmp_path / "chat", config=CHAT | ({"chat_template": in_config} if in_config else {}))
+    config = CHAT | ({"chat_template": in_config} if in_config else {})
+    folder = written(tmp_path / "chat", ALL_AROUND, config=config)
     templates(folder, **in_files)
-    tokenizer = load(folder)
-    theirs = from_folder(folder)
+    loaded = finish(load_work(folder))
+    tokenizer, theirs = loaded.tokenizer, from_folder(folder)
     named = theirs.chat_template if isinstance(theirs.chat_template, dict) else {"default": theirs.chat_template}
     assert tokenizer.settings.chat_templates == named
-    files = save(tokenizer, tmp_path / "again").files
+    report = save(tokenizer, tmp_path / "again")
+    files = report.files
+    assert report.losses == ()
+    kept = finish(keep_tokenizer_work("chat", loaded.files))
+    assert {file.name for file in kept.files[1:]} == {CONFIG, *map(template_file, in_files)}
+    assert finish(reopen_tokenizer_work(kept)).settings == tokenizer.settings == load(tmp_path / "again").settings
     assert sum(file.suffix == ".jinja" for file in files) == len(in_files)
     assert facts(from_folder(tmp_path / "again")) == facts(theirs)
     assert load(tmp_path / "again").settings.chat_templates == named
@@ -200,9 +188,6 @@ TEXTS = ("banana<|im_start|>ban <|image|> <think> ab", "<|pad|>a<a>", "x <b>  <|
             'special_tokens_map.json says that eos_token is "<c>", tokenizer_config.json that it is "<|im_end|>": '
             "the first wins.",
         ),
-        ({"map": {"additional_special_tokens": ["<a>", "<b>"], "unk_token": "<c>"}}, ""),
-        ({"added": {"<think>": 284, "<a>": 283, "<c>": 300}, "map": {"cls_token": "<a>"}}, ""),
-        ({"config": {"additional_special_tokens": ["<a>"]}, "map": {"additional_special_tokens": ["<b>"]}}, ""),
         ({"config": {"extra_special_tokens": {"image": "<|image|>", "x_token": "<a>"}}}, ""),
         (
             {"config": {"foo_token": "ban"}},
@@ -212,31 +197,19 @@ TEXTS = ("banana<|im_start|>ban <|image|> <think> ab", "<|pad|>a<a>", "x <b>  <|
             {"config": {"added_tokens_decoder": {"263": added("<|endoftext|>", lstrip=True, special=False)}}},
             'tokenizer_config.json describes "<|endoftext|>" (lstrip, special) otherwise than the file itself',
         ),
-        ({"config": {"bos_token": {"__type": "AddedToken", **added("<b>", lstrip=True)}, "sep_token": "<a>"}}, ""),
         ({"config": {"tokenizer_class": "GPT2Tokenizer", "sep_token": "<a>", "pad_token": "<b>"}}, ""),
         (
             {"config": {"tokenizer_class": "Qwen2TokenizerFast", "unk_token": None, "eos_token": "<|im_end|>"}},
             "transformers makes this tokenizer anew as Qwen2TokenizerFast, with the pattern qwen2 and the",
         ),
         (
-            {
-                "config": {
-                    "pad_token": "",
-                    "bos_token": {"__type": "AddedToken", "content": ""},
-                    "foo_token": "",
-                    "eos_token": "<a>",
-                }
-            },
-            "",
+            {"config": {"pad_token": "", "bos_token": {"__type": "AddedToken", "content": ""}, "eos_token": "<a>"}},
+            '1 token of the files beside it follow its own: "<a>".',
         ),
         (
-            {
-                "config": {"pad_token": "<a>", "unk_token": "<b>"},
-                "map": {"pad_token": "", "unk_token": {"content": ""}},
-            },
+            {"config": {"pad_token": "<a>"}, "map": {"pad_token": ""}},
             'special_tokens_map.json says that pad_token is none, tokenizer_config.json that it is "<a>": the',
         ),
-        ({"config": {"extra_special_tokens": ["", "<a>"]}, "added": {"": 300, "<b>": 301}}, ""),
         ({"config": {"tokenizer_class": "GPT2Tokenizer", "eos_token": "", "pad_token": "<b>"}}, ""),
         ({"config": {"split_special_tokens": True}}, 'tokenizer_config.json says "split_special_tokens"'),
     ],
@@ -297,8 +270,7 @@ def test_a_file_alone_says_what_stands_beside_it(tmp_path):
 
 @pytest.mark.parametrize("name", ["tiktoken", "gpt2", "minbpe", "classic"])
 def test_what_another_format_cannot_hold_is_a_loss_by_name(tmp_path, name):
-    around = {"post_processor": AROUND, "truncation": TRUNCATION, "padding": PADDING}
-    tokenizer = load(written(tmp_path / "chat", around, config={**CHAT, "chat_template": TEMPLATE}))
+    tokenizer = load(written(tmp_path / "chat", ALL_AROUND, config={**CHAT, "chat_template": TEMPLATE}))
     losses = fit(tokenizer, name).losses
     for loss in (
         'The roles of special tokens are lost: eos "<|im_end|>", pad "<|endoftext|>", image "<|image|>".',
@@ -344,9 +316,8 @@ def changed(tokenizer):
 
 
 def test_every_change_keeps_the_configuration(tmp_path, from_folder):
-    around = {"post_processor": AROUND, "truncation": TRUNCATION, "padding": PADDING}
     config = {**CHAT, "chat_template": TEMPLATE, "added_tokens_decoder": {"266": added("<think>", special=False)}}
-    folder = written(tmp_path / "chat", around, config=config)
+    folder = written(tmp_path / "chat", ALL_AROUND, config=config)
     theirs, seen = from_folder(folder), []
     for what, made, names in changed(load(folder)):
         seen.append(what)
@@ -403,20 +374,6 @@ def test_a_chat_template_names_a_renamed_token_by_its_new_name(tmp_path):
         assert told in kept.remarks
 
 
-def test_a_project_keeps_the_files_beside_a_tokenizer(tmp_path):
-    folder = written(tmp_path / "chat", config=CHAT)
-    templates(folder, default=TEMPLATE, rag="z")
-    loaded = finish(load_work(folder))
-    kept = finish(keep_tokenizer_work("chat", loaded.files))
-    assert [file.name for file in kept.files][1:] == [
-        CONFIG,
-        "chat_template.jinja",
-        "additional_chat_templates/rag.jinja",
-    ]
-    again = finish(reopen_tokenizer_work(kept))
-    assert again.settings == loaded.tokenizer.settings
-
-
 def test_a_chat_template_of_another_tokenizer_in_the_folder_is_not_taken_over(tmp_path):
     folder = written(tmp_path / "chat", config=CHAT)
     (tmp_path / "there").mkdir()
@@ -431,28 +388,12 @@ def test_a_chat_template_of_another_tokenizer_in_the_folder_is_not_taken_over(tm
         (CONFIG, "[1]", r"this is not an object, line 1, column 1"),
         (CONFIG, '{"eos_token": 3}', r"eos_token: a token must be a text, not .3."),
         (CONFIG, '{"added_tokens_decoder": [1]}', "added_tokens_decoder must be an object"),
-        (
-            CONFIG,
-            '{"added_tokens_decoder": {"x": {"content": "a"}}}',
-            "added_tokens_decoder: .*id must be",
-        ),
-        (
-            CONFIG,
-            '{"added_tokens_decoder": {"7": "a"}}',
-            "added_tokens_decoder: token 7 has no content",
-        ),
-        (
-            CONFIG,
-            '{"added_tokens_decoder": {"7": {"content": "a", "lstrip": 1}}}',
-            "must be true or false",
-        ),
+        (CONFIG, '{"added_tokens_decoder": {"x": {"content": "a"}}}', "added_tokens_decoder: .*id must be"),
+        (CONFIG, '{"added_tokens_decoder": {"7": "a"}}', "added_tokens_decoder: token 7 has no content"),
+        (CONFIG, '{"added_tokens_decoder": {"7": {"content": "a", "lstrip": 1}}}', "must be true or false"),
         (CONFIG, '{"additional_special_tokens": "a"}', "additional_special_tokens must be a list"),
         (CONFIG, '{"chat_template": 5}', "chat_template must be a text, or a list"),
-        (
-            CONFIG,
-            '{"chat_template": [{"name": "a"}]}',
-            "each chat template needs a name and a template",
-        ),
+        (CONFIG, '{"chat_template": [{"name": "a"}]}', "each chat template needs a name and a template"),
         (CONFIG, '{"tokenizer_class": []}', "tokenizer_class must be a text"),
         (CONFIG, '{"eos_token": "\\ud800"}', "is not a token"),
         (CONFIG, '{"a": ' + "[" * 500, "nested too deeply"),
@@ -486,7 +427,7 @@ def test_classes_are_those_of_transformers():
             role: token for role, token in roles.items() if token not in ("None", "False", "True")
         }, name
         if known.splits is not None:
-            file = json.loads(theirs(vocab={"a": 0}, merges=[])._tokenizer.to_str())
+            file = json.loads(theirs(vocab={"a": 0}, merges=[]).backend_tokenizer.to_str())
             assert (file["normalizer"] == {"type": "NFC"}) == known.nfc
             assert splitting(file["pre_tokenizer"]) == ("bytes", known.splits, False)
 
@@ -497,13 +438,13 @@ def types_of_models():
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
     named = (kind for kind, name in TOKENIZER_MAPPING_NAMES.items() if name is not None)
-    return sorted({*named, *list(CONFIG_MAPPING_NAMES)[::20], "encoder-decoder", "unknown"})
+    return ["encoder-decoder", "unknown", *sorted({*named, *list(CONFIG_MAPPING_NAMES)[::20]})]
 
 
 @pytest.mark.parametrize("named", [None, "GPT2TokenizerFast", "PreTrainedTokenizerFast"])
 def test_the_class_of_a_model_is_that_of_transformers(tmp_path, from_folder, monkeypatch, named):
     """For each type of model, with a class in the tokenizer's configuration, in the model's, or in neither."""
-    types = types_of_models()
+    types = types_of_models()[:: 10 if named else 1]
     from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
     monkeypatch.setattr(PreTrainedTokenizerBase, "from_pretrained", classmethod(lambda cls, *_, **__: cls.__name__))
@@ -564,13 +505,12 @@ def test_the_model_beside_it_tells_the_class(tmp_path, from_folder, model, confi
     assert finish(reopen_tokenizer_work(kept)).settings == tokenizer.settings
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"model_type": "qwen2"', "\udcff"])
-def test_a_damaged_file_of_the_model_is_said_and_not_read(tmp_path, content):
+def test_a_damaged_file_of_the_model_is_said_and_not_read(tmp_path):
     folder = written(tmp_path / "chat")
-    (folder / "config.json").write_bytes(content.encode("utf-8", "surrogateescape"))
-    tokenizer = load(folder)
-    (said,) = (remark for remark in tokenizer.remarks if "config.json" in remark)
-    assert said.startswith("Whether the model's file names a class is not known: config.json: ")
+    for content in (b"{", b"[]", b'{"model_type": "qwen2"', b"\xff"):
+        (folder / "config.json").write_bytes(content)
+        (said,) = (remark for remark in load(folder).remarks if "config.json" in remark)
+        assert said.startswith("Whether the model's file names a class is not known: config.json: ")
     (folder / "config.json").write_text('{"model_type": 5, "encoder": [], "tokenizer_class": {}}')
     assert not any("config.json" in remark for remark in load(folder).remarks)
 
@@ -612,7 +552,7 @@ def some_files(folder, chance):
     return written(folder, {"added_tokens": entries, "normalizer": normalizer}, config=config, **given)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(20))
 def test_any_files_beside_mean_what_they_mean_to_transformers(tmp_path, from_folder, seed):
     """Which file wins, in which order tokens get ids, which flags stay: all as the library has it."""
     chance = random.Random(seed)
@@ -620,9 +560,13 @@ def test_any_files_beside_mean_what_they_mean_to_transformers(tmp_path, from_fol
     theirs, tokenizer = from_folder(folder), load(folder)
     assert dict(tokenizer.roles) == theirs.special_tokens_map
     assert sorted(tokenizer.settings.additional) == sorted(set(theirs.extra_special_tokens))
-    library = theirs.backend_tokenizer
+    save(tokenizer, tmp_path / "again")
+    again, library = from_folder(tmp_path / "again"), theirs.backend_tokenizer
+    assert roles_of(again) == roles_of(theirs)
     for _ in range(8):
         text = "".join(chance.choice([*NAMED, " ", "x", "banana", "\u0301", "_", "\n"]) for _ in range(9))
         for allowed in ("all", ()):
             library.encode_special_tokens = allowed == ()
             assert tokenizer.encode(text, allowed) == library.encode(text, add_special_tokens=False).ids
+        library.encode_special_tokens = False
+        assert again.encode(text) == theirs.encode(text)

@@ -3,26 +3,23 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import itertools
 import json
 import pickle
+import random
 from functools import partial
 
 import pytest
 import tokenizers
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from tests.core.formats import without_merges
 from tests.core.formats.trained import TEXT, library_ids, refusal
-from tokstudio import save
+from tokstudio import ConfigError, FormatError, load, save
 from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
-from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.known_formats import tokenizer_files
-from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.project import keep_tokenizer_work, reopen_tokenizer_work
@@ -30,7 +27,6 @@ from tokstudio.core.text.byte_level import to_bytes
 
 WORDS = [TEXT, "the cat sat on the mat, unaffable naïve cafés", torture_text()] * 3
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-PATIENT = settings(deadline=None, max_examples=60)
 
 
 def word_piece():
@@ -83,21 +79,16 @@ def test_it_encodes_and_decodes_as_its_library(both):
     theirs, ours, _ = both
     told = "Its post-processor adds [CLS] before and [SEP] after every text; encode does not."
     assert ours.remarks == ((told,) if ours.model == "WordPiece" else ())
-    for text in (*WORDS[:3], "[CLS] the </s> cat [SEP]", "", "   ", "\n", "e\u0301 ﬁ"):
-        ids = ids_of(theirs, text)
-        assert ours.encode(text, "all") == ids
+    chance = random.Random(1)
+    drawn = ["".join(chance.choices("aehtsm ,\n0é日\u0301ﬁ😀▁", k=30)) for _ in range(40)]
+    for text in (*WORDS[:3], "[CLS] the </s> cat [SEP]", "", "   ", "\n", "e\u0301 ﬁ", *drawn):
+        found, ends = finish(ours.encode_with_ends_work(text, "all"))
+        ids, ends = found.tolist(), ends.tolist()
+        assert ids == ours.encode(text, "all") == ids_of(theirs, text)
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
-
-
-@PATIENT
-@given(st.text(max_size=60))
-def test_its_tokens_end_within_the_text(both, text):
-    theirs, ours, _ = both
-    ids, ends = finish(ours.encode_with_ends_work(text, "all"))
-    assert ids.tolist() == ids_of(theirs, text)
-    assert len(ends) == len(ids)
-    assert ends.tolist() == sorted(ends.tolist())
-    assert all(0 <= end <= len(text.encode()) for end in ends.tolist())
+        assert len(ends) == len(ids)
+        assert ends == sorted(ends)
+        assert all(0 <= end <= len(text.encode()) for end in ends)
 
 
 def test_it_shows_its_vocabulary(both):
@@ -146,8 +137,7 @@ def test_the_parts_of_a_model_may_stand_in_any_order_and_its_kind_may_be_missing
         model = {key: file["model"][key] for key in sorted(file["model"], reverse=backwards) if key != "type"}
         (tmp_path / "tokenizer.json").write_text(json.dumps({**file, "model": model}))
         again = load(tmp_path)
-        assert again.model == ours.model
-        assert again.encode(TEXT, "all") == ids_of(theirs, TEXT)
+        assert (again.model, again.encode(TEXT, "all")) == (ours.model, ids_of(theirs, TEXT))
 
 
 @pytest.mark.parametrize("make", [word_piece, word_level])
@@ -165,6 +155,14 @@ def test_without_its_unknown_token_only_known_text_is_encoded(tmp_path, make, vo
     assert tokenizer.encode(known) == library_ids(tmp_path / "tokenizer.json", known)
     with pytest.raises(FormatError, match=r"^tokenizer\.json: the tokenizers library cannot encode with it: .*Missing"):
         tokenizer.encode("x" * 200)
+    file = json.loads(unigram().to_str()) | {"added_tokens": []}
+    file["model"] |= {"unk_id": None, "vocab": [["a", -1.0], ["▁", -2.0]]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+    tokenizer = load(tmp_path)
+    assert tokenizer.encode("a a") == [1, 0, 1, 0]
+    with pytest.raises(FormatError, match=r"^tokenizer\.json: the tokenizers library cannot encode with it: [^\n]+$"):
+        tokenizer.encode("b")
+    assert tokenizer.encode("a") == [1, 0]
 
 
 UNKNOWN = "its unknown token is not in the vocabulary"
@@ -175,32 +173,23 @@ PIECE = "a piece must be a text and a score"
     ("make", "change", "words"),
     [
         (word_piece, {"unk_token": None}, "its unknown token is not a string"),
-        (word_piece, {"unk_token": {}}, "its unknown token is not a string"),
         (word_piece, {"vocab": {"a": 10**12}}, 'token "a": id 1000000000000 is too large'),
         (word_piece, {"vocab": {"[UNK]": 0, "a": 2**24 - 1}}, "the id 16,777,215 is far too high for 2 tokens"),
         (word_piece, {"vocab": {"[UNK]": 0, "a": 0}}, 'token "a": id 0 appears twice'),
-        (word_piece, {"vocab": [["a", 1.0]]}, '"vocab" must be an object in the model'),
         (word_piece, {"vocab": None}, '"vocab" must be an object in the model'),
-        (word_piece, {"max_input_chars_per_word": -1}, "the tokenizers library cannot read it: "),
         (word_piece, {"continuing_subword_prefix": 5}, "the tokenizers library cannot read it: "),
         *((make, None, 'the key "vocab" is missing in the model') for make in (word_piece, word_level, unigram)),
         (word_level, {"vocab": {"a": -1}}, 'token "a": id -1 is negative'),
         (unigram, {"unk_id": 10**6}, UNKNOWN),
-        (unigram, {"unk_id": -1}, UNKNOWN),
         (unigram, {"unk_id": True}, UNKNOWN),
         (unigram, {"vocab": []}, UNKNOWN),
         (unigram, {"vocab": {}}, '"vocab" must be an array in the model'),
-        (unigram, {"vocab": "a"}, '"vocab" must be an array in the model'),
         (unigram, {"vocab": [["a", -1.0], ["a", -2.0], ["b", 0]]}, 'token "a" appears twice'),
         (unigram, {"vocab": [["a"]]}, PIECE),
-        (unigram, {"vocab": [["a", "b"]]}, PIECE),
         (unigram, {"vocab": [["a", True]]}, PIECE),
-        (unigram, {"vocab": [["a", None]]}, PIECE),
         (unigram, {"vocab": [["a", 1.5]]}, PIECE),  # with a score that no number can hold
         (unigram, {"vocab": [[1, 1.0]]}, PIECE),
-        (unigram, {"vocab": ["a"]}, PIECE),
         (unigram, {"vocab": [["a", float("nan")]]}, "this is not JSON (NaN is not a value)"),
-        (unigram, {"vocab": [["a", float("inf")]]}, "this is not JSON (Infinity is not a value)"),
     ],
 )
 def test_damaged_files_are_refused_in_one_sentence(tmp_path, make, change, words):
@@ -215,56 +204,13 @@ def test_damaged_files_are_refused_in_one_sentence(tmp_path, make, change, words
         load(tmp_path)
 
 
-def test_text_without_tokens_is_an_error_where_there_is_no_unknown_token(tmp_path):
-    file = json.loads(unigram().to_str())
-    file["model"] |= {"unk_id": None, "vocab": [["a", -1.0], ["▁", -2.0]]}
-    file["added_tokens"] = []
-    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
-    tokenizer = load(tmp_path)
-    assert tokenizer.encode("a a") == [1, 0, 1, 0]
-    with pytest.raises(FormatError, match=r"^tokenizer\.json: the tokenizers library cannot encode with it: [^\n]+$"):
-        tokenizer.encode("b")
-    assert tokenizer.encode("a") == [1, 0]
-
-
 # --- `vocab.txt` of BERT and pairs with ends of words give the ids that transformers gives ----------------------------
 
 HELLO = "Hello wörld, the WORLD of words. 日本 words日本 Straße [CLS] hello [MASK]\n"
 PIECES = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "hello",
-    "Hello",
-    "wor",
-    "##ld",
-    "##ds",
-    "wörld",
-    "日",
-    "本",
-    "W",
-]
-PIECES += [
-    "the",
-    "of",
-    ",",
-    ".",
-    "[",
-    "]",
-    "s",
-    "st",
-    "##ra",
-    "##ß",
-    "##ss",
-    "##e",
-    "strasse",
-    "日本",
-    "##本",
-    "wo",
-    "##rl",
-]
+    *SPECIALS, "hello", "Hello", "wor", "##ld", "##ds", "wörld", "日", "本", "W", "the", "of", ",", ".", "[", "]", "s",
+    "st", "##ra", "##ß", "##ss", "##e", "strasse", "日本", "##本", "wo", "##rl",
+]  # fmt: skip
 
 
 def bert(folder, words=PIECES, **config):
@@ -283,7 +229,8 @@ def theirs(name, folder, text):
 
 
 @pytest.mark.parametrize(
-    ("lower", "strip", "chinese"), list(itertools.product([None, True, False], [None, True, False], [None, False]))
+    ("lower", "strip", "chinese"),
+    [(None, None, None), (True, None, False), (True, False, None), (False, None, None), (False, True, False)],
 )
 def test_a_vocabulary_is_read_as_transformers_reads_it(tmp_path, lower, strip, chinese):
     given = {"do_lower_case": lower, "strip_accents": strip, "tokenize_chinese_chars": chinese}
@@ -343,32 +290,22 @@ def test_its_export_and_a_project_keep_it(tmp_path):
     assert finish(reopen_tokenizer_work(kept)).encode(HELLO) == tokenizer.encode(HELLO)
 
 
-@pytest.mark.parametrize(
-    ("config", "words"),
-    [
+def test_what_is_no_such_vocabulary_or_that_of_another_class_is_refused(tmp_path):
+    for config, words in (
         ({"tokenizer_class": "EsmTokenizer"}, r"^vocab\.txt: it is made for EsmTokenizer, and TokStudio reads"),
         ({"do_lower_case": "yes"}, r'^tokenizer_config\.json: "do_lower_case" must be true or false\.$'),
-    ],
-)
-def test_what_another_class_would_make_of_it_is_refused(tmp_path, config, words):
-    with pytest.raises(FormatError, match=words):
-        load(bert(tmp_path / "b", **config))
-
-
-def test_a_list_of_words_is_a_text(tmp_path):
+    ):
+        with pytest.raises(FormatError, match=words):
+            load(bert(tmp_path / "b", **config))
+    (tmp_path / "b" / "vocab.txt").write_bytes(b"[UNK]\n\xff\xff\n[CLS]\n")
+    with pytest.raises(FormatError, match=r"^vocab\.txt: this is not UTF-8, line 2\.$"):
+        load(tmp_path / "b")
     (tmp_path / "vocab.txt").write_text("hello\nworld\n[UNK] is in no line of its own\n")
     (tmp_path / "my-vocab.txt").write_text("hello\nworld\n")
     for name in ("vocab.txt", "my-vocab.txt"):
         assert tokenizer_files(tmp_path / name) == ()
         with pytest.raises(FormatError, match="not a tokenizer file TokStudio can read"):
             load(tmp_path / name)
-
-
-def test_a_damaged_vocabulary_is_named(tmp_path):
-    folder = bert(tmp_path / "b")
-    (folder / "vocab.txt").write_bytes(b"[UNK]\n\xff\xff\n[CLS]\n")
-    with pytest.raises(FormatError, match=r"^vocab\.txt: this is not UTF-8, line 2\.$"):
-        load(folder)
 
 
 TRAINED_ON = ["the words of the worlds, hello world! it's 日本 wörter <unk> 12 34"] * 9
@@ -407,16 +344,13 @@ def test_a_pair_with_ends_of_words_is_read_as_transformers_reads_it(tmp_path, na
         for text in (TRAINED_ON[0], known.upper(), torture_text() + "<|endoftext|> <unk>"):
             assert tokenizer.encode(text, "all") == theirs(name, folder, text)
     assert tokenizer.decode(tokenizer.encode("the world")) == "the world"
+    renamed = tmp_path / "renamed"  # as GPT-2 names its files
+    renamed.mkdir()
+    for usual, other in (("vocab.json", "encoder.json"), ("merges.txt", "vocab.bpe")) if byte_level else ():
+        (renamed / other).write_bytes((folder / usual).read_bytes())
+    assert not byte_level or load(renamed).encode(TRAINED_ON[0]) == tokenizer.encode(TRAINED_ON[0])
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name}))
     assert load(folder).encode(TRAINED_ON[0]) == tokenizer.encode(TRAINED_ON[0])
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "HerbertTokenizer"}))
     with pytest.raises(FormatError, match=r"^vocab\.json: it is made for HerbertTokenizer, and TokStudio reads"):
         load(folder)
-
-
-def test_a_pair_of_clip_has_gpt_2_s_names_too(tmp_path):
-    usual, folder = pair(tmp_path / "usual", True), tmp_path / "p"
-    folder.mkdir()
-    for name, other in (("vocab.json", "encoder.json"), ("merges.txt", "vocab.bpe")):
-        (folder / other).write_bytes((usual / name).read_bytes())
-    assert load(folder).encode(TRAINED_ON[0]) == load(usual).encode(TRAINED_ON[0])

@@ -7,7 +7,7 @@ import json
 
 import pytest
 import tokenizers
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from tests.core.formats.trained import (
     BYTE_LEVEL,
@@ -26,11 +26,10 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
-from tokstudio import save
-from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio import ConfigError, FormatError, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.known_formats import tokenizer_files
-from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
@@ -75,36 +74,19 @@ def read(folder, file):
     return load(folder)
 
 
-def test_merges_may_be_texts_and_may_stand_before_the_vocabulary(tmp_path):
-    tokenizer = everything()
-    file = settings_of(tokenizer)
-    merges = file["model"]["merges"]
-    text_form = ["#version: 0.2", *(f"{left} {right}" for left, right in merges)]
-    file["model"] = {"merges": merges, **{key: file["model"][key] for key in file["model"] if key != "merges"}}
-    assert same(read(tmp_path, dict(sorted(file.items()))), tokenizer)
-    plain = trained("banana", 3)
-    file = settings_of(plain)
-    text_form = ["#version: 0.2", *(" ".join(pair) for pair in file["model"]["merges"])]
-    file["model"]["merges"] = text_form
-    assert same(read(tmp_path, file), plain)
-
-
-@pytest.mark.parametrize(
-    "left_out", ["version", "truncation", "padding", "added_tokens", "normalizer", "post_processor"]
-)
-def test_parts_that_say_nothing_may_be_missing(tmp_path, left_out):
-    file = settings_of(banana())
-    del file[left_out]
-    assert same(read(tmp_path, file), banana())
-
-
-def test_sequences_of_one_step_or_none_and_a_model_without_a_type_are_read(tmp_path):
-    file = settings_of(banana())
+def test_parts_that_say_nothing_may_be_missing_and_sequences_may_have_one_step_or_none(tmp_path):
+    for left_out in ("version", "truncation", "padding", "added_tokens", "normalizer", "post_processor"):
+        file = settings_of(banana())
+        del file[left_out]
+        assert same(read(tmp_path, file), banana())
     file["normalizer"] = {"type": "Sequence", "normalizers": []}
     file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [file["pre_tokenizer"]]}
     file["post_processor"] = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}
     del file["model"]["type"]
     assert same(read(tmp_path, file), banana())
+    file = settings_of(trained("banana", 3))
+    file["model"]["merges"] = ["#version: 0.2", *(" ".join(pair) for pair in file["model"]["merges"])]
+    assert same(read(tmp_path, file), trained("banana", 3))
 
 
 def is_the_library_s(folder, file, reason, texts=None):
@@ -145,10 +127,7 @@ ORDINARY = "banana <s> an<s>anana a <t> banana<s>s"
             "its pre-tokenizer adds a space to every pre-token",
         ),
         ("pre_tokenizer", {"type": "Whitespace"}, "its pre-tokenizer is Whitespace"),
-        ("pre_tokenizer", steps(), SEVERAL),
-        ("pre_tokenizer", steps(split_by("x"), split_by("y"), BYTE_LEVEL), SEVERAL),
         ("pre_tokenizer", steps(BYTE_LEVEL, split_by("x")), SEVERAL),
-        ("pre_tokenizer", steps({"type": "Digits", "individual_digits": True}), "its pre-tokenizer is Digits"),
         (
             "pre_tokenizer",
             steps(split_by(WORDS), {**BYTE_LEVEL, "use_regex": True}),
@@ -157,8 +136,6 @@ ORDINARY = "banana <s> an<s>anana a <t> banana<s>s"
         ("pre_tokenizer", steps(split_by("x", "Removed", True), BYTE_LEVEL), "its pattern does not split text"),
         ("pre_tokenizer", steps(split_by("x*"), BYTE_LEVEL), OTHER),
         ("pre_tokenizer", steps(split_by(REGEX["cl100k"]), BYTE_LEVEL), OTHER),
-        ("pre_tokenizer", steps(split_by(r"\d{1,2}+|\D+"), BYTE_LEVEL), OTHER),
-        ("pre_tokenizer", steps(split_by(r"(?m:^.+$)\n?|\n"), BYTE_LEVEL), OTHER),
         ("pre_tokenizer", steps(split_by("gpt2"), BYTE_LEVEL), 'its pre-tokenizer splits text by the word "gpt2"'),
         (
             "pre_tokenizer",
@@ -166,13 +143,9 @@ ORDINARY = "banana <s> an<s>anana a <t> banana<s>s"
             "its pre-tokenizer does not split text by a regular expression",
         ),
         ("pre_tokenizer", steps(split_by(WORDS, "MergedWithNext"), BYTE_LEVEL), DROPS),
-        ("pre_tokenizer", steps(split_by(r"\s+", "Removed"), BYTE_LEVEL), DROPS),
         ("pre_tokenizer", None, "its decoder ByteLevel does not match its pre-tokenizer"),
-        ("pre_tokenizer", split_by(r"[\s\S]"), "its decoder ByteLevel does not match its pre-tokenizer"),
         ("decoder", METASPACE, "its decoder Metaspace does not match"),
-        ("decoder", {"type": "Fuse"}, "its decoder Fuse does not match its pre-tokenizer"),
         ("decoder", None, "it has no decoder, so decoding leaves bytes written as characters"),
-        ("normalizer", {"type": "NFD"}, "its normalizer NFD changes the text"),
         ("normalizer", LOWER, "its normalizer NFD, Lowercase changes the text"),
         ("post_processor", template("$A", "$A"), "its post-processor repeats the text or leaves it out"),
         ("added_tokens", [added("a", 97)], 'its added token "a" is also an ordinary token'),
@@ -220,25 +193,15 @@ NO_CONTENT, TWO = "added token 1 has no content or no id", "a merge must be two 
     ("make", "part", "value", "words"),
     [
         (banana, "pre_tokenizer", {"type": "Unheard"}, CANNOT),
-        (banana, "pre_tokenizer", steps(None), CANNOT),
-        (banana, "pre_tokenizer", {"type": "Sequence", "pretokenizers": 1}, CANNOT),
         (banana, "pre_tokenizer", steps(split_by("("), BYTE_LEVEL), CANNOT),
-        (banana, "pre_tokenizer", 7, CANNOT),
-        (banana, "decoder", {"type": 7}, CANNOT),
-        (banana, "normalizer", {"type": "Sequence", "normalizers": {}}, CANNOT),
         (banana, "normalizer", "NFC", CANNOT),
         (banana, "post_processor", {"type": "TemplateProcessing"}, CANNOT),
-        (banana, "post_processor", [], CANNOT),
         (banana, "truncation", 5, '"truncation" has the wrong type'),
         (banana, "padding", "left", '"padding" has the wrong type'),
         (banana, "version", "2.0", "TokStudio cannot read this version"),
         (banana, "added_tokens", {}, LIST),
-        (banana, "added_tokens", "<s>", LIST),
-        (banana, "added_tokens", [7], NO_CONTENT),
         (banana, "added_tokens", [added("", 257)], NO_CONTENT),
-        (banana, "added_tokens", [{"content": "<s>"}], NO_CONTENT),
         (banana, "added_tokens", [added("<s>", "257")], 'added token "<s>": an id must be a whole number'),
-        (banana, "added_tokens", [added("<s>", -1)], 'added token "<s>": id -1 is negative'),
         (banana, "added_tokens", [added("<s>", 10**9)], 'added token "<s>": id 1000000000 is too large'),
         (banana, "added_tokens", [added("\ud83d", 257)], 'added token "\\ud83d" is not a string'),
         (of_characters, "model", {"unk_token": 7}, "its unknown token is not a string"),
@@ -249,34 +212,16 @@ NO_CONTENT, TWO = "added token 1 has no content or no id", "a merge must be two 
             {"vocab": {"\ud83d": 0}, "merges": []},
             'the vocabulary has the token "\\ud83d", which is not a character',
         ),
-        (
-            of_characters,
-            "model",
-            {"vocab": {"a": 0, "\ud83db": 1}, "merges": []},
-            'the vocabulary has the token "\\ud83db", which is not text',
-        ),
         (banana, "model", {"type": "Neural"}, KIND),
-        (banana, "model", {"type": {"a": 1}}, KIND),
         (banana, "model", {"dropout": 1.5}, DROPOUT),
-        (banana, "model", {"dropout": "0.1"}, DROPOUT),
         (banana, "model", {"continuing_subword_prefix": 7}, "the tokenizers library cannot read it"),
         (banana, "model", {"vocab": ["a"]}, NOT_AN_OBJECT),
-        (banana, "model", {"vocab": 5}, NOT_AN_OBJECT),
         (banana, "model", {"merges": {"a": "b"}}, MERGES),
-        (banana, "model", {"merges": "a b"}, MERGES),
         (banana, "model", {"merges": [["a", "b"]]}, 'merge 1 needs the token "ab", which the vocabulary does not have'),
-        (banana, "model", {"merges": [["x y", "b"]]}, 'merge 1 needs the token "x y", which the vocabulary does not'),
         (banana, "model", {"merges": [["a"]]}, TWO),
-        (banana, "model", {"merges": [[1, 2]]}, TWO),
-        (banana, "model", {"merges": [None]}, TWO),
         (banana, "model", {"merges": ["a  n"]}, 'the merge "a  n" must be two tokens'),
-        (banana, "model", {"merges": ["an"]}, 'the merge "an" must be two tokens'),
         (banana, "model", {"merges": [["b", "a"], ["an", "a"]]}, 'merge 1 needs the token "ba", which the vocabulary'),
-        (banana, "model", {"merges": [["an", "a"]]}, 'merge 1 needs the token "ana", which the vocabulary does not'),
         (banana, "vocab", {"new": 10**9}, 'token "new": id 1000000000 is too large'),
-        (banana, "vocab", {"new": -1}, 'token "new": id -1 is negative'),
-        (banana, "vocab", {"new": 1.0}, 'token "new": an id must be a whole number'),
-        (banana, "vocab", {"new": False}, 'token "new": an id must be a whole number'),
         (banana, "vocab", {"new": "7"}, 'token "new": an id must be a whole number'),
         (banana, "vocab", {"new": 256}, 'token "new": id 256 appears twice'),
         (banana, "vocab", {"\ud83d": 300}, 'the vocabulary has the token "\\ud83d", which is not text'),
@@ -350,16 +295,6 @@ def test_patterns_as_others_write_them_are_read_as_the_library_reads_them(tmp_pa
         assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text)
 
 
-def test_added_tokens_get_their_ids_as_the_library_gives_them(tmp_path):
-    file = settings_of(banana())
-    file["model"]["vocab"]["<in>"] = 300
-    file["added_tokens"] = [added("<a>", 258), added("<in>", 300), added("<b b>", 259, special=True)]
-    tokenizer = read(tmp_path, file)
-    assert tokenizer.special_tokens == {"<a>": 258, "<in>": 300, "<b b>": 259}
-    text = "<a>banana<b b><in>"
-    assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
-
-
 @pytest.mark.parametrize("normalizer", [None, {"type": "Lowercase"}])
 @pytest.mark.parametrize(
     ("tokens", "remarks"),
@@ -404,19 +339,7 @@ def test_tokens_that_no_merge_makes_are_kept(tmp_path):
     assert library_ids(tmp_path / "tokenizer.json", "banana new") == tokenizer.encode("banana new")
 
 
-def test_unknown_characters_may_become_one_that_is_known(tmp_path):
-    file = settings_of(of_characters())
-    file["model"]["unk_token"] = "\ufeff"
-    tokenizer = read(tmp_path, file)
-    for text in ("Öthe", TEXT, "the \ufeff"):
-        assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text)
-    save(tokenizer, tmp_path / "again.json")
-    loaded = finish(load_work(tmp_path / "again.json"))
-    assert (loaded.format, loaded.files) == ("huggingface", (tmp_path / "again.json",))
-    assert same(loaded.tokenizer, tokenizer)
-
-
-@pytest.mark.parametrize("make", [lambda: with_specials("cl100k"), with_unknown])
+@pytest.mark.parametrize("make", [everything, lambda: with_specials("cl100k"), with_unknown])
 def test_the_parts_may_stand_in_any_order(tmp_path, make):
     tokenizer = make()
     file = settings_of(tokenizer)
@@ -428,18 +351,11 @@ def test_the_parts_may_stand_in_any_order(tmp_path, make):
 def test_whole_words_are_the_tokens_that_merging_does_not_make(tmp_path):
     file = settings_of(with_specials("llama3"))
     file["model"]["ignore_merges"] = True
+    assert same(read(tmp_path, file), with_specials("llama3"))
     # "ab" comes first, so "a" and "bc" never meet in "abc".
     tokens = {"bc": 1000, "ab": 1001, "abc": 1002, "Ġwhole": 1003, "日": 1004}
     file["model"]["vocab"] |= tokens
     file["model"]["merges"] = [["a", "b"], ["b", "c"], ["a", "bc"], *file["model"]["merges"]]
-    with_no_more = with_specials("llama3")
-    assert same(
-        read(
-            tmp_path,
-            settings_of(with_no_more) | {"model": settings_of(with_no_more)["model"] | {"ignore_merges": True}},
-        ),
-        with_no_more,
-    )
     tokenizer = read(tmp_path, file)
     assert tokenizer.whole_words >= {1002, 1003}
     assert not tokenizer.whole_words & {1000, 1001, 1004}
@@ -475,8 +391,16 @@ def test_a_file_with_dropout_opens_without_it(tmp_path, normalizer):
         assert tokenizer.with_dropout(0.75).encode(text) != tokenizer.encode(text)
 
 
-def test_without_its_unknown_token_a_model_of_characters_refuses_unknown_ones(tmp_path):
+def test_a_model_of_characters_may_have_any_unknown_token_or_none(tmp_path):
     file = settings_of(of_characters())
+    file["model"]["unk_token"] = "\ufeff"
+    known = read(tmp_path, file)
+    for text in ("Öthe", TEXT, "the \ufeff"):
+        assert library_ids(tmp_path / "tokenizer.json", text) == known.encode(text)
+    save(known, tmp_path / "again.json")
+    loaded = finish(load_work(tmp_path / "again.json"))
+    assert (loaded.format, loaded.files) == ("huggingface", (tmp_path / "again.json",))
+    assert same(loaded.tokenizer, known)
     file["model"]["unk_token"] = "<unk>"
     tokenizer = read(tmp_path, file)
     assert tokenizer.library is None
@@ -526,15 +450,6 @@ def test_a_byte_without_a_token_is_left_to_the_library(tmp_path):
     del file["model"]["vocab"]["z"]
     tokenizer = is_the_library_s(tmp_path, file, "the byte 122 has no token in its vocabulary", (TEXT, "zoo z"))
     assert tokenizer.alphabet.base == "characters"
-
-
-def test_a_part_that_stands_there_twice_is_refused(tmp_path):
-    whole = json.dumps(settings_of(banana()))
-    for old, words in (('"version"', 'the key "version" appears'), ('"type": "BPE"', 'the key "type" appears')):
-        first = old if ":" in old else f'{old}: "1.0"'
-        (tmp_path / "tokenizer.json").write_text(whole.replace(old, f"{first}, {old}", 1))
-        with pytest.raises(FormatError, match=words):
-            load(tmp_path)
 
 
 def trained_by_the_library(folder, model, trainer, **parts):
@@ -587,42 +502,3 @@ def test_words_with_marks_inside_or_at_their_end_are_left_to_the_library(tmp_pat
             decoder=decoders.Fuse(),
         )
         is_the_library_s(tmp_path, file, reason)
-
-
-@pytest.mark.parametrize("normalizer", [None, normalizers.NFC()])
-def test_a_model_in_the_manner_of_llama_3_or_qwen_encodes_like_its_library(tmp_path, normalizer):
-    tokenizer = tokenizers.Tokenizer(models.BPE(ignore_merges=True))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(tokenizers.Regex(REGEX["llama3"].replace("{1,3}+", "{1,3}")), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    if normalizer is not None:
-        tokenizer.normalizer = normalizer
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=600, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator([TEXT, torture_text()] * 3, trainer)
-    tokenizer.add_special_tokens(["<|begin_of_text|>", "<|eot|>"])
-    begin = tokenizer.token_to_id("<|begin_of_text|>")
-    tokenizer.post_processor = processors.Sequence(
-        [
-            processors.ByteLevel(trim_offsets=False),
-            processors.TemplateProcessing(
-                single="<|begin_of_text|> $A",
-                pair="<|begin_of_text|> $A <|begin_of_text|> $B",
-                special_tokens=[("<|begin_of_text|>", begin)],
-            ),
-        ]
-    )
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    remark = "Its post-processor adds <|begin_of_text|> before every text; encode does not."
-    ours = load(tmp_path)
-    assert ours.remarks == (remark,)
-    assert (ours.library, ours.no_playhead, ours.pattern) == (None, None, "llama3")
-    assert ours.preparation.nfc == (normalizer is not None)
-    assert len(ours.merges) > 300
-    for text in (TEXT, torture_text(), "e\u0301 <|eot|> 12345"):
-        assert ours.encode(text, "all") == tokenizer.encode(text, add_special_tokens=False).ids
-        assert ours.encode(text, "all") == tokenizer.encode(text).ids[1:]

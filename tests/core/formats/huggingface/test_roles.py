@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 from tests.core.formats.trained import TEXT as LONG_TEXT
@@ -19,21 +18,26 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
-from tokstudio import Corpus, TrainingConfig, save
+from tokstudio import (
+    Corpus,
+    LibraryConfig,
+    TrainingConfig,
+    add_specials,
+    extend,
+    join,
+    load,
+    replace_specials,
+    save,
+    set_roles,
+    train_by_library,
+)
 from tokstudio.core.base.progress import finish
-from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
-from tokstudio.core.library_training.config import LibraryConfig
-from tokstudio.core.library_training.train import train_by_library
 from tokstudio.core.project.schema import from_json, to_json
 from tokstudio.core.project.tokenizers import keep_changed_work, keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
-from tokstudio.core.surgery.join import join
-from tokstudio.core.surgery.prune import prune
-from tokstudio.core.surgery.renumber import renumber
-from tokstudio.core.surgery.specials import add_specials, replace_specials, set_roles
-from tokstudio.core.training.trainer import extend
 
 SPECIALS = ["<|endoftext|>", "<unk>", "<pad>", "<|user|>"]
 TEXT = "banana <pad>ban<|endoftext|> <|user|>a<unk>"
@@ -76,8 +80,14 @@ def facts(theirs):
 ORDINARY = {"special": False}
 
 
-@pytest.mark.parametrize("listed", [{}, {"260": added("<unk>")}, {"263": added("<|user|>", special=False)}])
-@pytest.mark.parametrize("role", ["eos_token", "image_token"])
+@pytest.mark.parametrize(
+    ("listed", "role"),
+    [
+        ({}, "eos_token"),
+        ({"260": added("<unk>")}, "image_token"),
+        ({"263": added("<|user|>", special=False)}, "eos_token"),
+    ],
+)
 def test_a_token_with_a_role_that_is_not_special_stays_so(tmp_path, from_folder, listed, role):
     config = PLAIN | {role: "<|endoftext|>", "added_tokens_decoder": listed}
     flags = {"<|endoftext|>": ORDINARY, "<|user|>": ORDINARY}
@@ -147,9 +157,6 @@ def changed(tokenizer, files):
     config = TrainingConfig(vocabulary_size=288, pattern="gpt2")
     yield "extended", extend(tokenizer, Corpus.from_text("the cat the cat" * 9), config)
     yield "joined", join(tokenizer, trained("xyxyxy", 258, pattern="gpt2", special_tokens=["</s>"]))
-    yield "pruned", prune(tokenizer, vocabulary_size=len(tokenizer) - 2).tokenizer
-    yield "renumbered", renumber(tokenizer, np.roll(tokenizer.tokens.ids(), 5)).tokenizer
-    yield "compact", tokenizer.at(3).compact()
     yield "kept as its files", finish(reopen_tokenizer_work(finish(keep_tokenizer_work("one", files))))
     yield "of a project", finish(reopen_tokenizer_work(finish(keep_changed_work("one", tokenizer))))
     yield "added", add_specials(tokenizer, ["<mask>"])
@@ -181,21 +188,11 @@ def test_the_project_of_an_older_version_knows_that_its_files_named_the_roles(tm
         assert tokenizer_of(values).settings.names_give_roles == (named == {})
 
 
-def test_a_tokenizer_that_was_trained_has_roles_by_names(tmp_path, from_folder):
-    """Also one that the library trained, whose file holds none."""
-    ours = trained("banana bandana", 280, special_tokens=SPECIALS)
-    config = LibraryConfig(
-        algorithm="wordpiece", vocabulary_size=60, special_tokens=("[UNK]", "[PAD]", "[CLS]", "<|user|>")
-    )
-    theirs = train_by_library(Corpus.from_text("the cat in the hat sat on the mat"), config).tokenizer
-    save(ours, tmp_path / "ours")
-    save(theirs, tmp_path / "theirs")
-    assert from_folder(tmp_path / "ours").special_tokens_map == {
-        "eos_token": "<|endoftext|>",
-        "unk_token": "<unk>",
-        "pad_token": "<pad>",
-    }
-    library = from_folder(tmp_path / "theirs")
+def test_a_tokenizer_that_its_library_trained_has_roles_by_names(tmp_path, from_folder):
+    specials = ("[UNK]", "[PAD]", "[CLS]", "<|user|>")
+    config = LibraryConfig(algorithm="wordpiece", vocabulary_size=60, special_tokens=specials)
+    save(train_by_library(Corpus.from_text("the cat in the hat sat on the mat"), config).tokenizer, tmp_path)
+    library = from_folder(tmp_path)
     assert library.special_tokens_map == {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]"}
     assert set(library.all_special_tokens) == {"[UNK]", "[PAD]", "[CLS]", "<|user|>"}
 
@@ -238,7 +235,6 @@ def config_of(folder):
     [
         everything,
         shuffled,
-        lambda: everything().at(0),
         lambda: with_specials("cl100k"),
         lambda: with_specials("none", "first"),
         lambda: trained(LONG_TEXT, 60, special_tokens=["<s>", "</s>", "<pad>", "<unk>", "<|user|>", "[MASK]"]),
@@ -265,8 +261,7 @@ def test_transformers_loads_the_folder_and_gives_the_same_ids(tmp_path, from_fol
 def test_the_role_of_a_special_token_is_known_by_its_name(tmp_path, from_folder):
     names = ["<|endoftext|>", "</s>", "<PAD>", "[UNK]", "<|begin_of_text|>", "<|user|>", "[SEP]", "[CLS]", "<mask>"]
     save(trained("banana", 20, special_tokens=names), tmp_path)
-    config = config_of(tmp_path)
-    assert {key: value for key, value in config.items() if key.endswith("_token")} == {
+    roles = {
         "bos_token": "<|begin_of_text|>",
         "eos_token": "<|endoftext|>",
         "unk_token": "[UNK]",
@@ -275,35 +270,25 @@ def test_the_role_of_a_special_token_is_known_by_its_name(tmp_path, from_folder)
         "cls_token": "[CLS]",
         "mask_token": "<mask>",
     }
+    config = config_of(tmp_path)
+    assert {key: value for key, value in config.items() if key.endswith("_token")} == roles
     assert config["additional_special_tokens"] == ["</s>", "<|user|>"]
     theirs = from_folder(str(tmp_path))
-    assert (theirs.eos_token, theirs.pad_token) == ("<|endoftext|>", "<PAD>")
-
-
-def test_the_unknown_token_of_characters_is_the_unknown_token_whatever_its_name(tmp_path):
+    assert theirs.special_tokens_map == roles
+    # The unknown token of characters is the unknown token whatever its name.
     save(of_characters(special_tokens=["<unk>", "???"], unknown_token="???", special_placement="first"), tmp_path)
     assert config_of(tmp_path)["unk_token"] == "???"
-
-
-def test_without_special_tokens_none_is_named(tmp_path):
     save(everything(), tmp_path)
-    assert config_of(tmp_path) == {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "clean_up_tokenization_spaces": False,
-    }
-    save(with_specials(), tmp_path)
-    assert config_of(tmp_path)["additional_special_tokens"] == list(with_specials().special_tokens)
+    assert config_of(tmp_path) == PLAIN | {"clean_up_tokenization_spaces": False}
 
 
-def test_either_file_of_the_folder_opens_the_tokenizer(tmp_path):
+def test_either_file_of_the_folder_opens_the_tokenizer_and_a_file_of_its_own_gets_nothing_beside_it(tmp_path):
     save(with_specials(), tmp_path)
     for place in (tmp_path, tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json"):
         loaded = finish(load_work(place))
         assert same(loaded.tokenizer, with_specials())
         assert loaded.files == (tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json")
-
-
-def test_a_file_of_its_own_gets_nothing_beside_it(tmp_path):
     for name in ("mine.json", "tokenizer.json"):
-        assert save(everything(), tmp_path / name).files == (tmp_path / name,)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["mine.json", "tokenizer.json"]
+        (tmp_path / "alone").mkdir(exist_ok=True)
+        assert save(everything(), tmp_path / "alone" / name).files == (tmp_path / "alone" / name,)
+    assert sorted(file.name for file in (tmp_path / "alone").iterdir()) == ["mine.json", "tokenizer.json"]

@@ -10,8 +10,6 @@ import types
 import numpy as np
 import pytest
 import regex
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.core.formats.file_mutants import read_or_refused
 from tests.core.formats.trained import (
@@ -22,19 +20,16 @@ from tests.core.formats.trained import (
     same,
     shuffled,
     spoil,
-    texts_to_train_on,
     trained,
     with_specials,
 )
-from tokstudio import save
-from tokstudio.core.base.errors import FormatError
+from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import minbpe as minbpe
-from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import MINBPE, REGEX
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 WORDS = ("<|end|>", "<|end|><|start|>", "雨は", "Ġthe")
 
@@ -104,9 +99,6 @@ def test_banana_is_written_like_minbpe_does(tmp_path):
     ]  # fmt: skip
     assert report.proof.startswith("identical over ")
     assert report.losses == report.notes == ()
-
-
-def test_special_tokens_and_the_pattern_come_before_the_merges(tmp_path):
     tokenizer = trained("banana", 2, special_tokens=["<s>"], pattern="gpt2")
     model, vocabulary = save(tokenizer, tmp_path / "my.model", "minbpe").files
     assert model.read_text() == f"minbpe v1\n{REGEX['gpt2']}\n1\n<s> 257\n97 110\n"
@@ -138,21 +130,10 @@ def test_a_saved_tokenizer_is_loaded_unchanged(tmp_path, make):
     assert load(tmp_path).encode(TEXT, "all") == tokenizer.encode(TEXT, "all")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(texts_to_train_on, st.sampled_from(["none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k"]))
-def test_any_trained_tokenizer_is_read_as_it_was_written(tmp_path, text, pattern):
-    tokenizer = trained(text, 50, pattern=pattern)
-    save(tokenizer, tmp_path / "any.model", "minbpe", sample=text)
-    assert same(load(tmp_path / "any.model"), tokenizer)
-
-
-@pytest.mark.parametrize("name", ["my tokenizer.model", "日本語.model", 'it\'s \\ "quoted".model'])
 @pytest.mark.parametrize("make", MAKE)
-def test_the_snippet_gives_our_ids_with_minbpe(tmp_path, monkeypatch, make, name):
-    if sys.platform == "win32" and '"' in name:
-        pytest.skip("Windows has no such names")
-    tokenizer = make()
-    report = save(tokenizer, tmp_path / name, "minbpe")
+def test_the_snippet_gives_our_ids_with_minbpe(tmp_path, monkeypatch, make):
+    tokenizer, quote = make(), "" if sys.platform == "win32" else '"'  # Windows has no such names
+    report = save(tokenizer, tmp_path / f"it's \\ {quote}日本語{quote}.model", "minbpe")
     library = types.ModuleType("minbpe")
     library.RegexTokenizer, library.BasicTokenizer = RegexTokenizer, BasicTokenizer
     monkeypatch.setitem(sys.modules, "minbpe", library)
@@ -249,15 +230,11 @@ def test_a_file_that_is_wrong_is_found_out_before_it_is_there(tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_name_that_minbpe_would_not_read_gets_its_ending(tmp_path):
-    report = save(banana(), tmp_path / "version 1.2", "minbpe")
+def test_a_name_that_minbpe_would_not_read_gets_its_ending_and_any_is_recognised(tmp_path):
+    report = save(everything(), tmp_path / "version 1.2", "minbpe")
     assert [file.name for file in report.files] == ["version 1.2.model", "version 1.2.vocab"]
     assert sorted(tmp_path.iterdir()) == sorted(report.files)
-
-
-def test_a_model_with_another_name_is_recognised_by_its_first_line(tmp_path):
-    save(everything(), tmp_path / "x.model", "minbpe")
-    path = (tmp_path / "x.model").rename(tmp_path / "notes.txt")
+    path = report.files[0].rename(tmp_path / "notes.txt")
     loaded = finish(load_work(path))
     assert (loaded.format, loaded.files) == ("minbpe", (path,))
     assert same(loaded.tokenizer, everything())
@@ -277,14 +254,10 @@ def test_the_pattern_is_asked_of_the_caller_only_where_the_file_has_none(tmp_pat
     ("content", "words"),
     [
         (b"minbpe v2\n\n0\n", "the version is not minbpe v1, line 1."),
-        (b"minbpe v1 \n", "the file ends before the pattern, line 1."),
-        (b"minbpe v1\n\n", "the file ends before the number of special tokens, line 2."),
         (b"minbpe v1\n\n-1\n", '"-1" is not the number of special tokens, line 3.'),
-        (b"minbpe v1\n\n1_0\n", '"1_0" is not the number of special tokens, line 3.'),
         (b"minbpe v1\n\n\xb2\n", "this is not UTF-8, line 3."),
         (b"minbpe v1\n\n1000000000\n<s> 256\n", "the file ends before special token 2 of 1,000,000,000, line 4."),
         (b"minbpe v1\n\n1\n<s>\n", "a special token must be a word, a space and an id, line 4."),
-        (b"minbpe v1\n\n1\na b 256\n", "a special token must be a word, a space and an id, line 4."),
         (b"minbpe v1\n\n1\n<s> -1\n", '"-1": an id must be a whole number, line 4.'),
         (b"minbpe v1\n\n1\n<s> 1000000000\n", '"1000000000": id 1000000000 is too large'),
         (b"minbpe v1\n\n1\n<s> 16000000\n", "the id 16,000,000 is far too high for 257 tokens."),
@@ -294,10 +267,6 @@ def test_the_pattern_is_asked_of_the_caller_only_where_the_file_has_none(tmp_pat
             'the special token "<t>" has the id 300, which another special token has, line 5.',
         ),
         (
-            b"minbpe v1\n\n1\n<s> 97\n",
-            'the special token "<s>" has the id 97, which a byte or a merge also has.',
-        ),
-        (
             b"minbpe v1\n\n1\n<s> 256\n97 98\n",
             'the special token "<s>" has the id 256, which a byte or a merge also has',
         ),
@@ -305,12 +274,9 @@ def test_the_pattern_is_asked_of_the_caller_only_where_the_file_has_none(tmp_pat
             b"minbpe v1\n\n2\n<s> 300\n<s>a 301\n",
             'the special token "<s>" comes before "<s>a", which begins with it, so minbpe never finds the second: ',
         ),
-        (b"minbpe v1\n\n0\n97 256\n", "merge 1 joins token 256, which does not exist yet, line 4."),
         (b"minbpe v1\n\n0\n97 98\n256 257\n", "merge 2 joins token 257, which does not exist yet, line 5."),
         (b"minbpe v1\n\n0\n97 98\n97 98\n", "merge 2 joins the same two tokens as merge 1."),
         (b"minbpe v1\n\n0\n97 98 99\n", "a merge must be two ids with a space between them, line 4."),
-        (b"minbpe v1\n\n0\n97 98\n\n", "a merge must be two ids with a space between them, line 5."),
-        (b"minbpe v1\n\n0\n97 9.0\n", '"9.0": an id must be a whole number, line 4.'),
         (b"minbpe v1\n\n0\n97 \xc2\xb2\n", '"\ufffd\ufffd": an id must be a whole number, line 4.'),
         (b"minbpe v1\n\n0\n97 98\n97 9", "the file ends too early, or the last line has no line ending, line 5."),
         (b"minbpe v1\n(\n0\n", "its pattern cannot be used: The pattern does not compile"),

@@ -24,16 +24,13 @@ from tests.core.formats.trained import (
     tiktoken_lines,
     with_unknown,
 )
-from tokstudio import save
-from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio import ConfigError, FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.known_formats import tokenizer_files
-from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit
-from tokstudio.core.formats.sentencepiece import reader
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 # --- SentencePiece's models are read as its library reads them, or refused in one sentence ----------------------------
 
@@ -136,6 +133,16 @@ def test_a_piece_that_no_merge_reaches_is_told(tmp_path):
 def test_it_is_found_in_a_folder_and_under_any_name(tmp_path):
     path = put(tmp_path, small_model())
     assert finish(load_work(tmp_path)).files == (path,)
+    for name in ("vocab.spm", "tokenizer.model.v3", "TOKENIZER.MODEL.v7m1"):
+        path = path.rename(tmp_path / name)
+        assert tokenizer_files(path) == (path,)
+        assert load(path).library == "sentencepiece"
+        (tmp_path / "text").mkdir(exist_ok=True)
+        (tmp_path / "text" / name).write_text("\nA\nsmall text about models\n")
+        assert tokenizer_files(tmp_path / "text" / name) == ()
+    (tmp_path / "book.txt").write_bytes(path.read_bytes())
+    assert tokenizer_files(tmp_path / "book.txt") == ()
+    (tmp_path / "book.txt").unlink()
     path = path.rename(tmp_path / "weights.bin")
     assert finish(load_work(path)).format == "sentencepiece"
     ranks = put(tmp_path, tiktoken_lines({bytes([byte]): byte for byte in range(256)}))
@@ -153,11 +160,7 @@ def test_it_is_found_in_a_folder_and_under_any_name(tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "options"),
-    [
-        *(("unigram", options) for options in OPTIONS),
-        *(("word", options) for options in ("plain", "symbols", "spaces behind")),
-        *(("char", options) for options in ("bytes", "as it is")),
-    ],
+    [*(("unigram", options) for options in OPTIONS), ("word", "symbols"), ("word", "spaces behind"), ("char", "bytes")],
 )
 def test_models_without_merges_encode_as_their_library_does(tmp_path, kind, options):
     content = trained_model(kind, **OPTIONS[options])
@@ -222,36 +225,13 @@ def test_bytes_that_are_no_model_are_refused(tmp_path, content, words):
         load(put(tmp_path, content))
 
 
-def test_too_many_pieces_are_refused_before_they_are_made(tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "_MOST_PIECES", 5)
-    with pytest.raises(FormatError, match=r"^mine\.model: there are more than 5 pieces\.$"):
-        load(put(tmp_path, small_model()))
-    monkeypatch.setattr(reader, "_LARGEST", 20)
-    with pytest.raises(
-        FormatError, match=r"^mine\.model: the file is too large: \d+ bytes, and at most 20 are read\.$"
-    ):
-        load(put(tmp_path, small_model()))
-
-
-@pytest.mark.shared_data
-def test_mistral_s_model_encodes_as_its_library_does(shared):
-    path = shared / "tokenizers" / "mistral_v1.model"
-    tokenizer, theirs = load(path), library(path.read_bytes())
-    assert len(tokenizer) == 32000
-    assert len(tokenizer.merges) == 28446
-    text = (shared / "corpora" / "shakespeare.txt").read_text("utf-8")[:200_000]
-    for sample in (text, torture_text(), TEXT):
-        assert tokenizer.encode(sample) == theirs.encode(sample)
-
-
-@pytest.mark.parametrize("name", ["vocab.spm", "tokenizer.model.v3", "TOKENIZER.MODEL.v7m1"])
-def test_a_model_with_another_ending_is_a_tokenizer_and_no_text(tmp_path, name):
-    (tmp_path / name).write_bytes(small_model().SerializeToString())
-    assert tokenizer_files(tmp_path / name) == (tmp_path / name,)
-    assert load(tmp_path / name).library == "sentencepiece"
-    (tmp_path / name).write_text("\nA\nsmall text about models\n")
-    (tmp_path / "book.txt").write_bytes(small_model().SerializeToString())
-    assert tokenizer_files(tmp_path / "book.txt") == ()
+def test_too_many_pieces_are_refused_before_they_are_made(tmp_path):
+    with pytest.raises(FormatError, match=r"^mine\.model: there are more than 1,048,576 pieces\.$"):
+        load(put(tmp_path, b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02" + b"\n\x03\n\x01a" * (1 << 20)))
+    with put(tmp_path, small_model()).open("ab") as file:
+        file.truncate((1 << 26) + 1)
+    with pytest.raises(FormatError, match=r"^mine\.model: the file is too large: 67,108,865 bytes, and at most"):
+        load(tmp_path / "mine.model")
 
 
 # --- Writing SentencePiece models, compared with the sentencepiece library --------------------------------------------
@@ -273,7 +253,6 @@ SPECIALS = ("<s>", "<s>a", "the mat", "雨は", "\n\n", "<unk>", "<gap 3>")
 
 MAKE = [
     lambda: of_characters(PLAIN),
-    lambda: of_characters(PLAIN).at(3),
     lambda: of_characters(PLAIN, special_tokens=SPECIALS),
     lambda: of_characters(PLAIN, special_tokens=SPECIALS, special_placement="first").at(2),
     lambda: of_characters("aaaa aaa aa a bbbbb ababab"),
@@ -305,23 +284,7 @@ def test_the_library_has_our_ids_and_our_pieces(tmp_path, make):
         assert theirs.decode(ids) == tokenizer.decode(ids)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    text=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=30)
-    | st.text("ab \n▁", min_size=1, max_size=60),
-    merges=st.integers(0, 40),
-)
-def test_any_text_gives_a_model_that_the_library_reads_alike(tmp_path, text, merges):
-    tokenizer = of_characters(text)
-    tokenizer = tokenizer.at(min(merges, len(tokenizer.merges)))
-    report = save(tokenizer, tmp_path / "any.model", "sentencepiece", accept_loss=True, sample=text)
-    assert report.proof.startswith("identical over ")
-    theirs = library((tmp_path / "any.model").read_bytes())
-    for tried in (text, text[::-1], text * 3):
-        assert theirs.encode(tried) == tokenizer.encode(tried)
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     drawn=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=2, max_size=8),
     tried=st.text("abc", min_size=1, max_size=60),
@@ -434,11 +397,11 @@ def test_losses_need_to_be_accepted(tmp_path, make, losses):
         ),
     ],
 )
-@pytest.mark.parametrize("accept_loss", [False, True])
-def test_tokenizers_that_the_library_encodes_differently_are_refused(tmp_path, make, words, accept_loss):
-    with refusal(words, "out.model"):
-        save(make(), tmp_path / "out.model", "sentencepiece", accept_loss)
-    assert list(tmp_path.iterdir()) == []
+def test_tokenizers_that_the_library_encodes_differently_are_refused(tmp_path, make, words):
+    for accept_loss in (False, True):
+        with refusal(words, "out.model"):
+            save(make(), tmp_path / "out.model", "sentencepiece", accept_loss)
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_that_is_wrong_is_found_out_before_it_is_there(tmp_path, monkeypatch):
@@ -455,11 +418,9 @@ def test_a_model_that_is_wrong_is_found_out_before_it_is_there(tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["my model.model", "日本語.model", "tokenizer.model"])
-def test_the_snippet_gives_our_ids(tmp_path, name):
-    tokenizer = with_unknown()
-    names = {}
-    exec(save(tokenizer, tmp_path / name, "sentencepiece").snippet, names)
+def test_the_snippet_gives_our_ids(tmp_path):
+    tokenizer, names = with_unknown(), {}
+    exec(save(tokenizer, tmp_path / "my 日本語.model", "sentencepiece").snippet, names)
     unknown = tokenizer.alphabet.unknown
     assert names["ids"] == fused(tokenizer.encode("Hello world"), unknown)
     assert names["tokenizer"].encode(PLAIN) == fused(tokenizer.encode(PLAIN, ["<s>", "a b", "<pad>"]), unknown)

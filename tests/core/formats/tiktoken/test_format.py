@@ -10,8 +10,6 @@ import runpy
 from itertools import accumulate
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.core.formats.trained import (
     SPECIALS,
@@ -25,14 +23,12 @@ from tests.core.formats.trained import (
     trained,
     with_specials,
 )
-from tests.processes import no_processes
-from tokstudio import save
+from tokstudio import ConfigError, FormatError, load, save
 from tokstudio.core.analysis.reachability import NOT_MADE, reachability_work
-from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.common.format import Loaded, PatternNeeded
 from tokstudio.core.formats.known_formats import FORMATS
-from tokstudio.core.formats.loading import load, load_work
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.formats.tiktoken.sets import portable
 from tokstudio.core.libraries.client import torture_text
@@ -58,6 +54,8 @@ def test_merges_are_found_again(tmp_path, make):
         loaded = finish(load_work(place, expected.pattern))
         assert same(loaded.tokenizer, expected)
         assert (loaded.format, loaded.files) == ("tiktoken", (tmp_path / "mine.tiktoken",))
+    other = (tmp_path / "mine.tiktoken").rename(tmp_path / "tokenizer.model")
+    assert same(finish(load_work(other, expected.pattern)).tokenizer, expected)
 
 
 def test_lines_in_any_order_and_bytes_of_any_rank_are_read_as_tiktoken_reads_them(tmp_path):
@@ -77,13 +75,6 @@ def test_lines_in_any_order_and_bytes_of_any_rank_are_read_as_tiktoken_reads_the
         assert tokenizer.encode(text) == theirs.encode(text, disallowed_special=())
 
 
-def test_a_file_with_another_name_is_recognised_by_what_it_holds(tmp_path):
-    put(tmp_path / "tokenizer.model", everything())
-    loaded = finish(load_work(tmp_path / "tokenizer.model", "none"))
-    assert (loaded.format, loaded.files) == ("tiktoken", (tmp_path / "tokenizer.model",))
-    assert same(loaded.tokenizer, everything())
-
-
 def test_the_sidecar_says_the_rest(tmp_path):
     expected = with_specials("cl100k")
     sidecar = {"pattern": REGEX["cl100k"], "special_tokens": dict(expected.special_tokens), "version": 1}
@@ -91,6 +82,12 @@ def test_the_sidecar_says_the_rest(tmp_path):
     loaded = finish(load_work(path))
     assert same(loaded.tokenizer, expected)
     assert loaded.files == (path, tmp_path / "mine.json")
+    theirs = tiktoken.Encoding(
+        "x", pat_str=REGEX["cl100k"], mergeable_ranks=ranks_of(expected), special_tokens=dict(expected.special_tokens)
+    )
+    text, allowed = "the mat 雨は<|end|> the", {SPECIALS[0], SPECIALS[2], SPECIALS[3]}
+    assert loaded.tokenizer.encode(text) == theirs.encode(text, disallowed_special=())
+    assert loaded.tokenizer.encode(text, allowed) == theirs.encode(text, allowed_special=allowed, disallowed_special=())
     for pattern, name in ((r"[\s\S]+", "none"), (REGEX["o200k"], "o200k"), (r"\w+|\W", r"\w+|\W")):
         put(path, expected, {"pattern": pattern})
         tokenizer = load(tmp_path)
@@ -113,7 +110,6 @@ def test_a_file_beside_it_that_says_something_else_is_no_sidecar(tmp_path):
         ({"special_tokens": []}, "an object is missing, line 1, column "),
         ({"special_tokens": {"<s>": "7"}}, 'token "<s>": an id must be a whole number, line 1'),
         ({"special_tokens": {"<s>": 700, "<t>": 700}}, 'token "<t>": id 700 appears twice'),
-        ({"special_tokens": {"": 700}}, 'the special token "" is not a string'),
         ({"special_tokens": {"\ud83d": 700}}, 'the special token "\\ud83d" is not a string'),
     ],
 )
@@ -139,42 +135,13 @@ def test_a_token_that_no_merge_can_reach_is_a_whole_word(tmp_path):
         assert tokenizer.encode(text) == theirs_of(ranks, "gpt2").encode(text, disallowed_special=())
 
 
-TOKENS = st.lists(st.text("abc", min_size=2, max_size=6).map(str.encode), max_size=25, unique=True)
-
-
-@pytest.fixture
-def in_this_process(monkeypatch):
-    """Libraries encode here, so that none need be loaded again for each example."""
-    no_processes(monkeypatch)
-
-
-@pytest.mark.usefixtures("in_this_process")
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(words=TOKENS, seed=st.integers(0, 1 << 30), order=st.sampled_from(["length", "any"]))
-def test_any_ranks_are_read_as_tiktoken_reads_them(tmp_path, words, seed, order):
-    chance = random.Random(seed)
-    ranked = sorted(words, key=len) if order == "length" else words
-    ranks = {token: rank for rank, token in enumerate([bytes([byte]) for byte in range(256)] + ranked)}
-    (tmp_path / "mine.tiktoken").write_bytes(tiktoken_lines(ranks))
-    tokenizer = load(tmp_path, "none")
-    theirs = theirs_of(ranks)
-    texts = ["".join(chance.choices("abc", k=chance.randrange(1, 30))) for _ in range(30)]
-    for text in [*texts, *(word.decode() for word in words)]:
-        assert tokenizer.encode(text) == theirs.encode(text), (text, ranked)
-    assert tokenizer.library is None
-    assert tokenizer.tokens[255 + len(words)] == (ranked or [b"\xff"])[-1]
-
-
 @pytest.mark.parametrize(
     ("line", "words"),
     [
         (b"YWI=", "a line must be a token in base64, a space and a rank"),
-        (b"YWI= 300 7", "a line must be a token in base64, a space and a rank"),
         (b"YW*= 300", '"YW*=" is not base64'),
-        (b"YWI 300", '"YWI" is not base64'),
         (b"\xff\xfe 300", '"��" is not base64'),
         (b"YWI= -1", "an id must be a whole number"),
-        (b"YWI= 1_0", "an id must be a whole number"),
         (b"YWI= 99999999", "id 99999999 is too large: at most 16,777,215 can be read"),
         (b"YWI= 9999999999999999999", "an id must be a whole number"),
         (b"YWI= 97", "rank 97 appears twice"),
@@ -220,19 +187,6 @@ def test_cl100k_is_recognised_by_what_it_holds(shared, tmp_path):
         load(tmp_path / "changed.tiktoken")
 
 
-def test_special_tokens_are_plain_text_unless_they_are_allowed(tmp_path):
-    expected = with_specials("gpt2")
-    sidecar = {"pattern": REGEX["gpt2"], "special_tokens": dict(expected.special_tokens)}
-    tokenizer = load(put(tmp_path / "mine.tiktoken", expected, sidecar))
-    theirs = tiktoken.Encoding(
-        "x", pat_str=REGEX["gpt2"], mergeable_ranks=ranks_of(expected), special_tokens=dict(expected.special_tokens)
-    )
-    text = "the mat 雨は<|end|> the"
-    assert tokenizer.encode(text) == theirs.encode(text, disallowed_special=())
-    allowed = {SPECIALS[0], SPECIALS[2], SPECIALS[3]}
-    assert tokenizer.encode(text, allowed) == theirs.encode(text, allowed_special=allowed, disallowed_special=())
-
-
 # --- Patterns with sets as only Rust reads them split text as tiktoken does -------------------------------------------
 
 CHARACTERS = "abcfgqxzABZ059 -]&~|^.é ßK漢字\n\t'!@[`_{\x7f\u00a0Ǆ#:"
@@ -268,7 +222,7 @@ def is_refused(pattern):
     return False
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_sets_match_as_in_tiktoken(seed):
     chance, tried = random.Random(seed), 0
     while tried < 60:
@@ -305,27 +259,17 @@ def test_files_with_such_a_pattern_encode_as_tiktoken_and_keep_it(tmp_path):
 
 
 def test_tiktoken_encodes_where_a_pattern_is_not_read_as_by_it(tmp_path):
-    # Where white space does not count, sets are not looked at.
-    ranks = ranks_of(trained(TEXT * 3, 40, pattern="gpt2"))
-    pattern = r"(?x) \p{L}+ | [\s\S&&[^\p{L}]] | (?# [) \p{L}"
-    (tmp_path / "x.tiktoken").write_bytes(tiktoken_lines(ranks))
-    theirs = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    tokenizer = load(tmp_path, pattern)
-    assert tokenizer.library == "tiktoken"
-    assert tokenizer.encode(TEXT) == theirs.encode(TEXT)
-    assert "pattern" in tokenizer.no_playhead
-
-
-def test_where_tiktoken_encodes_what_stands_beside_the_ranks_is_kept(tmp_path):
+    """And what stands beside the ranks is kept; a token with a role is special."""
     ranks = ranks_of(trained(TEXT * 3, 40, pattern="gpt2"))
     (tmp_path / "tokenizer.model").write_bytes(tiktoken_lines(ranks))
     listed = {str(len(ranks) + 2): {"content": "<think>", "special": False}}
     config = {"eos_token": "<think>", "model_max_length": 7, "added_tokens_decoder": listed}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    # Where white space does not count, sets are not looked at.
     pattern = r"(?x) \p{L}+ | [\s\S&&[^\p{L}]] | (?# [) \p{L}"
-    # A token with a role is special.
     tokenizer = load(tmp_path, pattern)
     assert (tokenizer.library, tokenizer.settings.model_max_length) == ("tiktoken", 7)
+    assert "pattern" in tokenizer.no_playhead
     assert tokenizer.roles == {"eos_token": "<think>"}
     theirs = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={"<think>": len(ranks) + 2})
     assert tokenizer.encode(f"a<think>{TEXT}", "all") == theirs.encode(f"a<think>{TEXT}", allowed_special="all")
@@ -378,10 +322,9 @@ def loaded_of(folder, ranks, specials) -> Loaded:
 
 
 @pytest.mark.parametrize("ordered", [True, False], ids=["in order", "in no order"])
-@pytest.mark.parametrize("special", [True, False], ids=["with a special token", "without"])
-def test_it_is_read_and_means_what_tiktoken_means(tmp_path, rank, ordered, special):
+def test_it_is_read_and_means_what_tiktoken_means(tmp_path, rank, ordered):
     ranks = ranks_with_empty(rank, ordered=ordered)
-    specials = {"<|end|>": len(ranks)} if special else {}
+    specials = {"<|end|>": len(ranks)} if ordered else {}
     theirs = tiktoken.Encoding("x", pat_str=REGEX["gpt2"], mergeable_ranks=ranks, special_tokens=specials)
     loaded = loaded_of(tmp_path, ranks, specials)
     tokenizer = loaded.tokenizer
@@ -409,67 +352,53 @@ def test_it_is_read_and_means_what_tiktoken_means(tmp_path, rank, ordered, speci
     assert again.remarks == tokenizer.remarks
 
 
-@pytest.mark.parametrize("empty", ["=", "==", "==="])
-def test_any_padding_alone_is_the_empty_token_as_tiktoken_takes_it(tmp_path, empty):
-    (tmp_path / "a.tiktoken").write_bytes(tiktoken_lines(ranks_of(trained("", 1))) + f"{empty} 256\n".encode())
-    assert load(tmp_path, "none").tokens[256] == b""
-
-
-def test_the_empty_token_twice_is_a_fault(tmp_path):
-    lines = tiktoken_lines(ranks_of(trained("", 1)))
-    (tmp_path / "a.tiktoken").write_bytes(lines + b"= 256\n= 257\n")
+def test_any_padding_alone_is_the_empty_token_as_tiktoken_takes_it_and_twice_is_a_fault(tmp_path):
+    lines, file = tiktoken_lines(ranks_of(trained("", 1))), tmp_path / "a.tiktoken"
+    for empty in (b"=", b"==", b"==="):
+        file.write_bytes(lines + empty + b" 256\n")
+        assert load(tmp_path, "none").tokens[256] == b""
+    file.write_bytes(lines + b"= 256\n= 257\n")
     with pytest.raises(FormatError, match=r"^a\.tiktoken: the empty token appears twice, line 258\.$"):
         load(tmp_path, "none")
 
 
-def test_an_export_for_tiktoken_writes_it_again(tmp_path, rank):
+def test_an_export_writes_it_again_or_loses_it_by_name(tmp_path, rank):
+    """No id moves, but where ids follow from merges."""
     ranks = ranks_with_empty(rank)
     specials = {"<|end|>": len(ranks)}
     lines = put_with_empty(tmp_path / "from", ranks, specials)
     tokenizer = load(tmp_path / "from")
-    report = save(tokenizer, tmp_path / "to", "tiktoken", sample=TEXT)
-    assert report.losses == ()
-    assert report.renumbered == ""
+    report = save(tokenizer, tmp_path / "tiktoken", "tiktoken", sample=TEXT)
+    assert (report.losses, report.renumbered) == ((), "")
     assert report.proof.startswith("identical over ")
-    assert (tmp_path / "to" / "ranks.tiktoken").read_bytes() == lines
-    theirs = runpy.run_path(str(tmp_path / "to" / "ranks_tiktoken.py"))["encoding"]
+    assert (tmp_path / "tiktoken" / "ranks.tiktoken").read_bytes() == lines
+    theirs = runpy.run_path(str(tmp_path / "tiktoken" / "ranks_tiktoken.py"))["encoding"]
     assert theirs.n_vocab == len(tokenizer)
     assert theirs.decode_single_token_bytes(rank) == b""
-    assert load(tmp_path / "to").remarks == tokenizer.remarks
-
-
-@pytest.mark.parametrize("name", ["huggingface", "gpt2"])
-def test_where_it_cannot_stand_it_is_lost_by_name_and_no_id_moves(tmp_path, rank, name):
-    ranks = ranks_with_empty(rank)
-    specials = {"<|end|>": len(ranks)}
-    tokenizer = loaded_of(tmp_path / "from", ranks, specials).tokenizer
-    with pytest.raises(FormatError, match="is the empty token"):
-        save(tokenizer, tmp_path / "to", name)
-    report = save(tokenizer, tmp_path / "to", name, accept_loss=True, sample=TEXT)
-    assert f"{REMARK.format(rank)} The exported files leave it out, too." in report.losses
-    assert report.renumbered == ""
-    assert report.proof.startswith("identical over ")
-    back = load(tmp_path / "to", None if name == "huggingface" else "gpt2")
-    assert back.tokens[rank] is None
-    held = [number for number in range(len(ranks)) if number != rank]
-    assert [back.tokens[number] for number in held] == [tokenizer.tokens[number] for number in held]
-    if name == "huggingface":
-        assert library_ids(tmp_path / "to" / "tokenizer.json", TEXT) == tokenizer.encode(TEXT)
-        assert back.special_tokens == specials
-
-
-@pytest.mark.parametrize("name", ["minbpe", "classic"])
-def test_where_ids_follow_from_merges_it_is_said_whether_they_move(tmp_path, rank, name):
-    ranks = ranks_with_empty(rank)
+    assert load(tmp_path / "tiktoken").remarks == tokenizer.remarks
+    lost = f"{REMARK.format(rank)} The exported files leave it out, too."
+    for name in ("huggingface", "gpt2"):
+        with pytest.raises(FormatError, match="is the empty token"):
+            save(tokenizer, tmp_path / name, name)
+        report = save(tokenizer, tmp_path / name, name, accept_loss=True, sample=TEXT)
+        assert lost in report.losses
+        assert report.renumbered == ""
+        assert report.proof.startswith("identical over ")
+        back = load(tmp_path / name, None if name == "huggingface" else "gpt2")
+        assert back.tokens[rank] is None
+        held = [number for number in range(len(ranks)) if number != rank]
+        assert [back.tokens[number] for number in held] == [tokenizer.tokens[number] for number in held]
+        if name == "huggingface":
+            assert library_ids(tmp_path / name / "tokenizer.json", TEXT) == tokenizer.encode(TEXT)
+            assert back.special_tokens == specials
     del ranks[b"xyz"]
-    tokenizer = loaded_of(tmp_path / "from", ranks, {}).tokenizer
-    target = tmp_path / "to.model" if name == "minbpe" else tmp_path / "to"
-    report = save(tokenizer, target, name, accept_loss=True, sample=TEXT)
-    assert f"{REMARK.format(rank)} The exported files leave it out, too." in report.losses
-    moves = rank < (LAST - 1 if name == "minbpe" else 256)  # the classic pair holds gaps between merges
-    assert any(loss.startswith("The ids change") for loss in report.losses) == moves
-    assert bool(report.renumbered) == moves
-    assert report.proof.startswith("identical over ")
+    merges_alone = loaded_of(tmp_path / "merges", ranks, {}).tokenizer
+    for name, file in (("minbpe", "to.model"), ("classic", "to")):
+        report = save(merges_alone, tmp_path / file, name, accept_loss=True, sample=TEXT)
+        assert lost in report.losses
+        moves = rank < (LAST - 1 if name == "minbpe" else 256)  # the classic pair holds gaps between merges
+        assert any(loss.startswith("The ids change") for loss in report.losses) == moves == bool(report.renumbered)
+        assert report.proof.startswith("identical over ")
 
 
 def test_every_format_takes_it_or_says_why_not(tmp_path):
@@ -481,12 +410,6 @@ def test_every_format_takes_it_or_says_why_not(tmp_path):
     save(tokenizer, tmp_path / "v.csv", "vocabulary-csv")
     last = (tmp_path / "v.csv").read_text(encoding="utf-8").splitlines()[-1]
     assert last == f'{LAST},"unreachable","","",0,,,,'
-
-
-def test_closing_gaps_keeps_it(tmp_path):
-    ranks = ranks_with_empty(LAST)
-    tokenizer = loaded_of(tmp_path, ranks | {b"zyx": LAST + 10}, {}).tokenizer
-    compact = tokenizer.compact()
-    assert compact.decode([LAST]) == ""
-    assert compact.tokens[LAST + 1] == b"zyx"
-    assert compact.remarks == tokenizer.remarks
+    gaps = loaded_of(tmp_path, ranks_with_empty(LAST) | {b"zyx": LAST + 10}, {}).tokenizer
+    compact = gaps.compact()
+    assert (compact.decode([LAST]), compact.tokens[LAST + 1], compact.remarks) == ("", b"zyx", gaps.remarks)

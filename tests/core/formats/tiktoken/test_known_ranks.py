@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import lzma
 
 import pytest
 
@@ -40,28 +39,41 @@ def known(monkeypatch, tmp_path):
     return tmp_path / "mine"
 
 
-def test_they_are_known_by_their_hash(known):
-    tokenizer = load(known)
-    assert (tokenizer.pattern, tokenizer.special_tokens) == ("gpt2", END)
+PATTERN_OF_SIDECAR = r"\p{N}{1,3}|\s+|[^\s\p{N}]+"
+OTHERS = {"<|im_start|>": len(RANKED) + 7}
+BOTH = {"pattern": PATTERN_OF_SIDECAR, "special_tokens": OTHERS, "version": 1}
+NOT_USED = 'mine.json says how text is split, so the pattern "o200k" is not used.'
 
 
-def test_what_stands_beside_them_comes_first(known):
-    specials = {"<|im_start|>": len(RANKED) + 7}
-    sidecar = {"pattern": r"\p{N}{1,3}|\s+|[^\s\p{N}]+", "special_tokens": specials, "version": 1}
-    (known / "mine.json").write_text(json.dumps(sidecar))
-    for asked in (None, "cl100k"):
-        tokenizer = load(known, asked)
-        assert (tokenizer.pattern, tokenizer.special_tokens) == (sidecar["pattern"], specials)
+@pytest.mark.parametrize(
+    ("sidecar", "asked", "pattern", "specials", "remarks"),
+    [
+        (None, None, "gpt2", END, ()),
+        (None, "cl100k", "cl100k", END, ()),
+        (BOTH, None, PATTERN_OF_SIDECAR, OTHERS, ()),
+        (BOTH | {"pattern": REGEX["cl100k"]}, "o200k", "cl100k", OTHERS, (NOT_USED,)),
+        (BOTH | {"pattern": REGEX["cl100k"]}, "cl100k", "cl100k", OTHERS, ()),
+        (BOTH | {"pattern": REGEX["cl100k"]}, REGEX["cl100k"], "cl100k", OTHERS, ()),
+        ({"pattern": REGEX["cl100k"]}, None, "cl100k", END, ()),
+        ({"other": 1}, None, "gpt2", END, ("mine.json has no pattern and no special tokens, so it is not read.",)),
+    ],
+)
+def test_what_stands_beside_them_comes_before_what_is_asked_and_what_is_known(
+    known, sidecar, asked, pattern, specials, remarks
+):
+    if sidecar is not None:
+        (known / "mine.json").write_text(json.dumps(sidecar))
+    tokenizer = load(known, asked)
+    assert (tokenizer.pattern, tokenizer.special_tokens, tokenizer.remarks) == (pattern, specials, remarks)
 
 
-def test_another_file_beside_them_is_not_read_and_that_is_said(known):
-    (known / "mine.json").write_text('{"other": 1}')
-    tokenizer = load(known)
-    assert tokenizer.special_tokens == END
-    assert tokenizer.remarks == ("mine.json has no pattern and no special tokens, so it is not read.",)
-
-
-def test_a_sidecar_of_special_tokens_alone_comes_first(known):
+def test_a_sidecar_of_special_tokens_alone_comes_first_and_takes_the_pattern_that_is_given(known, tmp_path):
+    (tmp_path / "mine.tiktoken").write_bytes(tiktoken_lines({**RANKED, b"unknown": 900}))
+    (tmp_path / "mine.json").write_text(json.dumps({"special_tokens": {"<|a|>": 5000}}))
+    with pytest.raises(PatternNeeded):
+        load(tmp_path / "mine.tiktoken")
+    tokenizer = load(tmp_path / "mine.tiktoken", "gpt2")
+    assert (tokenizer.pattern, tokenizer.special_tokens) == ("gpt2", {"<|a|>": 5000})
     specials = {"<|a|>": len(RANKED)}
     (known / "mine.json").write_text(json.dumps({"special_tokens": specials}))
     tokenizer = load(known)
@@ -75,28 +87,6 @@ def test_a_sidecar_of_special_tokens_alone_comes_first(known):
         load(known)
 
 
-def test_a_sidecar_of_special_tokens_takes_the_pattern_that_is_given(tmp_path):
-    (tmp_path / "mine.tiktoken").write_bytes(tiktoken_lines(RANKED))
-    (tmp_path / "mine.json").write_text(json.dumps({"special_tokens": {"<|a|>": 5000}}))
-    with pytest.raises(PatternNeeded):
-        load(tmp_path)
-    tokenizer = load(tmp_path, "gpt2")
-    assert (tokenizer.pattern, tokenizer.special_tokens) == ("gpt2", {"<|a|>": 5000})
-
-
-def test_a_sidecar_of_a_pattern_alone_keeps_the_special_tokens_that_are_known(known):
-    (known / "mine.json").write_text(json.dumps({"pattern": REGEX["cl100k"]}))
-    tokenizer = load(known)
-    assert (tokenizer.pattern, tokenizer.special_tokens) == ("cl100k", END)
-
-
-def test_a_given_pattern_that_the_sidecar_replaces_is_said(known):
-    (known / "mine.json").write_text(json.dumps({"pattern": REGEX["cl100k"], "special_tokens": {}}))
-    assert load(known, "o200k").remarks == ('mine.json says how text is split, so the pattern "o200k" is not used.',)
-    for asked in ("cl100k", REGEX["cl100k"]):
-        assert load(known, asked).remarks == ()
-
-
 def flagged(**flags):
     return {"content": "<think>", "lstrip": False, "rstrip": False, "single_word": False, **flags}
 
@@ -106,10 +96,7 @@ def flagged(**flags):
     "flags",
     [
         {"special": False, "normalized": False},
-        {"special": False},
         {"special": True, "lstrip": True},
-        {"special": True, "rstrip": True},
-        {"special": True, "single_word": True},
         {"special": False, "single_word": True, "rstrip": True},
     ],
 )
@@ -121,8 +108,10 @@ def test_flags_of_tokens_beside_ranks_are_kept(tmp_path, name, flags):
         str(len(RANKED) + 1): flagged(content="<|end|>", special=True, normalized=False),
     }
     config = {"eos_token": "<|end|>", "pad_token": "<none>", "model_max_length": 9, "added_tokens_decoder": listed}
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config | {"chat_template": "{{ 1 }}"}))
+    (tmp_path / "chat_template.jinja").write_text("{{ 2 }}")
     tokenizer = load(tmp_path, "gpt2")
+    assert tokenizer.settings.chat_templates == {"default": "{{ 2 }}"}
     assert tokenizer.special_tokens == {"<think>": len(RANKED), "<|end|>": len(RANKED) + 1}
     assert (tokenizer.roles, tokenizer.settings.model_max_length) == ({"eos_token": "<|end|>"}, 9)
     assert any("without an id, left out" in remark and "<none>" in remark for remark in tokenizer.remarks)
@@ -141,6 +130,7 @@ def test_flags_of_tokens_beside_ranks_are_kept(tmp_path, name, flags):
         if not flags["special"] and "<|end|>" not in text:
             assert tokenizer.encode(text) == theirs.encode(text, add_special_tokens=False).ids
     save(tokenizer, tmp_path / "out", "huggingface")
+    assert load(tmp_path / "out").settings == tokenizer.settings
     written = json.loads((tmp_path / "out" / "tokenizer.json").read_text("utf-8"))["added_tokens"][0]
     assert written.items() >= flagged(**flags).items()
     again = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
@@ -167,44 +157,21 @@ def test_the_sidecar_comes_before_the_configuration_and_that_is_said(known):
     assert load(known / "mine.tiktoken").remarks == ()
 
 
-def test_a_token_that_is_listed_twice_beside_ranks_is_refused(tmp_path):
-    (tmp_path / "tokenizer.model").write_bytes(tiktoken_lines(RANKED))
-    listed = {str(len(RANKED) + number): flagged(special=True) for number in range(2)}
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": listed}))
-    with pytest.raises(FormatError, match=r"^tokenizer_config\.json: two of its added tokens have the same id, or the"):
-        load(tmp_path, "gpt2")
-
-
-def test_added_tokens_beside_known_ranks_follow_those_that_are_known(known):
+def test_other_special_tokens_are_exported_and_added_ones_beside_known_ranks_follow_those_that_are_known(
+    known, tmp_path
+):
+    chat = add_specials(load(known), ["<|im_start|>", "<|im_end|>"])
+    assert save(chat, tmp_path / "out", "tiktoken").proof.startswith("identical over")
+    assert load(tmp_path / "out").special_tokens == chat.special_tokens
     (known / "added_tokens.json").write_text(json.dumps({"<|mine|>": len(RANKED) + 4}))
     assert load(known).special_tokens == {**END, "<|mine|>": len(RANKED) + 4}
 
 
-def test_the_pattern_that_is_asked_for_comes_first(known):
-    tokenizer = load(known, "cl100k")
-    assert (tokenizer.pattern, tokenizer.special_tokens) == ("cl100k", END)
-
-
-def test_they_are_exported_with_other_special_tokens(known, tmp_path):
-    chat = add_specials(load(known), ["<|im_start|>", "<|im_end|>"])
-    report = save(chat, tmp_path / "out", "tiktoken")
-    assert report.proof.startswith("identical over")
-    assert load(tmp_path / "out").special_tokens == chat.special_tokens
-
-
-@pytest.mark.parametrize("name", ["tokenizer.model", "tiktoken.model"])
-def test_a_folder_with_ranks_in_a_model_file_opens_as_the_file_does(tmp_path, name):
-    file = tmp_path / name
-    file.write_bytes(tiktoken_lines(RANKED))
-    assert tokenizer_files(tmp_path) == (file,)
-    of_file, of_folder = load(file, "llama3"), load(tmp_path, "llama3")
-    assert of_file.encode(TEXT) == of_folder.encode(TEXT)
-    with pytest.raises(PatternNeeded):
-        load(tmp_path)
-
-
 def test_special_tokens_of_the_configuration_beside_it_are_read(tmp_path):
     (tmp_path / "tiktoken.model").write_bytes(tiktoken_lines(RANKED))
+    assert tokenizer_files(tmp_path) == (tmp_path / "tiktoken.model",)
+    with pytest.raises(PatternNeeded):
+        load(tmp_path)
     added = {str(len(RANKED) + 3): {"content": "[BOS]", "special": True}, str(len(RANKED) + 9): {"content": "<|end|>"}}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 7, "added_tokens_decoder": added}))
     tokenizer = load(tmp_path, "gpt2")
@@ -214,9 +181,14 @@ def test_special_tokens_of_the_configuration_beside_it_are_read(tmp_path):
         assert other.special_tokens == tokenizer.special_tokens
     assert tokenizer.special_tokens == {"[BOS]": len(RANKED) + 3, "<|end|>": len(RANKED) + 9}
     assert tokenizer.encode("the[BOS]", "all")[-1] == len(RANKED) + 3
-    (tmp_path / "tokenizer_config.json").write_text('{"added_tokens_decoder": {"7": 5}}')
-    with pytest.raises(FormatError, match=r"^tokenizer_config\.json: added_tokens_decoder: token 7 has no content"):
-        load(tmp_path, "gpt2")
+    twice = {str(len(RANKED) + number): flagged(special=True) for number in range(2)}
+    for listed, words in (
+        ({"7": 5}, "added_tokens_decoder: token 7 has no content"),
+        (twice, "two of its added tokens"),
+    ):
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": listed}))
+        with pytest.raises(FormatError, match=rf"^tokenizer_config\.json: {words}"):
+            load(tmp_path, "gpt2")
 
 
 @pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"])
@@ -233,44 +205,13 @@ def test_hashes_patterns_and_special_tokens_are_those_of_tiktoken(monkeypatch, n
         digest, known = known_files.NAMED[name]
         assert digest == hashes[0]
     assert known.pattern == known_name(theirs["pat_str"])
+    made = Tokenizer(trained("", 1).merges[:0], special_tokens=known.special_tokens, pattern=portable(known.pattern))
+    text = next(iter(known.special_tokens))
+    assert made.encode(f"a{text}", "all") == [97, known.special_tokens[text]]
     # tiktoken has two texts for one id of o200k_harmony.
     assert known.special_tokens == {
         text: number for text, number in theirs["special_tokens"].items() if text != "<|reserved_200018|>"
     }
-
-
-def test_special_tokens_of_known_ranks_make_a_tokenizer():
-    for known in (*RANKS.values(), *(known for _, known in known_files.NAMED.values())):
-        made = Tokenizer(
-            trained("", 1).merges[:0], special_tokens=known.special_tokens, pattern=portable(known.pattern)
-        )
-        text = next(iter(known.special_tokens))
-        assert made.encode(f"a{text}", "all") == [97, known.special_tokens[text]]
-
-
-@pytest.mark.shared_data
-def test_real_ranks_are_known(shared, tmp_path):
-    def loaded(name: str, file: str) -> Tokenizer:
-        content = lzma.decompress((shared / "tokenizers" / "real" / f"{name}.xz").read_bytes())
-        (tmp_path / file).write_bytes(content)
-        return load(tmp_path / file)
-
-    llama = loaded("llama3.tiktoken-tokenizer.model", "tokenizer.model")
-    assert llama.special_tokens["<|begin_of_text|>"] == 128_000
-    assert llama.special_tokens["<|eot_id|>"] == 128_009
-    assert llama.special_tokens["<|reserved_special_token_245|>"] == 128_255
-    assert len(llama) == 128_256
-    kimi = loaded("kimi_k2.tiktoken", "tiktoken.model")
-    assert kimi.special_tokens["<|im_end|>"] == 163_586
-    assert kimi.remarks[0].startswith(
-        "Several models of Kimi have these ranks: only the special tokens that they share"
-    )
-    assert not llama.remarks
-    ranks = {token: rank for rank, token in enumerate(kimi.tokens) if token and rank < 163_584}
-    theirs = tiktoken.Encoding("x", pat_str=kimi.pattern, mergeable_ranks=ranks, special_tokens={})
-    text = "Hello wörld 数据ab漢字 ÀÉ's don't\n\n  12345 ⅷⅧ ひらがな カタカナ ǅ"
-    assert kimi.encode(text) == theirs.encode(text)
-    assert loaded("r50k.gpt2.tiktoken", "x.tiktoken").special_tokens == {"<|endoftext|>": 50256}
 
 
 # --- Test tekken ------------------------------------------------------------------------------------------------------
@@ -321,18 +262,9 @@ def test_it_is_read_under_each_of_its_names(tmp_path, name):
     assert len(tokenizer) == len(RANKED) + 6
     assert tokenizer.library is None
     assert len(tokenizer.at(3).merges) == 3
-
-
-def test_a_folder_of_it_opens(tmp_path):
-    file = put(tmp_path, tekken())
-    assert tokenizer_files(tmp_path) == (file,)
-    assert load(tmp_path).encode(TEXT) == load(file).encode(TEXT)
-
-
-def test_keys_may_stand_in_any_order(tmp_path):
-    content = tekken()
-    file = put(tmp_path, dict(reversed(content.items())))
-    assert load(file).encode(TEXT) == [6 + rank for rank in theirs().encode(TEXT)]
+    assert tokenizer_files(tmp_path) == ((file,) if name == "tekken.json" else ())
+    put(tmp_path, dict(reversed(tekken().items())))
+    assert load(tmp_path).encode(TEXT) == tokenizer.encode(TEXT)
 
 
 def test_files_of_early_versions_without_special_tokens_have_the_usual_ones(tmp_path):
@@ -391,16 +323,3 @@ def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, change, words):
         load(put(tmp_path, content))
     assert str(caught.value).startswith("tekken.json: ")
     assert words in str(caught.value)
-
-
-@pytest.mark.shared_data
-def test_mistral_s_own_file_is_read(shared, tmp_path):
-    content = lzma.decompress((shared / "tokenizers" / "real" / "tekken_240718.json.xz").read_bytes())
-    (tmp_path / "tekken.json").write_bytes(content)
-    tokenizer, whole = load(tmp_path), json.loads(content)
-    ranks = {base64.b64decode(one["token_bytes"]): one["rank"] for one in whole["vocab"][:130_072]}
-    library = tiktoken.Encoding("x", pat_str=whole["config"]["pattern"], mergeable_ranks=ranks, special_tokens={})
-    text = "Hello wörld 123456 數據 Việt\n\n  l'été don't ÀÉ ǅ" + TEXT
-    assert tokenizer.encode(text) == [1000 + rank for rank in library.encode(text)]
-    assert len(tokenizer) == 131_072
-    assert tokenizer.library is None

@@ -22,14 +22,11 @@ from tests.core.formats.trained import (
     trained,
     with_specials,
 )
-from tokstudio import save
-from tokstudio.core.base.errors import FormatError
-from tokstudio.core.formats.loading import load
+from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 tiktoken = pytest.importorskip("tiktoken")
 
@@ -72,7 +69,6 @@ def theirs(file):
         lambda: with_clear("cl100k").at(7),
         lambda: with_clear("o200k").compact(),
         lambda: with_clear("llama3"),
-        lambda: with_clear("qwen2"),
         lambda: with_clear("whitespace"),
         lambda: trained(TEXT, 60, pattern=r"\d+|[^\d\n]+|\n"),
         lambda: trained(TEXT * 3, 60, pattern="gpt2", max_token_bytes=3),
@@ -97,21 +93,17 @@ def test_tiktoken_gives_the_same_ids_and_we_read_the_same_tokenizer(tmp_path, ma
 
 
 def test_the_files_go_by_the_name_of_the_ranks(tmp_path):
-    target = tmp_path / "my own.v2.tiktoken"
-    report = save(with_clear(), target, "tiktoken")
-    assert [file.name for file in report.files] == ["my own.v2.tiktoken", "my own.v2.json", "my own.v2_tiktoken.py"]
-    assert same(load(target), with_clear())
-    assert theirs(report.files[2]).name == "my own.v2"
-    assert save(banana(), target, "tiktoken").files == report.files
-    assert same(load(target), banana())
-
-
-def test_no_module_that_libraries_import_is_shadowed_and_an_older_file_stays(tmp_path):
-    (tmp_path / "numpy.py").write_text("older = True")
-    report = save(banana(), tmp_path / "numpy.tiktoken", "tiktoken")
-    assert [file.name for file in report.files] == ["numpy.tiktoken", "numpy.json", "numpy_tiktoken.py"]
-    assert (tmp_path / "numpy.py").read_text() == "older = True"
-    assert theirs(report.files[2]).encode("banana") == banana().encode("banana")
+    """So that no module which libraries import is shadowed."""
+    for name in ("my own.v2", "numpy"):
+        (tmp_path / f"{name}.py").write_text("older = True")
+        report = save(with_clear(), tmp_path / f"{name}.tiktoken", "tiktoken")
+        assert [file.name for file in report.files] == [f"{name}.tiktoken", f"{name}.json", f"{name}_tiktoken.py"]
+        assert same(load(report.files[0]), with_clear())
+        assert theirs(report.files[2]).name == name
+        assert save(banana(), report.files[0], "tiktoken").files == report.files
+        assert same(load(report.files[0]), banana())
+        assert theirs(report.files[2]).encode("banana") == banana().encode("banana")
+        assert (tmp_path / f"{name}.py").read_text() == "older = True"
 
 
 def test_files_that_are_not_ours_are_never_replaced(tmp_path):
@@ -126,15 +118,11 @@ def test_files_that_are_not_ours_are_never_replaced(tmp_path):
             save(banana(), target, "tiktoken")
         assert (tmp_path / name).read_text() == content
         (tmp_path / name).unlink()
+    for name in ("tokenizer", "vocab", "Encoder"):  # it would make other files of those beside it
+        words = rf"^{name}\.tiktoken: the file beside it, {name}\.json, .*choose another name"
+        with pytest.raises(FormatError, match=words):
+            save(banana(), tmp_path / f"{name}.tiktoken", "tiktoken")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["tokenizer", "vocab", "Encoder"])
-def test_a_name_that_would_make_other_files_of_those_beside_it_is_refused(tmp_path, name):
-    with pytest.raises(
-        FormatError, match=rf"^{name}\.tiktoken: the file beside it, {name}\.json, .*choose another name"
-    ):
-        save(banana(), tmp_path / f"{name}.tiktoken", "tiktoken")
 
 
 def test_the_ranks_are_lines_of_base64(tmp_path):
