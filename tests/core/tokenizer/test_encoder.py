@@ -13,15 +13,11 @@ from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pieces
 from tests.core.texts import document, documents, patient, settings_of_runs
-from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.tokenizer.encoder import MergeTable
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import train
 
 
 @st.composite
@@ -48,7 +44,7 @@ def trained(*texts, size=300):
     return train(Corpus.from_texts(texts), TrainingConfig(vocabulary_size=size))
 
 
-@settings(patient, max_examples=200)
+@settings(patient, max_examples=120)
 @given(tokenizers(), st.one_of(encodable, runs_of_ab))
 def test_encoding_applies_the_merges_in_the_order_of_their_ranks(tokenizer, text):
     expected = encode_slowly(
@@ -68,17 +64,6 @@ def test_a_trained_tokenizer_encodes_as_the_slow_loop_does(texts, chosen, text):
 
 
 @settings(patient, max_examples=60)
-@given(tokenizers(), st.one_of(encodable, runs_of_ab), st.data())
-def test_at_encodes_with_the_first_merges_only(tokenizer, text, data):
-    merges = data.draw(st.integers(0, len(tokenizer.merges)))
-    earlier = tokenizer.at(merges)
-    results, byte_ids = tokenizer.merge_results[:merges].tolist(), tokenizer.byte_ids.tolist()
-    assert earlier.encode(text) == encode_slowly(text, tokenizer.merges[:merges].tolist(), results, byte_ids)
-    assert len(earlier) == 256 + merges
-    assert sum(token is not None for token in earlier.tokens) == 256 + merges
-
-
-@settings(patient, max_examples=60)
 @given(documents, st.data())
 def test_at_equals_the_run_trained_to_as_many_merges(texts, data):
     corpus = Corpus.from_texts(texts)
@@ -93,23 +78,18 @@ def test_at_equals_the_run_trained_to_as_many_merges(texts, data):
         assert earlier.tokens == shorter.tokens
 
 
-@settings(patient, max_examples=100)
+@settings(patient, max_examples=60)
 @given(tokenizers(), st.one_of(encodable, runs_of_ab), st.data())
-def test_compact_closes_the_gaps_and_changes_nothing_else(tokenizer, text, data):
-    earlier = tokenizer.at(data.draw(st.integers(0, len(tokenizer.merges))))
+def test_at_encodes_with_the_first_merges_only_and_compact_closes_the_gaps(tokenizer, text, data):
+    merges = data.draw(st.integers(0, len(tokenizer.merges)))
+    earlier = tokenizer.at(merges)
+    results, byte_ids = tokenizer.merge_results[:merges].tolist(), tokenizer.byte_ids.tolist()
+    assert earlier.encode(text) == encode_slowly(text, tokenizer.merges[:merges].tolist(), results, byte_ids)
+    assert len(earlier) == 256 + merges == sum(token is not None for token in earlier.tokens)
     compact = earlier.compact()
     assert len(compact) == len(compact.tokens) == len(earlier)
     assert list(compact.tokens) == [token for token in earlier.tokens if token is not None]
     assert [compact.tokens[i] for i in compact.encode(text)] == [earlier.tokens[i] for i in earlier.encode(text)]
-
-
-@pytest.mark.parametrize("merges", [-1, 5])
-def test_at_refuses_more_merges_than_exist(merges):
-    tokenizer = trained("abcde", size=260)
-    with pytest.raises(ConfigError, match=f"There is no merge {merges}: this tokenizer has 4"):
-        tokenizer.at(merges)
-    with pytest.raises(ConfigError):
-        tokenizer.at(2).at(3)
 
 
 class TestLongTexts:
@@ -138,7 +118,7 @@ class TestLongTexts:
 
 @pytest.mark.parametrize("first_id", [0, (1 << 20) - 150, 1 << 20])
 @pytest.mark.parametrize("lowest", ["a letter", "a special token"])
-@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", r"\s?\w+|\W"])
+@pytest.mark.parametrize("pattern", ["gpt2", r"\s?\w+|\W"])
 def test_words_of_any_number_of_tokens_among_special_tokens(first_id, lowest, pattern):
     """Up to three ids below 2**20 are kept in one number, in which 0 stands for more or higher ones."""
     ids = np.random.default_rng(3).permutation(np.arange(first_id + 1, first_id + 300)).tolist()
@@ -171,12 +151,6 @@ class TestTexts:
         tokenizer = trained("a text, a tale é😀")
         assert tokenizer.decode(tokenizer.encode(text)) == text
 
-    @settings(patient, max_examples=100)
-    @given(st.binary())
-    def test_every_byte_string_comes_back(self, data):
-        tokenizer = trained(b"\xff\xfe\xff\xfe\0\0")
-        assert tokenizer.decode_bytes(tokenizer.encode(data)) == data
-
     def test_surrogates_become_their_character_or_the_replacement_character(self):
         tokenizer = trained("😀😀")
         assert tokenizer.encode("\ud83d\ude00") == tokenizer.encode("😀")
@@ -204,12 +178,10 @@ class TestMaking:
         ("merges", "results", "says"),
         [
             ([[97, 256]], None, "Merge 1 joins token 256, which does not exist yet"),
-            ([[97, 98], [258, 97]], None, "Merge 2 joins token 258, which does not exist yet"),
             ([[97, 98]], [97], "Merge 1 makes token 97, which already exists"),
             ([[97, 98], [98, 97]], [300, 300], "Merge 2 makes token 300, which already exists"),
             ([[97, -1]], None, "Ids must be whole numbers from 0"),
             ([[97, 2**32 + 98]], None, "Ids must be whole numbers from 0"),
-            ([[97, 98.5]], None, "Ids must be whole numbers from 0"),
             ([[1, 2]], [600_000_000], "The id 600,000,000 is far too high for 257 tokens"),
             ([[1, 2]], [256, 257], "Merges and their results must be equally many, not 1 and 2"),
         ],
@@ -228,22 +200,24 @@ class TestMaking:
         with pytest.raises(ConfigError, match="must not be empty"):
             Tokenizer(none, special_tokens={"": 256})
 
-    def test_numbers_that_are_not_whole_are_refused(self):
+    def test_numbers_of_merges_that_are_not_there_are_refused(self):
         tokenizer = Tokenizer(np.array([[1, 2]]))
         for merges in (0.5, 1.0, "1"):
             with pytest.raises(ConfigError, match="must be a whole number"):
                 tokenizer.at(merges)
+        for merges in (-1, 2):
+            with pytest.raises(ConfigError, match=f"There is no merge {merges}: this tokenizer has 1"):
+                tokenizer.at(merges)
+        with pytest.raises(ConfigError):
+            tokenizer.at(0).at(1)
         with pytest.raises(ConfigError, match=r"An id must be a whole number, not 1\.5"):
             tokenizer.decode([1.5])
 
-    def test_a_tokenizer_copies_its_arrays(self):
+    def test_a_tokenizer_copies_its_arrays_which_are_read_only(self):
         merges, results = np.array([[97, 98]], np.int32), np.array([300], np.int32)
         tokenizer = Tokenizer(merges, results)
         merges[0], results[0] = (99, 99), 5
         assert (tokenizer.merges.tolist(), tokenizer.merge_results.tolist()) == ([[97, 98]], [300])
-
-    def test_a_tokenizer_is_read_only(self):
-        tokenizer = trained("abab", size=257)
         for array in (tokenizer.merges, tokenizer.merge_results, tokenizer.byte_ids, tokenizer.at(1).merges):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 1
@@ -258,12 +232,10 @@ class TestMaking:
             arrays = (copy.alphabet.units, copy.alphabet.ids, copy.run.merges)
             assert not any(array.flags.writeable for array in arrays)
 
-    def test_parts_lead_from_a_token_to_its_bytes(self):
+    def test_tokens_are_a_sequence_and_parts_lead_from_a_token_to_its_bytes(self):
         tokenizer = trained("abcabc", size=258)
         assert (tokenizer.parts(257), tokenizer.parts(256), tokenizer.parts(97)) == ((256, 99), (97, 98), None)
-
-    def test_tokens_are_a_sequence(self):
-        tokens = trained("abab", size=257).tokens
+        tokens = tokenizer.at(1).tokens
         assert (tokens[-1], tokens[97:99], len(tokens)) == (b"ab", [b"a", b"b"], 257)
         assert tokens == [*(bytes([byte]) for byte in range(256)), b"ab"]
         assert tokens != [b"ab"]
@@ -290,11 +262,9 @@ def test_the_tokens_of_a_long_text_are_gathered_in_pieces(monkeypatch):
     tokenizer = trained("ab" * 50, size=257)
     assert len(list(tokenizer.encode_work("ab" * 1_000))) >= 20 + 10 - 2
     assert tokenizer.encode("ab" * 1_000) == [256] * 1_000
-
-
-def test_a_long_text_is_matched_in_pieces(monkeypatch):
+    monkeypatch.undo()
+    # Longest matches come in pieces, too.
     monkeypatch.setattr("tokstudio.core.tokenizer.encoder.BUDGET", 100)
-    tokenizer = trained("ab" * 50, size=257)
     shown = [progress.done for progress in tokenizer.encode_work("ab" * 1_000) if progress.total]
     assert len(shown) >= 9
     assert shown == sorted(shown)

@@ -9,23 +9,15 @@ import numpy as np
 import pytest
 
 from tests.core.formats.trained import gpt2_pair, library_ids, ranks_of, same, settings_of, tiktoken_lines, trained
-from tokstudio import save
-from tokstudio.core.base.errors import ConfigError
+from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, extend, join, load, prune, save
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.formats.loading import load
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import NEVER_IN_TEXT, Alphabet
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
-from tokstudio.core.surgery.join import join
 from tokstudio.core.surgery.proof import verify_work
-from tokstudio.core.surgery.prune import prune
 from tokstudio.core.text.byte_level import to_characters
-from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.core.training.trainer import extend
 
 TEXT = "the cat sat on the mat, żółta łąka, 日本語の文章 😀😀 the cat. " * 5
 MERGES = 60

@@ -11,16 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.core.texts import patient
-from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.model.config import TrainingConfig
+from tokstudio import ConfigError, Corpus, TrainingConfig, train
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.tokenizer import encoder
-from tokstudio.core.training.trainer import train
 
 PART = 64
 TEXT = "".join(
@@ -43,17 +37,6 @@ def trained(pattern, **settings):
 def test_threads_change_no_id(pattern, specials):
     tokenizer = trained(pattern)
     assert np.array_equal(tokenizer.encode_array(TEXT, specials, 3), tokenizer.encode_array(TEXT, specials, 1))
-
-
-@settings(patient, max_examples=100)
-@given(st.text(st.sampled_from("ab é漢 \n\t1'.<s>"), min_size=3 * PART), st.sampled_from(NAMES))
-def test_a_part_ends_where_no_pattern_notices(text, pattern):
-    encoder.PART, before = 16, encoder.PART
-    try:
-        tokenizer = trained(pattern)
-        assert np.array_equal(tokenizer.encode_array(text, "all", 2), tokenizer.encode_array(text, "all", 1))
-    finally:
-        encoder.PART = before
 
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2", "o200k", r"\w+|\W"])
