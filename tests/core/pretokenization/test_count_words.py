@@ -13,19 +13,16 @@ from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern, pre_tokens, train_slowly_with_pattern
 from tests.core.texts import documents, patient
-from tokstudio.core.base.errors import CorpusError
+from tokstudio import Corpus, CorpusError, TrainingConfig, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.counts_file import read_counts_work
 from tokstudio.core.corpus.readers.files import FileText
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.algorithms import TIE_BREAKS
-from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization import count_words as counting
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import Rows, TableBuilder, TablePart, WordTable
-from tokstudio.core.training.trainer import train
 
 NO_SPECIALS = SpecialFinder([])
 
@@ -57,8 +54,7 @@ def test_words_are_counted_in_order_of_first_occurrence(texts):
     assert list(made.items()) == list(expected(texts).items())
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("pattern", ["whitespace", "gpt2", "cl100k", "o200k"])
+@pytest.mark.parametrize(("threads", "pattern"), [(1, "whitespace"), (2, "gpt2"), (3, "cl100k"), (5, "o200k")])
 def test_threads_change_nothing(threads, pattern, small_chunks):
     lines = [f"line {n % 17} isn't {n * n % 101} of\n\n  many,  {'日本' * (n % 3)}!\n" for n in range(400)]
     sources = [Source.from_texts(["".join(lines[:300]).encode()]), Source.from_texts([line.encode() for line in lines])]
@@ -76,16 +72,6 @@ def test_a_text_on_the_disk_may_have_no_place_to_divide_it(small_chunks, tmp_pat
     assert counted([source]) == expected([text])
 
 
-def test_a_table_that_grows_forgets_nothing():
-    table = WordTable(1)
-    words = [f"{n:x}".encode() * (1 + n % 11) for n in range(3_000)]
-    first = {word: number for number, word in enumerate(dict.fromkeys(words))}
-    for _ in range(2):
-        assert looked_up(table, words) == [first[word] for word in words]
-    offsets = table.offsets
-    assert [table.words[offsets[n] : offsets[n + 1]].tobytes() for n in range(len(table))] == list(first)
-
-
 def looked_up(table, words, filler=0x7F):
     """The numbers of words that follow one another; what follows the last is no part of it."""
     data = np.frombuffer(b"".join(words) + bytes([filler]) * 8, np.uint8)
@@ -96,20 +82,16 @@ def test_words_that_differ_in_one_byte_or_in_length_are_told_apart():
     words = [bytes(length) for length in range(1, 34)]
     for word in words.copy():
         words += [word[:at] + bytes([byte]) + word[at + 1 :] for at in range(len(word)) for byte in (1, 255)]
-    table = WordTable(2)
+    table = WordTable(1)  # which grows, and forgets nothing
     for filler in (0, 255):
         assert looked_up(table, words, filler) == list(range(len(words)))
+    offsets = table.offsets
+    assert [table.words[offsets[n] : offsets[n + 1]].tobytes() for n in range(len(table))] == words
     for filler in (0, 255):  # each word alone
         assert [looked_up(table, [word], filler) for word in words] == [[number] for number in range(len(words))]
 
 
-@given(st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=50))
-def test_words_of_any_bytes_and_lengths_are_told_apart(words):
-    first = {word: number for number, word in enumerate(dict.fromkeys(words))}
-    assert looked_up(WordTable(2), words) == [first[word] for word in words]
-
-
-@given(st.lists(st.sets(st.binary(min_size=1, max_size=12), max_size=30), min_size=2, max_size=5))
+@given(st.lists(st.sets(st.binary(min_size=1, max_size=30), max_size=30), min_size=2, max_size=5))
 def test_joined_tables_number_their_words_as_one_table(tables):
     joined, known = WordTable(1), {}
     with pytest.MonkeyPatch.context() as patch:
@@ -171,12 +153,16 @@ def test_given_counts_train_as_the_text_they_were_counted_in():
     by_text = train(Corpus.from_texts([text]), TrainingConfig(vocabulary_size=270, pattern="gpt2")).run
     corpus = Corpus.from_counts(words)
     assert corpus.bytes == len(text)
-    for pattern in ("gpt2", "none", "cl100k"):
+    for pattern in ("gpt2", "none"):
         by_counts = train(corpus, TrainingConfig(vocabulary_size=270, pattern=pattern)).run
         assert by_counts.merges.tolist() == by_text.merges.tolist()
         assert by_counts.counts.tolist() == by_text.counts.tolist()
         assert by_counts.tokens_after.tolist() == by_text.tokens_after.tolist()
         assert by_counts.bytes_per_token() == by_text.bytes_per_token()
+    # They stand beside files in the order of the corpus.
+    (given,) = Corpus.from_counts({" c": 4, " b": 1}).sources
+    mixed = [Source.from_texts([b" b b"]), given, Source.from_texts([b" a c"])]
+    assert list(counted(mixed).items()) == [(b" b", 3), (b" c", 5), (b" a", 1)]
     other = Corpus.from_counts({word: count + 1 for word, count in words.items()})
     assert len({corpus.sha256, other.sha256, Corpus.from_texts(list(words)).sha256}) == 3
 
@@ -188,27 +174,12 @@ def test_special_tokens_are_cut_out_of_given_counts_as_out_of_text(pattern):
     config = TrainingConfig(min_frequency=2, pattern=pattern, special_tokens=["<|e|>"])
     by_counts, by_text = train(Corpus.from_counts(counts), config), train(Corpus.from_texts(text), config)
     assert by_counts.merges.tolist() == by_text.merges.tolist()
-    assert [by_counts.tokens[token] for token in by_counts.merge_results.tolist()] == [
-        b"ab",
-        b"xy",
-        b"xyx",
-        b"abab",
-        b"ba",
-    ]
+    made = [by_counts.tokens[token] for token in by_counts.merge_results.tolist()]
+    assert made == [b"ab", b"xy", b"xyx", b"abab", b"ba"]
     assert by_counts.run.tokens_after[-1] == by_text.run.tokens_after[-1]
     assert by_counts.run.counts.tolist() == by_text.run.counts.tolist()
     nothing = train(Corpus.from_counts({"<|e|>": 10}), config)
     assert (len(nothing.merges), nothing.run.tokens_before) == (0, 0)
-
-
-def test_given_counts_stand_beside_files_in_the_order_of_the_corpus():
-    sources = [
-        Source.from_texts([b" b b"]),
-        *Corpus.from_counts({" c": 4, " b": 1}).sources,
-        Source.from_texts([b" a c"]),
-    ]
-    assert counted(sources) == {b" b": 3, b" c": 5, b" a": 1}
-    assert list(counted(sources)) == [b" b", b" c", b" a"]
 
 
 @pytest.mark.parametrize(
@@ -237,26 +208,20 @@ def test_files_of_counts(tmp_path, content, words):
     [
         (b"the\t3\ncat\n", "line 2: it must be a pre-token, a tab and a count"),
         (b"the\t-3\n", "line 1: the count -3 must be at least 1"),
-        (b"the\t0\n", "the count 0 must be at least 1"),
         (b"the\t1.5\n", "the count '1.5' is not a whole number"),
         (b"the\t99999999999999999999\n", "the counts are too large"),
         (b"\t4\n", "the pre-token is empty"),
         (b"\xff\t4\n", "the pre-token is not UTF-8"),
         (b"a\t1\n" * 9_000 + b"\n\xff\t4\n", "line 9,002: the pre-token is not UTF-8"),
         (b"a\t1\n" * 90_000 + b"b\n", "line 90,001: it must be a pre-token"),
-        (b"x" * 600_000 + b"\t1\nb\n", "line 2: it must be a pre-token"),
         (b"a\t4000000000000000000\nb\t900000000000000000\n", "line 2: the counts are too large"),
-        (b"a\t4000000000000000000\nbb\t400000000000000000\n", "line 2: the counts are too large"),
         (b'["\\ud800", 2]', r"line 1: the pre-token '\\ud800' is not UTF-8"),
         (b'{"token": "a\\udc00\\ufffd", "count": 2}', "is not UTF-8: it contains half a character"),
         (b'{"token": "a",\t"count": 2\n', "it is not JSON, nor a pre-token, a tab and a count"),
         (b"\\q\t4\n", r"\\q is not an escape"),
         (b'["the"]\n', 'it must be \\["token", count\\]'),
-        (b'["the", true]\n', "the count True is not a whole number"),
         (b'{"token": "a"}\n', "the count None is not a whole number"),
-        (b'["the", 3\n', "it is not JSON"),
         (b"[" * 100_000, "it is not JSON"),
-        (b"[" * 300 + b"]" * 300, "it is not JSON"),
         (b"\n\n", "the file has no word counts"),
     ],
 )
@@ -290,11 +255,8 @@ def test_a_file_of_counts_is_read_and_laid_out_in_bounded_pieces(tmp_path):
         ({"a": 2**62 + 1}, "the counts are too large"),
         ({5: 3}, "the pre-token 5 is not a string"),
         ({b"\xff": 3}, r"the pre-token b'\\xff' is not UTF-8"),
-        ({"\ud800": 3}, "is not UTF-8: it contains half a character"),
         ({}, "Word counts: the mapping is empty"),
         ([("a", 3)], "must be a mapping from pre-token to count, or the name of a file, not of the type list"),
-        (5, "not of the type int"),
-        (None, "not of the type NoneType"),
     ],
 )
 def test_wrong_counts_at_hand_are_refused(counts, fault):
