@@ -95,6 +95,9 @@ def test_the_file_is_that_of_tokenizers(algorithm, directly):
     assert list(made.tokenizer.special_tokens) == [unknown, *SPECIALS]
     assert (made.lines, made.bytes, made.skipped) == (9, 81, 0)
     assert made.version == tokenizers.__version__
+    # Of many words, at this size, every pair is merged, and no piece is left out: ids alone depend on their order.
+    made = trained(algorithm, size=2_000)
+    assert opened(made).get_vocab().keys() == directly(TEXTS, 2_000).get_vocab().keys()
 
 
 def test_the_settings_of_word_pieces_reach_the_library():
@@ -103,13 +106,6 @@ def test_the_settings_of_word_pieces_reach_the_library():
     assert made.files["tokenizer.json"].decode() == theirs.to_str(pretty=True)
     assert "@@b" in theirs.get_vocab()
     assert len(theirs.get_vocab()) < len(word_piece(ONE_WORD, 30, prefix="@@").get_vocab())
-
-
-@pytest.mark.parametrize(("algorithm", "directly"), [("wordpiece", word_piece), ("unigram", unigram)])
-def test_the_tokens_of_many_words_are_those_of_tokenizers(algorithm, directly):
-    # At this size every pair is merged, and no piece is left out: ids alone depend on the order of the words.
-    made = trained(algorithm, size=2_000)
-    assert opened(made).get_vocab().keys() == directly(TEXTS, 2_000).get_vocab().keys()
 
 
 @pytest.mark.parametrize("algorithm", ["sentencepiece-bpe", "sentencepiece-unigram"])
@@ -130,16 +126,11 @@ def test_the_pieces_are_those_of_sentencepiece(algorithm, settings, theirs):
     assert len(made.tokenizer) == size
 
 
-@pytest.mark.parametrize("algorithm", ["sentencepiece-bpe", "sentencepiece-unigram"])
-def test_sentencepiece_makes_the_same_file_again(algorithm):
-    made, again = (trained(algorithm, size=292, special_tokens=SPECIALS, byte_fallback=True) for _ in range(2))
-    assert again.files == made.files
-    assert again.config.repeatable
-
-
 @pytest.mark.parametrize("algorithm", LIBRARY_ALGORITHMS)
 def test_the_tokenizer_encodes_as_its_library(algorithm, tmp_path):
     made = trained(algorithm, special_tokens=SPECIALS)
+    if made.config.repeatable:
+        assert trained(algorithm, special_tokens=SPECIALS).files == made.files
     library = opened(made)
     ids = library.encode(TRIAL)
     assert made.tokenizer.encode(TRIAL, "all") == list(getattr(ids, "ids", ids))
@@ -167,6 +158,8 @@ def test_a_weight_repeats_a_text_and_no_weight_leaves_it_out(monkeypatch):
     assert (made.lines, made.bytes) == (4, 33)
     with pytest.raises(ConfigError, match="whole numbers as weights"):
         train_by_library(corpus.with_weights({"a": 0.5}), config("unigram"))
+    with pytest.raises(ConfigError, match="has word counts"):
+        train_by_library(Corpus.from_counts({"low": 3}), config("wordpiece"))
 
 
 def test_held_out_text_is_that_of_plain_training():
@@ -177,11 +170,6 @@ def test_held_out_text_is_that_of_plain_training():
     assert pieces(opened(made)) == pieces(sentence_piece("sentencepiece-bpe", texts, 60))
     assert made.held_out[0].data.tobytes() == held[0].data.tobytes()
     assert made.bytes == len(kept[0].data)
-
-
-def test_word_counts_are_refused():
-    with pytest.raises(ConfigError, match="has word counts"):
-        train_by_library(Corpus.from_counts({"low": 3}), config("wordpiece"))
 
 
 @pytest.mark.parametrize("algorithm", LIBRARY_ALGORITHMS)
@@ -195,14 +183,11 @@ def test_hostile_texts_give_a_tokenizer(algorithm, texts):
     assert made.replaced == (2 if len(texts) > 1 else 0)
 
 
-@pytest.mark.parametrize("algorithm", LIBRARY_ALGORITHMS)
-def test_an_empty_corpus_is_refused(algorithm):
-    for texts in ([], [""]):
-        with pytest.raises(CorpusError, match="no text to train on"):
-            trained(algorithm, texts)
-
-
-def test_sentencepiece_finds_nothing_in_spaces():
+def test_a_corpus_without_text_is_refused():
+    for algorithm in LIBRARY_ALGORITHMS:
+        for texts in ([], [""]):
+            with pytest.raises(CorpusError, match="no text to train on"):
+                trained(algorithm, texts)
     for texts, end in ([" ", "\n\n"], r"corpus\.$"), (["▅"], r"corpus\. It passed over 1 line\.$"):
         with pytest.raises(CorpusError, match=f"finds no text to train on in this {end}"):
             trained("sentencepiece-unigram", texts)
@@ -216,17 +201,14 @@ def test_lines_that_sentencepiece_passes_over_are_counted(algorithm):
     assert "b" in "".join(piece for piece, _ in pieces(opened(made)))
 
 
-def test_a_size_below_the_characters_is_refused():
-    with pytest.raises(CorpusError, match="Unigram: the vocabulary size is too small"):
-        trained("unigram", size=8)
-
-
-@pytest.mark.parametrize("algorithm", ["wordpiece", "sentencepiece-bpe", "sentencepiece-unigram"])
-def test_a_size_below_the_characters_is_refused_with_the_least_one(algorithm):
-    with pytest.raises((ConfigError, CorpusError), match=r"ocabulary size must be at least \d+") as refused:
+@pytest.mark.parametrize("algorithm", LIBRARY_ALGORITHMS)
+def test_a_size_below_the_characters_is_refused(algorithm):
+    words = "is too small" if algorithm == "unigram" else r"must be at least \d+"
+    with pytest.raises((ConfigError, CorpusError), match=f"ocabulary size {words}") as refused:
         trained(algorithm, size=8)
-    least = int(str(refused.value).partition("at least ")[2].partition(",")[0].partition(":")[0])
-    assert len(trained(algorithm, size=least).tokenizer) <= least
+    if algorithm != "unigram":  # its library does not say the least one
+        least = int(str(refused.value).partition("at least ")[2].partition(",")[0].partition(":")[0])
+        assert len(trained(algorithm, size=least).tokenizer) <= least
 
 
 def test_a_process_that_is_killed_gives_an_error(monkeypatch):
@@ -266,7 +248,7 @@ def test_the_process_ends_with_its_parent():
         write_message(process.stdin, Train("sentencepiece", "x", None, []))
         process.stdin.close()
         assert process.stdout.read() == b""
-    assert process.returncode == 1
+    assert process.returncode != 0
 
 
 def test_an_abort_of_the_library_is_an_error():
@@ -281,15 +263,11 @@ def test_an_abort_of_the_library_is_an_error():
         ({"algorithm": "bpe"}, "Choose one of: unigram, wordpiece"),
         ({"vocabulary_size": 0}, "from 1 to 1,048,576"),
         ({"vocabulary_size": None}, "Set a vocabulary size"),
-        ({"vocabulary_size": 1 << 21}, "from 1 to 1,048,576"),
         ({"vocabulary_size": 4, "special_tokens": ["<x>"]}, "greater than 4"),
         ({"algorithm": "unigram", "vocabulary_size": 2, "special_tokens": ["<x>", "<unk>"]}, "greater than 2"),
         ({"min_frequency": 3}, "can only be set for the algorithm wordpiece"),
-        ({"continuing_prefix": ""}, "can only be set for the algorithm wordpiece"),
         ({"algorithm": "unigram", "byte_fallback": True}, "sentencepiece-bpe or sentencepiece-unigram"),
-        ({"algorithm": "wordpiece", "character_coverage": 1.0}, "sentencepiece-bpe or sentencepiece-unigram"),
         ({"byte_fallback": 1}, "must be true or false, not 1"),
-        ({"byte_fallback": b"no"}, "must be true or false, not b'no'"),
         ({"character_coverage": 0.5}, "from 0.98 to 1"),
         ({"character_coverage": "1"}, "from 0.98 to 1"),
         ({"special_tokens": ["ab", "ab"]}, "twice"),
