@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.surgery import naive
@@ -82,7 +82,7 @@ def from_merges(merges, first=256, **more):
     return Tokenizer.from_parts(vocabulary, merges, **more)
 
 
-@patient
+@settings(patient, max_examples=50)
 @given(merge_lists(), st.data())
 def test_pruning_is_what_removing_one_leaf_after_another_gives(merges, data):
     tokenizer = from_merges(merges)
@@ -92,23 +92,16 @@ def test_pruning_is_what_removing_one_leaf_after_another_gives(merges, data):
     ids = {a + b: 256 + rank for rank, (a, b) in enumerate(merges)}
     assert merges_of(pruned.tokenizer) == naive.prune(merges, size, dict(zip(ids, uses, strict=True)), ids)
     assert verify(pruned.tokenizer).holds
+    for a, b in merges_of(pruned.tokenizer):  # what stays is produced as before
+        was = naive.encode(merges, a + b) == [a + b]
+        assert (naive.encode(merges_of(pruned.tokenizer), a + b) == [a + b]) >= was
     before, after = tokenizer.tokens, pruned.tokenizer.tokens
     for old, new in enumerate(pruned.new_ids.tolist()):
         assert new < 0 or after[new] == before[old]
     assert np.count_nonzero(pruned.new_ids >= 0) == 256 + size == len(pruned.tokenizer)
 
 
-@patient
-@given(merge_lists(), st.data())
-def test_tokens_that_stay_are_produced_as_before(merges, data):
-    tokenizer = from_merges(merges)
-    pruned = merges_of(prune(tokenizer, 256 + data.draw(st.integers(0, len(merges)))).tokenizer)
-    for a, b in pruned:
-        was = naive.encode(merges, a + b) == [a + b]
-        assert (naive.encode(pruned, a + b) == [a + b]) >= was
-
-
-@patient
+@settings(patient, max_examples=50)
 @given(merge_lists(), merge_lists())
 def test_joining_appends_what_the_first_lacks_and_some_text_becomes(first, second):
     joined = join(from_merges(first), from_merges(second, 400))
@@ -134,6 +127,8 @@ def test_ids_stay_or_are_renumbered():
     kept = np.flatnonzero(open_.new_ids >= 0)
     assert open_.new_ids[kept].tolist() == kept.tolist() == np.flatnonzero(closed.new_ids >= 0).tolist()
     assert open_.tokenizer.special_tokens == {"<|end|>": 319}
+    early = prune(tokenizer.at(30), 270).tokenizer
+    assert (len(early), len(early.origin.old), verify(early).holds) == (270, 287, True)
     text = "the cat and the hat"
     assert closed.new_ids[open_.tokenizer.encode(text)].tolist() == closed.tokenizer.encode(text)
 
@@ -175,14 +170,6 @@ def test_a_merged_token_that_stands_for_unknown_characters_stays():
         tokenizer.renumbered(np.array([0, 1, 2, 3, -1], np.int32))
     with pytest.raises(ConfigError, match="stands for unknown characters cannot be removed"):
         tokenizer.at(1).compact()
-
-
-def test_a_tokenizer_at_fewer_merges_is_pruned_as_it_is_then():
-    tokenizer = trained().at(20)
-    pruned = prune(tokenizer, 270)
-    assert len(pruned.tokenizer) == 270
-    assert pruned.tokenizer.origin.old is tokenizer
-    assert verify(pruned.tokenizer).holds
 
 
 def test_renumbering_changes_only_ids():
@@ -245,12 +232,10 @@ def test_special_tokens_get_roles(tmp_path):
     said = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text("utf-8"))
     assert (said["eos_token"], said["pad_token"]) == ("<|end|>", "<|nothing|>")
     assert "additional_special_tokens" not in said
-
-
-def test_a_role_that_is_given_counts_before_names(tmp_path):
-    made = set_roles(trained(special_tokens=("</s>", "<pad>", "<unk>")), {"pad": "</s>", "unk": "<pad>"})
-    save(made, tmp_path / "out")
-    said = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text("utf-8"))
+    # A role that is given counts before names.
+    named = set_roles(trained(special_tokens=("</s>", "<pad>", "<unk>")), {"pad": "</s>", "unk": "<pad>"})
+    save(named, tmp_path / "named")
+    said = json.loads((tmp_path / "named" / "tokenizer_config.json").read_text("utf-8"))
     assert (said["pad_token"], said["unk_token"], "eos_token" in said) == ("</s>", "<pad>", False)
     assert said["additional_special_tokens"] == ["<unk>"]
 
@@ -335,7 +320,7 @@ def test_a_tokenizer_of_whole_words_or_of_a_library_is_refused(tmp_path):
 @pytest.mark.shared_data
 def test_gpt2_pruned_to_half_has_no_unreachable_token(shared):
     gpt2 = load(shared / "tokenizers" / "gpt2", pattern="gpt2")
-    text = (shared / "corpora" / "shakespeare.txt").read_text(encoding="utf-8")[:1_000_000]
+    text = (shared / "corpora" / "shakespeare.txt").read_text(encoding="utf-8")[:200_000]
     uses = finish(count_uses_work(gpt2, Corpus.from_text(text)))
     pruned = prune(gpt2, 25_000, uses)
     assert len(pruned.tokenizer) == 25_000
@@ -352,7 +337,7 @@ def test_cl100k_joined_to_gpt2_has_no_unreachable_token_and_changes_no_english(s
     joined = join(gpt2, cl100k)
     assert len(joined) > 75_000
     assert unreachable(joined) == 0
-    russian = (shared / "corpora" / "parallel" / "rus.txt").read_text(encoding="utf-8")
+    russian = (shared / "corpora" / "parallel" / "rus.txt").read_text(encoding="utf-8")[:50_000]
     assert len(joined.encode(russian)) < 0.8 * len(gpt2.encode(russian))
     assert verify(joined, [russian], russian).holds
 
@@ -368,20 +353,6 @@ def test_tokens_that_another_pattern_always_splits_are_listed():
     assert point.holds
     assert f"{np.count_nonzero(reach != REACHED):,} never produced" in point.sentence
     assert any(line.endswith("is always split by the pattern.") for line in point.details)
-
-
-def test_the_map_of_several_changes_is_that_of_the_first_tokenizer():
-    trained = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=290))
-    extended = extend(
-        trained, Corpus.from_text(TEXT + "wholly other words, wholly other " * 9), TrainingConfig(vocabulary_size=300)
-    )
-    made = prune(extended, 295, counts=np.append(np.zeros(290, np.int64), np.ones(10, np.int64))).tokenizer
-    (point,) = [point for point in verify(made).points if point.number == 8]
-    assert point.holds
-    table = embedding_map(made)
-    assert f"{len(table.old_ids):,} rows stay of the 290 of the first tokenizer" in point.sentence
-    assert f"{len(table.made):,} are made of parts" in point.sentence
-    assert len(table.made) > 0
 
 
 # --- New tokens with the ids of reserved special tokens ---------------------------------------------------------------
@@ -418,15 +389,9 @@ def test_the_first_new_tokens_take_reserved_ids_and_the_others_follow(old, tmp_p
     assert embedding_map(filled).made.tolist() == sorted(filled.merge_results[-6:].tolist())
     save(filled, tmp_path / "tokenizer.json")
     assert made.special_tokens == old.special_tokens
-
-
-def test_reserved_tokens_stay_where_there_are_fewer_new_ones(old):
-    made = extended_for(old, 1)
-    filled = fill_reserved(made, ["<|r0|>", "<|r1|>"])
-    assert filled.merge_results[-1] == min(old.special_tokens.values())
-    assert len(filled.special_tokens) == 2
-    assert len(filled) == len(old)
-    assert np.count_nonzero(filled.origin.new_ids < 0) == 1
+    fewer = fill_reserved(extended_for(old, 1), ["<|r0|>", "<|r1|>"])
+    assert fewer.merge_results[-1] == min(old.special_tokens.values())
+    assert (len(fewer), len(fewer.special_tokens), np.count_nonzero(fewer.origin.new_ids < 0)) == (len(old), 2, 1)
 
 
 def test_only_reserved_tokens_of_an_extended_tokenizer_are_filled(old):
@@ -452,7 +417,7 @@ def skeletoken():
     return importlib.import_module("skeletoken")
 
 
-@pytest.mark.parametrize("size", [257, 270, 300, 319])
+@pytest.mark.parametrize("size", [257, 300])
 def test_skeletoken_makes_the_same_of_the_tokens_that_stay(skeletoken, size, tmp_path):
     settings = TrainingConfig(vocabulary_size=320, pattern="gpt2", special_tokens=("<|end|>",))
     whole = train(Corpus.from_text(TEXT), settings)
