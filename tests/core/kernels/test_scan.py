@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,6 @@ from tokenizers import Regex, pre_tokenizers
 from tests.core.texts import patient
 from tokstudio.core.kernels.scan import scan
 from tokstudio.core.pretokenization import patterns
-from tokstudio.core.text import unicode_classes
 from tokstudio.core.text.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UNASSIGNED, UPPER, classes
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -113,13 +113,15 @@ def scanned(name, data, **options):
 
 
 @settings(patient, max_examples=500)
-@given(data=raw)
-def test_every_scanner_equals_its_expression(data):
+@given(before=raw, data=raw, behind=raw, room=st.sampled_from((1, 2, 3, 4096)))
+def test_every_scanner_equals_its_expression(before, data, behind, room):
+    """With any room for the ends; and nothing outside of the text is looked at."""
+    place = {"at": len(before), "stop": len(before) + len(data)}
     for name in EXPRESSIONS:
-        assert scanned(name, data) == by_definition(name, data)
+        assert scanned(name, before + data + behind, room=room, **place) == by_definition(name, data)
 
 
-@settings(patient, max_examples=300)
+@settings(patient, max_examples=150)
 @given(data=long_raw, room=st.sampled_from((4096, 70, 63)))
 def test_a_long_text_is_split_as_its_expression_says(data, room):
     for name in EXPRESSIONS:
@@ -177,22 +179,7 @@ def test_every_character_between_others(name):
     assert np.array_equal(ends_of(name, lines.encode()), np.cumsum(widths)[theirs - 1])
 
 
-@settings(patient, max_examples=150)
-@given(data=raw, room=st.integers(1, 3))
-def test_a_short_buffer_makes_no_difference(data, room):
-    for name in EXPRESSIONS:
-        assert ends_of(name, data, room=room) == ends_of(name, data)
-
-
-@settings(patient, max_examples=150)
-@given(before=raw, data=raw, behind=raw)
-def test_nothing_outside_of_the_text_is_looked_at(before, data, behind):
-    place = {"at": len(before), "stop": len(before) + len(data)}
-    for name in EXPRESSIONS:
-        assert scanned(name, before + data + behind, **place) == by_definition(name, data)
-
-
-@settings(patient, max_examples=60)
+@settings(patient, max_examples=40)
 @given(data=long_raw, around=st.sampled_from(["a", "é", " ", "\n", "1", ".", "'s", "\u2003", "\xff"]))
 def test_a_long_text_is_split_alike_wherever_it_stands(data, around):
     """At any place in the blocks and before any text, of which nothing is looked at."""
@@ -230,17 +217,14 @@ def test_words_of_every_length(name):
         assert scanned(name, data[:stop]) == by_definition(name, data[:stop])
 
 
-def test_a_buffer_without_room_is_left_alone():
+def test_a_buffer_without_room_is_left_alone_and_no_pattern_makes_one_piece():
     data, ends = np.zeros(3, np.uint8), np.empty(0, np.int64)
     assert scan(2, data, 0, 3, classes(), ends) == 0
     assert scan(2, data, 3, 3, classes(), np.empty(4, np.int64)) == 0
-
-
-def test_no_pattern_makes_one_piece():
     assert ends_of("none", b"one two\n") == [8]
 
 
-@settings(patient, max_examples=800)
+@settings(patient, max_examples=400)
 @given(data=raw, at=st.integers(0, 30), more=raw)
 def test_a_cut_changes_nothing(data, at, more):
     data += more
@@ -257,16 +241,13 @@ def test_a_cut_changes_nothing(data, at, more):
     [
         (b"one two three", 0, 3),
         (b"one two three", 3, 7),
-        (b"one two three", 8, 13),
         (b"one, two", 0, 4),
         (b"one,\ntwo\nthree", 0, 8),
-        (b"1990\n1991", 0, 4),
         ("日本\n語".encode(), 0, 6),
         ("日本。\n語 ".encode(), 0, 13),
         ("a\u3000 b".encode(), 0, 6),
         (b"\n \n  \n", 0, 6),
         (b"\xff b", 0, 1),
-        (b"\x80 b", 0, 3),
         (b"\x80\x80\x80\x80\x80 b", 0, 5),
         (b"a\xff b", 0, 2),
         (b"", 0, 0),
@@ -280,10 +261,21 @@ def test_the_classes_are_those_of_tiktoken_and_tokenizers(monkeypatch):
     pytest.importorskip("tiktoken")
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     generator = import_module("unicode_classes")
+    bits = {
+        "UPPER_LETTERS": LETTER | UPPER,
+        "LOWER_LETTERS": LETTER | LOWER,
+        "OTHER_LETTERS": LETTER | UPPER | LOWER,
+        "MARKS": OTHER | UPPER | LOWER,
+        "NUMBERS": NUMBER,
+        "WHITE_SPACE": SPACE,
+        "UNASSIGNED": OTHER | UNASSIGNED,
+    }
+    # Planes 4 to 15 are compared with `regex`.
+    monkeypatch.setattr(generator, "sys", SimpleNamespace(maxunicode=0x3FFFF))
     try:
+        ours = classes()[:0x40000] & ~np.uint8(NEWLINE)
         for name, expression in generator.SETS.items():
-            ours = " ".join(getattr(unicode_classes, f"_{name}").split())
-            assert ours == generator.ranges(generator.code_points(expression)), name
+            assert np.flatnonzero(ours == bits[name]).tolist() == generator.code_points(expression), name
     finally:
         del sys.modules["unicode_classes"]
 
@@ -294,14 +286,3 @@ def test_every_code_point_has_one_kind():
     assert set(kinds.tolist()) == {LETTER, NUMBER, SPACE, OTHER}
     assert np.flatnonzero(classes() & NEWLINE).tolist() == [10, 13]
     assert not classes().flags.writeable
-
-
-def test_the_classes_are_of_unicode_16():
-    # Garay came with Unicode 16.0, Sidetic with 17.0.
-    assert classes()[0x10D50] & UPPER
-    assert classes()[0x10940] & UNASSIGNED
-
-
-@pytest.mark.parametrize(("character", "bits"), [("A", UPPER), ("a", LOWER), ("中", UPPER | LOWER), ("ǅ", UPPER)])
-def test_the_case_of_letters(character, bits):
-    assert classes()[ord(character)] == LETTER | bits

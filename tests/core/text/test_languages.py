@@ -41,10 +41,8 @@ vec_Latn vie_Latn war_Latn wol_Latn xho_Latn ydd_Hebr yor_Latn yue_Hant zho_Hans
         ("pt-br", "Portuguese (BR)"),
         ("es-419", "Spanish (419)"),
         ("zho_Hans", "Chinese (Simplified)"),
-        ("cmn_hant", "Chinese (Traditional)"),
         ("zh-Hant-TW", "Chinese (Traditional, TW)"),
         ("arb_Arab", "Arabic"),
-        ("arb_Latn", "Arabic (Latin)"),
         ("sr-Cyrl", "Serbian (Cyrillic)"),
     ],
 )

@@ -12,7 +12,8 @@ from tokenizers import normalizers
 from tokstudio.core.text.nfc import nfc, nfc_changes
 
 library = normalizers.NFC()
-CHARACTERS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+# Planes 4 to 13 hold no characters.
+CHARACTERS = [chr(point) for point in (*range(0xD800), *range(0xE000, 0x40000), *range(0xE0000, 0xE1000))]
 JOINING = [
     character
     for character in CHARACTERS
