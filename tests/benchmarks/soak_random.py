@@ -1,7 +1,7 @@
 """A person who does anything: random menus, clicks, keys and changes of state, by a seed, offscreen.
 
 Memory and the numbers of objects are printed at intervals, and at once, with the last acts: errors that nothing caught,
-warnings of Qt, and where the window was deaf for long.
+and warnings of Qt.
 """
 
 # SPDX-License-Identifier: MIT
@@ -12,10 +12,9 @@ import os
 import random
 import sys
 import tempfile
-import threading
 import time
 import traceback
-from collections import Counter, deque
+from collections import deque
 from pathlib import Path
 from typing import cast
 
@@ -46,18 +45,14 @@ class _Driver(QObject):
         self.number, self.depth, self.last = 0, 0, deque[str](maxlen=40)
         self.faults = 0
         self._began, self._due = time.perf_counter(), 0.0
-        self.alive, self.worked = time.perf_counter(), time.thread_time()
-        self.blocked: Counter[str] = Counter()
         self._settles = False
         QTimer.singleShot(0, self._act)
-        threading.Thread(target=self._watch, args=(threading.main_thread().ident,), daemon=True).start()
 
     def _act(self) -> None:
         now = time.perf_counter()
         if self._settles:
             QTimer.singleShot(self._arguments.pause, self._act)
             return
-        self._tell_busy("after it")
         passed = now - self._began
         if passed >= self._due:
             self._due += self._arguments.every * 60
@@ -80,25 +75,15 @@ class _Driver(QObject):
         self.number += 1
         self.last.append(f"({self.number}) …")
         self.depth += 1
-        self.alive, self.worked = time.perf_counter(), time.thread_time()
         try:
             self.last[-1] = f"({self.number}) {self._acts.act()}"
         finally:
             self.depth -= 1
-            self._tell_busy("in it")
-            self.alive, self.worked = time.perf_counter(), time.thread_time()
 
     def _tell_settled(self) -> None:
         """Tells what is held when the work of clearing is done, and goes on."""
         print(*self._held(time.perf_counter() - self._began), sep="  ", flush=True)
         self._settles = False
-        self.alive, self.worked = time.perf_counter(), time.thread_time()
-
-    def _tell_busy(self, when: str) -> None:
-        """Says that the GUI thread has worked for long; the work of others does not count in it."""
-        worked, passed = time.thread_time() - self.worked, time.perf_counter() - self.alive
-        if worked > self._arguments.gap:
-            self.say(f"busy for {1000 * worked:.0f} of {1000 * passed:.0f} ms {when}")
 
     def _end(self) -> None:
         """Shows what is held, and what of it is left without runs, texts and what can be undone."""
@@ -123,19 +108,6 @@ class _Driver(QObject):
 
     def say(self, what: str) -> None:
         print(f"!! act {self.number}, {self.depth} deep: {what}; last: {list(self.last)[-4:]}", flush=True)
-
-    def _watch(self, main: int) -> None:
-        """Says where the GUI thread is, once for each time it is deaf."""
-        told = 0.0
-        while True:
-            time.sleep(0.02)
-            if time.perf_counter() - self.alive > self._arguments.gap and told != self.alive:
-                told = self.alive
-                stack = traceback.extract_stack(sys._current_frames()[main])
-                here = str(Path(__file__).parents[2])
-                ours = [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in stack if f.filename.startswith(here)]
-                self.blocked[" < ".join(reversed(ours[-4:]))] += 1
-                print("   deaf in", " < ".join(reversed(ours[-9:])), flush=True)
 
     def _held(self, passed: float) -> list[str]:
         gc.collect()
@@ -166,7 +138,6 @@ def main() -> None:
     arguments.add_argument("--every", type=float, default=1.0, help="minutes between two lines of the table")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--pause", type=int, default=5, help="milliseconds between two acts")
-    arguments.add_argument("--gap", type=float, default=0.3, help="seconds that the window may be deaf unnoticed")
     arguments.add_argument("--clear", action="store_true", help="remove all runs and texts before each line")
     parsed = arguments.parse_args()
     os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
@@ -198,8 +169,6 @@ def main() -> None:
             QApplication.exec()
             sys.excepthook = hook
             qInstallMessageHandler(before)
-            for where, times in driver.blocked.most_common(20):
-                print(times, where)
             print(f"{driver.faults} errors and warnings of Qt")
 
 

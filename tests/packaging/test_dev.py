@@ -15,6 +15,7 @@ import time
 import tomllib
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -118,21 +119,13 @@ def test_a_damaged_stamp_counts_as_none(dev, studio, text):
     assert dev.read_stamp() == {}
 
 
-def test_an_environment_whose_setup_was_killed_is_made_anew(dev, studio):
-    dev.ENVIRONMENT.mkdir()
-    dev.unfinished_marker().touch()
-    assert dev.environment_fault() == "its set-up was interrupted"
-
-
-def test_an_environment_that_was_moved_is_made_anew(dev, studio):
-    dev.ENVIRONMENT.mkdir()
-    dev.write_stamp(key="", root="/somewhere/else", plugins=[])
-    assert dev.environment_fault() == "the folder was moved"
-
-
-def test_an_environment_without_a_python_is_made_anew(dev, studio):
+def test_an_environment_that_was_interrupted_or_moved_or_has_no_python_is_made_anew(dev, studio):
     dev.ENVIRONMENT.mkdir()
     assert dev.environment_fault() == "its Python does not start"
+    dev.write_stamp(key="", root="/somewhere/else", plugins=[])
+    assert dev.environment_fault() == "the folder was moved"
+    dev.unfinished_marker().touch()
+    assert dev.environment_fault() == "its set-up was interrupted"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="stands in for Python with a shell script")
@@ -194,6 +187,24 @@ def test_a_debian_without_its_venv_package_is_told_or_mended(dev, monkeypatch, r
 # --- The commands -------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def ran(dev, monkeypatch):
+    """The commands that `dev` runs, without its Python, recorded instead of run; nothing is set up.
+
+    Each ends with 0, unless `ends` says otherwise.
+    """
+    recorded = SimpleNamespace(commands=[], variables=None, ends=lambda command: 0)
+
+    def run(command, variables=None, cwd=None):
+        recorded.commands.append(command[1:])
+        recorded.variables = variables
+        return recorded.ends(command)
+
+    monkeypatch.setattr(dev, "set_up", lambda: None)
+    monkeypatch.setattr(dev, "run_visibly", run)
+    return recorded
+
+
 def test_pytest_comes_last_and_gets_the_arguments(dev, monkeypatch):
     names = [name for name, _ in dev.checks([])]
     assert names == ["linter", "format", "types", "import contracts", "compiled loops", "tests"]
@@ -201,26 +212,17 @@ def test_pytest_comes_last_and_gets_the_arguments(dev, monkeypatch):
     assert dev.checks(["-k", "playhead"])[-1][1][-5:] == ["-m", "pytest", "--numprocesses=5", "-k", "playhead"]
 
 
-def test_the_first_check_that_fails_ends_test_with_its_code(dev, monkeypatch):
-    ran: list[str] = []
-
-    def run(command, variables, cwd):
-        ran.append(command[-1])
-        return 3 if command[-1] == "pyright" else 0
-
-    monkeypatch.setattr(dev, "set_up", lambda: None)
+def test_the_first_check_that_fails_ends_test_with_its_code(dev, ran, monkeypatch):
     monkeypatch.setattr(dev, "bundle_beside", lambda: nullcontext(lambda: 0))
-    monkeypatch.setattr(dev, "run_visibly", run)
+    ran.ends = lambda command: 3 if command[-1] == "pyright" else 0
     assert dev.main(["test"]) == 3
-    assert ran == ["check", "--check", "pyright"]
+    assert [command[-1] for command in ran.commands] == ["check", "--check", "pyright"]
 
 
 @pytest.fixture
-def bundle(dev, monkeypatch, tmp_path):
+def bundle(dev, ran, monkeypatch, tmp_path):
     """Has `test` start a program in place of `dev.py smoke`; the checks are good and nothing is set up."""
-    monkeypatch.setattr(dev, "set_up", lambda: None)
     monkeypatch.setattr(dev.bundling, "require_linker", lambda: None)
-    monkeypatch.setattr(dev, "run_visibly", lambda command, variables, cwd: 0)
 
     def arrange(program):
         monkeypatch.setattr(dev, "__file__", str(tmp_path / "program.py"))
@@ -237,7 +239,7 @@ def test_the_bundle_is_tried_unless_only_some_tests_are_wanted(dev, bundle, caps
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(dev, bundle, monkeypatch, tmp_path, code):
+def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(dev, ran, bundle, monkeypatch, tmp_path, code):
     ready, late = tmp_path / "ready", tmp_path / "late"
     bundle(
         "import pathlib, time\n"
@@ -245,14 +247,14 @@ def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(dev, bundle, monk
         f"while not pathlib.Path({str(late)!r}).exists(): time.sleep(0.01)\n"
     )
 
-    def run(command, variables, cwd):
+    def ends(command):
         while not ready.exists():
             time.sleep(0.01)
         if "pytest" in command and code == 0:
             late.touch()
         return code
 
-    monkeypatch.setattr(dev, "run_visibly", run)
+    ran.ends = ends
     started: list[subprocess.Popen[bytes]] = []
     start = subprocess.Popen
     monkeypatch.setattr(
@@ -263,17 +265,11 @@ def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(dev, bundle, monk
 
 
 @pytest.mark.parametrize(("code", "words"), [(0, ""), (1, "each start compiles them")])
-def test_setting_up_compiles_the_loops(dev, monkeypatch, capsys, code, words):
-    ran = []
-
-    def run(command, variables=None, cwd=None):
-        ran.append(command[1:])
-        return code
-
-    monkeypatch.setattr(dev, "set_up", lambda: ran.append("set up"))
-    monkeypatch.setattr(dev, "run_visibly", run)
+def test_setting_up_compiles_the_loops(dev, ran, monkeypatch, capsys, code, words):
+    monkeypatch.setattr(dev, "set_up", lambda: ran.commands.append("set up"))
+    ran.ends = lambda command: code
     assert dev.main(["setup"]) == 0
-    assert ran == ["set up", ["-m", "tokstudio.core.warm_up"]]
+    assert ran.commands == ["set up", ["-m", "tokstudio.core.warm_up"]]
     assert words in capsys.readouterr().out
 
 
@@ -331,35 +327,20 @@ def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(dev, monke
 
 
 @pytest.mark.parametrize("display", [True, False])
-def test_app_opens_a_window_or_writes_a_picture(dev, studio, monkeypatch, capsys, display):
-    ran: list[list[str]] = []
-
-    def run(command, variables=None):
-        ran.append(command)
-        if variables is not None:
-            assert variables["QT_QPA_PLATFORM"]
-            dev.PICTURE.touch()
-        return 0
-
-    monkeypatch.setattr(dev, "set_up", lambda: None)
+def test_app_opens_a_window_or_writes_a_picture(dev, ran, studio, monkeypatch, capsys, display):
     monkeypatch.setattr(dev, "has_display", lambda platform, environment: display)
-    monkeypatch.setattr(dev, "run_visibly", run)
+    ran.ends = lambda command: 0 if display else dev.PICTURE.touch() or 0
     assert dev.main(["app", "book.txt"]) == 0
+    assert display or ran.variables["QT_QPA_PLATFORM"]
     out = capsys.readouterr().out
-    if display:
-        assert [command[1:] for command in ran] == [["-P", "-m", "tokstudio", "--demo", "book.txt"]]
-        assert "No display" not in out
-    else:
-        assert ran[0][1:] == ["-P", "-m", "tokstudio", "--demo", "book.txt", "--screenshot", str(dev.PICTURE)]
-        assert "No display found" in out
-        assert str(dev.PICTURE) in out
+    picture = [] if display else ["--screenshot", str(dev.PICTURE)]
+    assert ran.commands == [["-P", "-m", "tokstudio", "--demo", "book.txt", *picture]]
+    assert ("No display found" in out) == (str(dev.PICTURE) in out) == (not display)
 
 
-def test_app_without_a_display_does_not_claim_an_old_picture(dev, studio, monkeypatch, capsys):
+def test_app_without_a_display_does_not_claim_an_old_picture(dev, ran, studio, monkeypatch, capsys):
     dev.PICTURE.touch()
-    monkeypatch.setattr(dev, "set_up", lambda: None)
     monkeypatch.setattr(dev, "has_display", lambda platform, environment: False)
-    monkeypatch.setattr(dev, "run_visibly", lambda command, variables: 0)
     assert dev.main(["app"]) == 1
     assert "wrote no picture" in capsys.readouterr().err
 
@@ -388,23 +369,16 @@ def test_benchmarks_are_chosen_by_name_and_one_that_is_not_there_is_named(dev, s
         dev.benchmark_files(["window"])
 
 
-@pytest.mark.parametrize(("failing", "ends_with", "ran"), [("", 0, 3), ("mkdocs", 1, 2), ("--check", 1, 3)])
-def test_the_site_is_built_of_written_pages_and_looked_at(dev, monkeypatch, failing, ends_with, ran):
-    commands: list[list[str]] = []
-
-    def run(command, variables=None, cwd=None):
-        commands.append(command[1:])
-        return int(failing in command)
-
-    monkeypatch.setattr(dev, "set_up", lambda: None)
-    monkeypatch.setattr(dev, "run_quietly", lambda command, failure: commands.append(command[-1:]) or "")
-    monkeypatch.setattr(dev, "run_visibly", run)
+@pytest.mark.parametrize(("failing", "ends_with", "number"), [("", 0, 3), ("mkdocs", 1, 2), ("--check", 1, 3)])
+def test_the_site_is_built_of_written_pages_and_looked_at(dev, ran, monkeypatch, failing, ends_with, number):
+    installed = []
+    monkeypatch.setattr(dev, "run_quietly", lambda command, failure: installed.append(command[-1]) or "")
+    ran.ends = lambda command: int(failing in command)
     assert dev.main(["docs"]) == ends_with
-    installed, *others = commands
     assert installed == [str(ROOT / "packaging" / "requirements-docs.lock")]
-    assert len(others) == ran
-    assert others[0] == [str(ROOT / "packaging" / "docs.py")]
-    assert others[1][:4] == ["-m", "mkdocs", "build", "--strict"]
+    assert len(ran.commands) == number
+    assert ran.commands[0] == [str(ROOT / "packaging" / "docs.py")]
+    assert ran.commands[1][:4] == ["-m", "mkdocs", "build", "--strict"]
 
 
 def test_dev_runs_as_a_program_from_any_folder(monkeypatch, tmp_path):
