@@ -80,6 +80,12 @@ def _unpacked(data: Path, name: str, most: int | None, folder: Path) -> Path:
     return made
 
 
+def tokenizer_file(arguments: argparse.Namespace, name: str) -> Path:
+    """A tokenizer in the folder of the texts, or in its folder `tokenizers`."""
+    places = [Path(arguments.data) / name, Path(arguments.data) / "tokenizers" / name]
+    return next((place for place in places if place.exists()), None) or sys.exit(f"{name}: not found in {places[0]}.")
+
+
 def cut(text: bytes, number: int, folder: Path) -> list[Path]:
     """Files of about the same size, cut at line ends."""
     at, made = 0, list[Path]()

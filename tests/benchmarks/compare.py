@@ -5,7 +5,7 @@ of each are joined by single spaces, as in the published totals of FLORES-200, a
 TokStudio uses two threads, with empty caches; `encode_ordinary` of tiktoken one. Every total must be equal.
 
 The matrix has 24 texts cut from mixed 100 MB, and three tokenizers trained on it, with 1,000, 8,000 and 32,768 tokens,
-beside GPT-2 and cl100k, or bytes and characters where these are not there.
+beside GPT-2 and cl100k.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,9 +21,9 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
-from _common import is_installed, parser, record, run_parts, seconds, table, texts
+from _common import is_installed, parser, record, run_parts, seconds, table, texts, tokenizer_file
 from _window import HEAD, Clock, busy, open_studio
-from encode import by_tiktoken, gpt2, lay_out
+from encode import by_tiktoken, lay_out
 
 from tokstudio import ByteTokenizer, Comparison, Tokenizer, compare, load
 from tokstudio.core.base.progress import finish
@@ -49,12 +49,12 @@ def parallel(chosen: argparse.Namespace) -> None:
     print(f"{len(joined)} languages, {size:.1f} MB\n")
     read, measured = seconds(lambda: compare({"bytes": ByteTokenizer()}, joined, threads=1).measured)
     rows = [["", "reading, words, characters", f"{read:.2f} s", f"{size / read:.1f} MB/s", "", ""]]
-    for name, pattern, tokenizer in tokenizers(data):
-        rows += count(name, pattern, tokenizer, measured)
+    for pattern, tokenizer in tokenizers(chosen).items():
+        rows += count(pattern, tokenizer, measured)
     table(["tokenizer", "counted by", "time", "throughput", "to tiktoken", "same totals"], rows)
 
 
-def count(name: str, pattern: str, tokenizer: Tokenizer, texts: Sequence[ComparedText]) -> list[list[str]]:
+def count(name: str, tokenizer: Tokenizer, texts: Sequence[ComparedText]) -> list[list[str]]:
     """One row for TokStudio and one for tiktoken."""
     size = sum(text.bytes for text in texts) / 1e6
     finish(cells_work([Compared(name, tokenizer)], texts[:1], 1))  # loads the loops
@@ -65,7 +65,7 @@ def count(name: str, pattern: str, tokenizer: Tokenizer, texts: Sequence[Compare
     if is_installed("tiktoken"):
         with tempfile.TemporaryDirectory() as temporary:
             lay_out(tokenizer, Path(temporary) / name)
-            encode = by_tiktoken(Path(temporary) / name, pattern)
+            encode = by_tiktoken(Path(temporary) / name, name)
             documents = [np.asarray(text.source.data).tobytes().decode() for text in texts]
             other, theirs = seconds(lambda: [len(encode(text)) for text in documents])
         rows[0][4:] = [f"{other / took:.1f}x", "yes" if np.array_equal(ours, theirs) else "NO"]
@@ -83,13 +83,10 @@ def repeated(folder: Path, most: int) -> dict[str, str]:
     return {code: " ".join([text] * times) for code, text in joined.items()}
 
 
-def tokenizers(data: Path) -> list[tuple[str, str, Tokenizer]]:
-    """GPT-2 and cl100k, where they are in the folder."""
-    made = [("gpt2", "gpt2", first)] if (first := gpt2(data)) is not None else []
-    for place in (data, data / "tokenizers"):
-        if (file := place / "cl100k_base.tiktoken").is_file():
-            made.append(("cl100k", "cl100k", load(file)))
-    return made
+def tokenizers(chosen: argparse.Namespace) -> dict[str, Tokenizer]:
+    """GPT-2 and cl100k, by the names of their patterns."""
+    files = {"gpt2": "gpt2", "cl100k": "cl100k_base.tiktoken"}
+    return {pattern: load(tokenizer_file(chosen, name)) for pattern, name in files.items()}
 
 
 def in_window(chosen: argparse.Namespace) -> None:
@@ -101,10 +98,10 @@ def in_window(chosen: argparse.Namespace) -> None:
             files.append(Path(folder) / f"text{number + 1}.txt")
             files[-1].write_bytes(data[start : start + _SIZE].decode("utf-8", "ignore").encode())
         with open_studio() as studio:
-            _fill(studio, files, Path(chosen.data))
+            _fill(studio, files, tokenizers(chosen))
 
 
-def _fill(studio: Studio, files: list[Path], data: Path) -> None:
+def _fill(studio: Studio, files: list[Path], opened: dict[str, Tokenizer]) -> None:
     clock, session = Clock(), studio.session
     session.corpus.open_paths(files[:4])
     clock.during("", busy(studio))
@@ -112,11 +109,8 @@ def _fill(studio: Studio, files: list[Path], data: Path) -> None:
         session.training.set_settings(Settings(vocabulary_size=size, pattern="cl100k"))
         session.training.start()
         clock.during("", lambda: session.training.current is not None)
-    opened = tokenizers(data)
-    for name, _, tokenizer in opened:
+    for name, tokenizer in opened.items():
         session.runs.add_tokenizer(tokenizer, name)
-    for name in ("Bytes", "Characters")[: 2 - len(opened)]:
-        session.comparison.show_simple(name, True)
     clock.during("", busy(studio))
     session.comparison.add_texts(file_set(files))
     studio.window.show_compare()

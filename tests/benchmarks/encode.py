@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import in_fresh_process, is_installed, parser, record, run_parts, seconds, table, texts
+from _common import in_fresh_process, is_installed, parser, record, run_parts, seconds, table, texts, tokenizer_file
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig, load, save, train
 from tokstudio.core.text.byte_level import to_characters
@@ -88,23 +88,12 @@ def lay_out(tokenizer: Tokenizer, folder: Path) -> None:
                 file.write(base64.b64encode(token) + b" %d\n" % rank)
 
 
-def gpt2(data: Path) -> Tokenizer | None:
-    """GPT-2, from a folder of the texts' or beside it."""
-    for place in (data, data / "tokenizers", data.parent / "tokenizers"):
-        if (place / "gpt2").is_dir():
-            return load(place / "gpt2")
-    print(f"GPT-2 is left out: there is no folder gpt2 with encoder.json and vocab.bpe in {data}.", flush=True)
-    return None
-
-
 def with_pattern(chosen: argparse.Namespace) -> None:
     """By GPT-2: megabytes a second of each library, and whether its ids are those of the first."""
     libraries = [name for name in ENCODERS if name == "TokStudio" or is_installed(name)]
     with texts(chosen, "mixed_10mb.txt") as (file,), tempfile.TemporaryDirectory() as name:
-        if (tokenizer := gpt2(Path(chosen.data))) is None:
-            return
         folder, size = Path(name) / "gpt2", file.stat().st_size / 1e6
-        lay_out(tokenizer, folder)
+        lay_out(load(tokenizer_file(chosen, "gpt2")), folder)
         speeds: dict[str, dict[str, float]] = {}
         for library in libraries:
             given = [library, str(folder), "gpt2", str(file), 1 if library == _SLOW else chosen.runs]

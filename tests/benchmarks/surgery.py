@@ -10,11 +10,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import in_fresh_process, parser, record, run_parts, seconds, table, texts, training_by_phase
+from _common import (
+    in_fresh_process,
+    parser,
+    record,
+    run_parts,
+    seconds,
+    table,
+    texts,
+    tokenizer_file,
+    training_by_phase,
+)
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig, extend, load, train
 
@@ -40,7 +49,7 @@ def german(chosen: argparse.Namespace) -> None:
     """GPT-2 extended by German, beside the usual way."""
     with texts(chosen, "help/de.txt") as (file,):
         seen = file.read_bytes()[:_GERMAN].decode("utf-8", "ignore")
-    old = load(Path(chosen.data) / "tokenizers" / "gpt2")
+    old = load(tokenizer_file(chosen, "gpt2"))
     corpus = Corpus.from_text(seen)
 
     def fresh(merges: int) -> Tokenizer:
@@ -74,7 +83,7 @@ def one(file: str, start: str) -> dict[str, Any]:
 
 def extended(chosen: argparse.Namespace) -> None:
     """The extension of cl100k beside a training from nothing, each in a fresh process."""
-    ways = {"trained from nothing": "", "cl100k extended": f"{chosen.data}/tokenizers/cl100k_base.tiktoken"}
+    ways = {"trained from nothing": "", "cl100k extended": str(tokenizer_file(chosen, "cl100k_base.tiktoken"))}
     rows: list[list[str]] = []
     took: list[float] = []
     with texts(chosen, chosen.text) as (file,):
