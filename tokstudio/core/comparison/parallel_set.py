@@ -72,11 +72,6 @@ class ParallelSet:
                     "each needs the same lines."
                 )
 
-    @property
-    def line_count(self) -> int:
-        """The number of lines of each language."""
-        return len(self.lines[0])
-
 
 def story_work() -> Work[ParallelSet]:
     """Reads our own story: 20 sentences, each a line, in many languages and scripts."""

@@ -34,29 +34,46 @@ def rows(documents):
     ]
 
 
-def json_lines(documents, **options):
-    return "".join(json.dumps(row, **options) + "\n" for row in rows(documents)).encode()
+def lines_of(content, **options):
+    return "".join(json.dumps(row, **options) + "\n" for row in content).encode()
 
 
-def table(documents, delimiter):
+def csv_of(content, delimiter=","):
+    """A table with the names of the columns, where the cells are texts and numbers."""
     made = io.StringIO(newline="")
-    writer = csv.writer(made, delimiter=delimiter)
-    writer.writerow(["id", "text", "lang"])
-    writer.writerows([row["id"], row["text"], row["lang"]] for row in rows(documents))
+    writer = csv.DictWriter(made, [*content[0]], delimiter=delimiter, extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(content)
     return made.getvalue().encode()
 
 
-def of_parquet(documents, **options):
+def parquet_of(content, **options):
     made = io.BytesIO()
-    parquet.write_table(pa.Table.from_pylist(rows(documents)), made, row_group_size=100, **options)
+    parquet.write_table(pa.Table.from_pylist(content), made, **options)
     return made.getvalue()
+
+
+def arrow_of(content, write=ipc.new_file, rows_at_once=90):
+    made, table = io.BytesIO(), pa.Table.from_pylist(content)
+    with write(made, table.schema) as writer:
+        writer.write_table(table, max_chunksize=rows_at_once)
+    return made.getvalue()
+
+
+def json_lines(documents, **options):
+    return lines_of(rows(documents), **options)
+
+
+def table(documents, delimiter):
+    return csv_of([{name: row[name] for name in ("id", "text", "lang")} for row in rows(documents)], delimiter)
+
+
+def of_parquet(documents, **options):
+    return parquet_of(rows(documents), row_group_size=100, **options)
 
 
 def of_arrow(documents, write=ipc.new_file):
-    made, content = io.BytesIO(), pa.Table.from_pylist(rows(documents))
-    with write(made, content.schema) as writer:
-        writer.write_table(content, max_chunksize=90)
-    return made.getvalue()
+    return arrow_of(rows(documents), write)
 
 
 def of_feather(documents):
