@@ -363,12 +363,8 @@ def test_a_source_of_weight_0_is_left_out(pattern, unused):
         list(trainer)
         held_out = [texts_of(source) for source in trainer.prepared.held_out if source.documents]
         found.append((trainer.run.merges.tolist(), trainer.run.tokens_after.tolist(), held_out))
-        assert forecast_problem(corpus, config) == ""
+        assert finish(forecast_work(corpus, config)).problem == ""
     assert found[0] == found[1]
-
-
-def forecast_problem(corpus, config):
-    return finish(forecast_work(corpus, config)).problem
 
 
 def test_a_long_line_before_many_short_ones_is_cut_in_bounded_pieces():

@@ -25,7 +25,7 @@ from tokstudio.core.project import Project, ProjectRun, open_work
 from tokstudio.core.project.database import make_tables
 from tokstudio.core.project.schema import TABLES
 
-MUTANTS = 200 * TIMES
+MUTANTS = 120 * TIMES
 
 
 @pytest.fixture(scope="module")

@@ -79,37 +79,32 @@ def file_of(folder):
     return file
 
 
-@pytest.mark.parametrize("settings", KINDS)
-def test_a_run_that_was_being_trained_is_offered_and_goes_on(recorder, folder, settings):
-    trainer = Trainer(CORPUS, config(**settings))
-    record(recorder, trainer, 14)
+def lost_after(recorder, folder, trainer, merges):
+    """What is offered after a kill in a training that was recorded up to so many merges."""
+    record(recorder, trainer, merges)
     kill(recorder)
     (lost,) = left(folder)
+    return lost
+
+
+STARTED = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=270, special_tokens=["<s>"]))
+
+
+@pytest.mark.parametrize(("settings", "start"), [*((settings, None) for settings in KINDS), ({}, STARTED)])
+def test_a_run_that_was_being_trained_is_offered_and_goes_on(recorder, folder, settings, start):
+    trainer = Trainer(CORPUS, config(**settings), start=start)
+    lost = lost_after(recorder, folder, trainer, 14)
     assert lost.project is None
     (entry,) = lost.recording.runs
     assert (entry.name, entry.sources, entry.state, entry.run.ended) == ("Run 1", (0,), {"colour": 2}, STOPPED)
     assert differences(entry.run, trainer.run) == []
     resumed = Trainer.resume(Corpus((lost.recording.sources[0].text,)), entry.run, trainer.config)
-    for trained in (resumed, trainer):
-        list(trained)
+    list(resumed)
+    list(trainer)
     assert set(differences(resumed.run, trainer.run)) <= {"seconds"}
     lost.discard()
     assert left(folder) == ()
     assert list(folder.iterdir()) == []
-
-
-def test_a_run_from_a_tokenizer_is_offered_with_it_and_goes_on(recorder, folder):
-    start = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=270, special_tokens=["<s>"]))
-    trainer = Trainer(CORPUS, config(), start=start)
-    record(recorder, trainer, 14)
-    kill(recorder)
-    (lost,) = left(folder)
-    (entry,) = lost.recording.runs
-    assert differences(entry.run, trainer.run) == []
-    resumed = Trainer.resume(Corpus((lost.recording.sources[0].text,)), entry.run, config())
-    for trained in (resumed, trainer):
-        list(trained)
-    assert set(differences(resumed.run, trainer.run)) <= {"seconds"}
 
 
 def test_a_run_that_went_on_from_an_earlier_one_is_offered_with_all_its_merges(recorder, folder):
@@ -293,11 +288,9 @@ def test_a_disk_that_fills_up_while_a_run_is_recorded_ends_the_recording_only(re
     monkeypatch.setattr(recovery, "connect", small)
     corpus = Corpus.from_text("".join(str(number**5) for number in range(1000)))
     trainer = Trainer(corpus, config(2000, special_tokens=["<s>"]))
-    record(recorder, trainer, 1000)
+    lost = lost_after(recorder, folder, trainer, 1000)
     assert trainer.merges_made == 1000
     assert recorder.problem == "there is no space left on the disk"
-    kill(recorder)
-    (lost,) = left(folder)
     recorded = lost.recording.runs[0].run
     assert 0 < len(recorded) < 1000
     assert recorded.merges.tolist() == trainer.run.merges[: len(recorded)].tolist()
@@ -337,9 +330,7 @@ def test_a_failed_autosave_is_reported_and_keeps_the_previous_one(recorder, fold
 
 
 def test_a_recording_that_was_found_is_a_project_as_any_other(recorder, folder, tmp_path):
-    record(recorder, Trainer(CORPUS, config()), 6)
-    kill(recorder)
-    (lost,) = left(folder)
+    lost = lost_after(recorder, folder, Trainer(CORPUS, config()), 6)
     assert differences(opened(file_of(folder)).runs[0].run, lost.recording.runs[0].run) == []
     again = opened(saved(lost.recording, tmp_path / "mine.tokstudio"))
     assert differences(again.runs[0].run, lost.recording.runs[0].run) == []
@@ -376,10 +367,7 @@ def test_files_left_at_the_end_of_a_session_are_found_and_removed(recorder, fold
     assert found.project is not None
     found.discard()
     assert list(folder.iterdir()) == []
-    record(recorder, Trainer(CORPUS, config()), 7)
-    kill(recorder)
-    (found,) = left(folder)
-    assert not found.ended
+    assert not lost_after(recorder, folder, Trainer(CORPUS, config()), 7).ended
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes are POSIX's")

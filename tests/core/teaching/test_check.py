@@ -176,7 +176,6 @@ def test_ties_by_ids_are_named(checker, best):
     ("first", "second", "recipe"),
     [
         ("ties-smallest", "lower-case", Recipe(ties="smallest", lower_case="text")),
-        ("words-once", "crlf", Recipe(words_once=True, newlines=("\r\n", "\n"))),
         ("characters", "specials-left", Recipe(characters=True, specials="left")),
     ],
 )

@@ -35,7 +35,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import look_work, read_work
 from tokstudio.core.text.encodings import _CHARACTER_SETS
 
-MUTANTS = 40 * TIMES
+MUTANTS = 25 * TIMES
 DOCUMENTS = ('He said "no", and\nleft;\r\n', "あいう 😀", "", "a\tb | c", "naïve, \\ and /", *map(str, range(9)))
 TEXT = ("One line of a text, ça va?\r\n" * 9 + "日本語の文章。\n" * 5).encode()
 
