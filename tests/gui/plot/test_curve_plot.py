@@ -263,19 +263,24 @@ def test_pointing_reads_values_and_leaving_hides_them(qtbot, plot):
 def written(monkeypatch):
     """The labels of the last picture: text and box."""
     labels = []
-    write, draw = PlotLabels.write, PlotLabels._draw
+    frame, write, draw_over = QPainter.drawRoundedRect, QPainter.drawText, CurvePlot.draw_over
 
-    def begin(self, place, text, *, framed):
-        if not self._written:
-            labels.clear()
-        write(self, place, text, framed=framed)
+    def picture(plot, painter):
+        labels.clear()
+        draw_over(plot, painter)
 
-    def record(self, box, words, framed):
-        labels.append((words, box))
-        draw(self, box, words, framed)
+    def box(painter, rectangle, *radii):
+        labels.append(("", rectangle))
+        frame(painter, rectangle, *radii)
 
-    monkeypatch.setattr(PlotLabels, "write", begin)
-    monkeypatch.setattr(PlotLabels, "_draw", record)
+    def text(painter, *arguments):
+        if labels and not labels[-1][0]:
+            labels[-1] = arguments[-1], labels[-1][1]
+        write(painter, *arguments)
+
+    monkeypatch.setattr(CurvePlot, "draw_over", picture)
+    monkeypatch.setattr(QPainter, "drawRoundedRect", box)
+    monkeypatch.setattr(QPainter, "drawText", text)
     return labels
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QColor, QContextMenuEvent, QHelpEvent, QImage
@@ -391,3 +392,14 @@ def test_premiums_of_different_lines_are_refused(qtbot, session, pane, make_run)
     menu = QMenu()
     pane.fill_menu(menu, 0, 1)
     assert not any("Premiums" in action.text() for action in menu.actions())
+
+
+def test_dots_have_the_colours_of_the_runs(qtbot, compared, session, theme):
+    session.runs.show_curve(session.runs.all[0], False)
+    qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 2, timeout=PATIENCE)
+    compared.tabs.setCurrentIndex(1)
+    picture = compared.dots.viewport().grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    seen = np.unique(np.frombuffer(picture.constBits(), np.uint32) | 0xFF000000)
+    hidden, active = (curve_pen(theme.palette, run.hue, active=True).color().rgb() for run in session.runs.all)
+    assert active in seen
+    assert hidden not in seen

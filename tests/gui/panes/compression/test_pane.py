@@ -369,3 +369,9 @@ def test_a_change_of_theme_recolours_the_names_of_curves(pane, theme, trained, m
     after = [button for button in pane.legend.findChildren(QToolButton) if button.property("key") is not None]
     assert after == buttons
     assert all(button.icon().pixmap(20, 14).toImage() != old for button, old in zip(buttons, before, strict=True))
+
+
+def test_log_scales_spread_the_first_merges(pane, trained):
+    middle = pane.plot.chart.place(20, 1.5).x()
+    choose(pane, "Log scales")
+    assert pane.plot.chart.place(20, 1.5).x() > middle + 50

@@ -326,3 +326,10 @@ def test_picky_has_a_threshold_and_no_tie_rule_to_choose(qtbot, pane, session):
     assert session.training.settings.tie_break == "bytes"
     assert pane.more.named["tie_break"].isVisibleTo(pane.more)
     assert not field.group("picky").isVisible()
+
+
+def test_the_choice_has_three_quarters_of_the_row(languages):
+    field = languages.algorithm.choice
+    assert field.combo.width() > 0.7 * field.width()  # room for "Parity-aware BPE" in a column of usual width
+    field.set_value("whole-characters")
+    assert field.note.text() == "A token is whole characters, or a part of one (Land and Arnett, 2025)."

@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
@@ -264,6 +264,8 @@ def test_reset_puts_everything_back(qtbot, more, pane, session):
     type_into(qtbot, more.specials.edit, SPECIAL)
     choose(qtbot, more.named["tie_break"].combo, "Bytes")
     choose(qtbot, pane.pattern.choice.combo, "cl100k")
+    qtbot.mouseClick(more.named["max_token_bytes"].check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    assert session.training.settings.max_token_bytes == 16
     qtbot.mouseClick(more.reset, Qt.MouseButton.LeftButton)
     assert session.training.settings == Settings()
     assert more.specials.text() == ""

@@ -225,8 +225,8 @@ def a_long_list_can_be_edited(qtbot, window, answers, path):
 @at_window()
 def test_base_tokens_are_loaded_from_files_and_from_the_corpus_and_edited(qtbot, tmp_path, unstyled, window, answers):
     an_invalid_file_is_an_error_and_changes_nothing(qtbot, window, answers, tmp_path / "own.json")
-    a_list_begins_with_the_characters_of_the_corpus(qtbot, window, tmp_path / "book.txt")
     window.actions_by_id["more_settings"].trigger()
     a_list_is_loaded_from_a_file(qtbot, window, answers, tmp_path / "own.txt", "a\nb\n\\n\n<?>\n")
+    a_list_begins_with_the_characters_of_the_corpus(qtbot, window, tmp_path / "book.txt")
     a_long_list_can_be_edited(qtbot, window, answers, tmp_path / "own.json")
     a_list_is_loaded_from_a_file(qtbot, window, answers, tmp_path / "own.json", '["a", "b", "\\n", "<?>"]')

@@ -55,7 +55,7 @@ def test_f1_opens_the_guide_in_every_workspace_and_in_learn_it_is_on_the_left(qt
 pane = docked(GuidePane, 360, 300)
 
 
-@pytest.mark.parametrize("size", [(360, 300), (900, 700)])
+@pytest.mark.parametrize("size", [(450, 262), (394, 749)])
 def test_a_page_with_a_picture_is_shown_once(qtbot, session, theme, actions, dock, size):
     pane = GuidePane(session, theme, actions)
     dock(pane, *size)

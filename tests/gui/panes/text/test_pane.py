@@ -15,7 +15,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import models
 
 from tests.gui.person import PATIENCE
-from tokstudio import load
+from tokstudio import Corpus, load, train
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.comparison.counts import tokens_of_text_work
@@ -580,3 +580,17 @@ def test_a_tokenizer_of_another_library_has_no_dropout(qtbot, tmp_path, session,
     settled(qtbot, pane)
     assert pane.encode.encoded.ids.tolist() == session.view.tokenizer.encode("a a")
     assert "cannot be passed over" in no_dropout(session)
+
+
+@pytest.mark.parametrize("allowed", [(), "all"])
+def test_an_unknown_token_covers_the_character_it_replaces(allowed):
+    settings = Settings(30, base="characters", base_vocabulary=("<?>", *"abct "), unknown_token="<?>")
+    tokenizer = train(Corpus.from_text("a cat at a cab " * 9), settings.config())
+    text = "a ¿cat<?>\n北🌍 at"
+    result = finish(encode_work(tokenizer, text, allowed))
+    starts = [0, *result.ends[:-1].tolist()]
+    covered = [result.data[start:end].decode() for start, end in zip(starts, result.ends.tolist(), strict=True)]
+    assert "".join(covered) == text
+    unknown = [piece for piece, token in zip(covered, result.ids.tolist(), strict=True) if token == 0]
+    assert unknown == (["¿", "<?>", "\n", "北", "🌍"] if allowed else ["¿", "<", "?", ">", "\n", "北", "🌍"])
+    assert result.differs is not None

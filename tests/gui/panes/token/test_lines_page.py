@@ -16,6 +16,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tests.gui.person import PATIENCE
 from tests.gui.token_table.test_rows import lefts
 from tokstudio import load
+from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.analysis.concordance import MOST
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.base.wording import size_text
@@ -337,3 +338,12 @@ def test_uses_of_an_unknown_token_are_its_lines_also_where_it_is_written_out(
     assert len(settled(qtbot, pane)) == uses
     assert f"{uses} uses in the corpus" in pane.facts.text()
     assert run_state(session.runs.active)["written"] == text.count("<unk>")
+
+
+def test_an_unknown_token_that_is_written_out_in_given_word_counts_is_counted_as_often_as_its_words():
+    config = TrainingConfig(
+        base="characters", base_vocabulary=["a", "b"], special_tokens=["<u>"], unknown_token="<u>", min_frequency=2
+    )
+    corpus = Corpus.from_counts({"ab<u>a<u>": 5, "aba": 3, "<u>": 2, "ac": 7})
+    prepared, _ = finish(prepare_corpus_work(corpus, config))
+    assert (prepared.cut_out, prepared.unknown) == ({"<u>": 12}, 7)

@@ -15,6 +15,8 @@ from PySide6.QtWidgets import QDockWidget, QToolButton
 from tests.gui.person import PATIENCE, at_rest
 from tests.gui.tables import listed
 from tokstudio import __version__
+from tokstudio.core.analysis.reachability import reachability_work
+from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -466,3 +468,29 @@ def test_a_pane_undocked_from_behind_a_tab_shows_the_run(qtbot, session, theme, 
     qtbot.waitUntil(lambda: pane.model.rowCount() == 270, timeout=PATIENCE)
     session.view.set_playhead(3)
     qtbot.waitUntil(lambda: pane.model.rowCount() == 259, timeout=PATIENCE)
+
+
+def test_the_search_for_unreachable_tokens_is_repeated_after_a_cancel(qtbot, pane, session, monkeypatch):
+    waiting = [True]
+
+    def held(tokenizer):
+        while waiting:
+            yield Progress("trying tokens")
+        return (yield from reachability_work(tokenizer))
+
+    monkeypatch.setattr("tokstudio.core.analysis.token_store.reachability_work", held)
+    session.runs.add_tokenizer(Tokenizer(np.array([[98, 99], [97, 98], [257, 99]], np.int32)), "one")
+    pane.panel.boxes["Unreachable"].click()
+
+    def cancelled():
+        # The index of the tokens, once it is made, asks as well.
+        for job in session.jobs.running:
+            job.cancel()
+        return not pane.busy()
+
+    qtbot.waitUntil(lambda: pane.busy() and bool(session.jobs.running), timeout=PATIENCE)
+    qtbot.waitUntil(cancelled, timeout=PATIENCE)
+    waiting.clear()
+    pane.panel.boxes["Unreachable"].click()
+    pane.panel.boxes["Unreachable"].click()
+    qtbot.waitUntil(lambda: listed(pane.model) == [258], timeout=PATIENCE)
