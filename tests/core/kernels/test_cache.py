@@ -264,15 +264,6 @@ def test_loops_of_the_installation_that_cannot_be_trusted_are_not_used(installed
     assert cache.choose_places() == Places(own_folder(tmp_path))
 
 
-def test_without_such_a_folder_another_is_taken(installation, monkeypatch, tmp_path):
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "file" / "tokstudio")
-    monkeypatch.setattr(cache, "session_folders", private_folders.session_folders)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(private_folders.tempfile, "gettempdir", lambda: str(tmp_path))
-    assert cache.choose_places().own.parent.parent == tmp_path
-
-
 def test_a_full_disk_is_passed_over_unless_the_loops_are_there(installation, monkeypatch, tmp_path):
     def full(folder, size):
         if tmp_path / "tokstudio" in folder.parents:
@@ -283,6 +274,13 @@ def test_a_full_disk_is_passed_over_unless_the_loops_are_there(installation, mon
     assert cache.choose_places().own.parent == tmp_path / "elsewhere"
     fill(own_folder(tmp_path))
     assert cache.choose_places().own == own_folder(tmp_path)
+    # Where there is no folder for caches, one of the session is taken.
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "file" / "tokstudio")
+    monkeypatch.setattr(cache, "session_folders", private_folders.session_folders)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(private_folders.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert cache.choose_places().own.parent.parent == tmp_path
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owners here")

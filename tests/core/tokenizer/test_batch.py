@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
@@ -72,11 +73,11 @@ def test_a_padding_token_is_recognised(tokens, padding):
     assert padding_id(tokens) == padding
 
 
-@pytest.mark.parametrize("texts", [["a", "bb"], ["a"], []])
-def test_without_a_token_to_pad_with_an_id_must_be_given(texts):
+def test_without_a_token_to_pad_with_an_id_must_be_given():
     """No id is taken for it without a word: id 0 may be any token."""
     tokenizer = train(Corpus.from_text("abab abab"), TrainingConfig(vocabulary_size=258))
-    for any_tokenizer in (tokenizer, ByteTokenizer(), WordTokenizer(["a"])):
+    several = (tokenizer, ByteTokenizer(), WordTokenizer(["a"]))
+    for any_tokenizer, texts in product(several, (["a", "bb"], ["a"], [])):
         with pytest.raises(ConfigError, match="has no padding token: give the id to pad with, as in padding=0"):
             any_tokenizer.encode_batch(texts, padding=True)
         assert any_tokenizer.encode_batch(texts, padding=0).attention_mask[:1] in ([[1, 0]], [[1]], [])
@@ -84,8 +85,7 @@ def test_without_a_token_to_pad_with_an_id_must_be_given(texts):
     assert ended.encode_batch(["a", ""], padding=True).ids == [[97], [ended.special_tokens["<|pad|>"]]]
 
 
-@pytest.mark.parametrize("given", [["a"], [], None, bytearray(b"a"), ["long"] * 5_000])
-def test_what_is_not_one_text_is_refused_with_the_name_of_what_takes_several(given):
+def test_what_is_not_one_text_is_refused_with_the_name_of_what_takes_several():
     tokenizer = train(Corpus.from_text("abab abab"), TrainingConfig(vocabulary_size=258))
     of_library = train_by_library(
         Corpus.from_text("abab abab\nab"), LibraryConfig(algorithm="wordpiece", vocabulary_size=10)
@@ -105,8 +105,10 @@ def test_what_is_not_one_text_is_refused_with_the_name_of_what_takes_several(giv
         ByteTokenizer().encode,
         WordTokenizer(["a"]).encode,
     ):
-        with pytest.raises(ConfigError, match=f"not {type(given).__name__}: encode takes one text, encode_batch sev"):
-            encode(given)
+        for given in (["a"], [], None, bytearray(b"a"), ["long"] * 5_000):
+            words = f"not {type(given).__name__}: encode takes one text, encode_batch sev"
+            with pytest.raises(ConfigError, match=words):
+                encode(given)
 
 
 # --- Tokens that no merge makes, and pre-tokens that are tokens without being merged ----------------------------------

@@ -14,6 +14,7 @@ from tests.core.reference import encode_slowly
 from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
+from tokstudio.core.kernels import longest_match
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.pretokenization.word_table import WordTable
@@ -169,15 +170,13 @@ def test_a_trie_suits_the_alphabet_that_asks_for_it(monkeypatch):
     """Though another thread has made a smaller one meanwhile."""
     table = MergeTable(np.array([[97, 98]], np.int32), np.array([256], np.int32))
     small = table.trie_for(Alphabet.of_bytes(), 9)
-    large = Alphabet.of_bytes([*range(255), 700])
-    made = table._made
+    large, describe = Alphabet.of_bytes([*range(255), 700]), longest_match.describe
 
-    def interrupted(ids):
-        trie = made(ids)
+    def interrupted(*given):
         monkeypatch.setattr(type(table), "_trie", property(lambda _: small, lambda *_: None), raising=False)
-        return trie
+        return describe(*given)
 
-    monkeypatch.setattr(table, "_made", interrupted)
+    monkeypatch.setattr(longest_match, "describe", interrupted)
     trie = table.trie_for(large, 9)
     assert trie is not None
     assert len(trie.tokens) == 701
