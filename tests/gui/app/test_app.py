@@ -50,73 +50,70 @@ def trained(qtbot, window, answers, book, size="400"):
     qtbot.waitUntil(lambda: window.session.runs.active is not None and window.session.training.current is None)
 
 
-def test_opening_training_and_exporting_by_the_menus(qtbot, monkeypatch, tmp_path, book):
+@at_window()
+def test_opening_training_and_exporting_by_the_menus(qtbot, tmp_path, book, window, answers):
     expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=400))
+    session = window.session
+    trained(qtbot, window, answers, book)
+    run = session.runs.active
+    assert np.array_equal(run.merges, expected.merges)
+    assert run.ended == "reached vocabulary size"
 
-    def act(window, answers):
-        session = window.session
-        trained(qtbot, window, answers, book)
-        run = session.runs.active
-        assert np.array_equal(run.merges, expected.merges)
-        assert run.ended == "reached vocabulary size"
+    # Their own sentence, typed.
+    field = window.text.encode.input
+    field.setFocus()
+    qtbot.keyClicks(field, "the cat sat")
+    assert session.view.text == "the cat sat"
+    qtbot.waitUntil(lambda: window.text.page.state[0] == "good")
 
-        # Their own sentence, typed.
-        field = window.text.encode.input
-        field.setFocus()
-        qtbot.keyClicks(field, "the cat sat")
-        assert session.view.text == "the cat sat"
-        qtbot.waitUntil(lambda: window.text.page.state[0] == "good")
+    # The playhead by keys: the text falls apart with it.
+    window.corpus.setFocus()
+    qtbot.keyClick(window, Qt.Key.Key_Home, Qt.KeyboardModifier.AltModifier)
+    assert session.view.playhead == 0
+    qtbot.keyClick(window, Qt.Key.Key_BracketRight)
+    qtbot.keyClick(window, Qt.Key.Key_BracketRight)
+    assert session.view.playhead == 2
+    assert session.view.tokenizer.encode("the cat sat") == expected.at(2).encode("the cat sat")
+    qtbot.keyClick(window, Qt.Key.Key_End, Qt.KeyboardModifier.AltModifier)
+    assert session.view.playhead == 144
 
-        # The playhead by keys: the text falls apart with it.
-        window.corpus.setFocus()
-        qtbot.keyClick(window, Qt.Key.Key_Home, Qt.KeyboardModifier.AltModifier)
-        assert session.view.playhead == 0
-        qtbot.keyClick(window, Qt.Key.Key_BracketRight)
-        qtbot.keyClick(window, Qt.Key.Key_BracketRight)
-        assert session.view.playhead == 2
-        assert session.view.tokenizer.encode("the cat sat") == expected.at(2).encode("the cat sat")
-        qtbot.keyClick(window, Qt.Key.Key_End, Qt.KeyboardModifier.AltModifier)
-        assert session.view.playhead == 144
+    # The files.
+    folder = tmp_path / "out"
+    folder.mkdir()
+    export(qtbot, window, "classic", folder)
+    merges = [[pair, 256 + k] for k, pair in enumerate(expected.merges.tolist())]
+    assert json.loads((folder / "merges.json").read_text()) == {"merges": merges}
+    vocabulary = json.loads((folder / "vocabulary.json").read_text())
+    assert [bytes(token["bytes"]) for token in vocabulary.values()] == list(expected.tokens)
 
-        # The files.
-        folder = tmp_path / "out"
-        folder.mkdir()
-        export(qtbot, window, "classic", folder)
-        merges = [[pair, 256 + k] for k, pair in enumerate(expected.merges.tolist())]
-        assert json.loads((folder / "merges.json").read_text()) == {"merges": merges}
-        vocabulary = json.loads((folder / "vocabulary.json").read_text())
-        assert [bytes(token["bytes"]) for token in vocabulary.values()] == list(expected.tokens)
+    export(qtbot, window, "huggingface", folder)
+    theirs = HuggingFaceTokenizer.from_file(str(folder / "tokenizer.json"))
+    assert theirs.encode(SENTENCE).ids == expected.encode(SENTENCE)
+    assert "Read back: identical over " in window.status.currentMessage()
 
-        export(qtbot, window, "huggingface", folder)
-        theirs = HuggingFaceTokenizer.from_file(str(folder / "tokenizer.json"))
-        assert theirs.encode(SENTENCE).ids == expected.encode(SENTENCE)
-        assert "Read back: identical over " in window.status.currentMessage()
-
-        for name in ("merges.csv", "merges.jsonl", "vocabulary.csv"):
-            answers.target = folder / name
-            window.actions_by_id[f"export_{name.replace('.', '_')}"].trigger()
-            qtbot.waitUntil(lambda: not session.jobs.running)
-        assert (folder / "merges.csv").read_text(encoding="utf-8").count("\n") == 145
-        assert (folder / "merges.jsonl").read_text(encoding="utf-8").count("\n") == 144
-        assert (folder / "vocabulary.csv").read_text(encoding="utf-8").count("\n") == 401
-
-        answers.target = folder / "plot.png"
-        window.actions_by_id["export_plot_png"].trigger()
+    for name in ("merges.csv", "merges.jsonl", "vocabulary.csv"):
+        answers.target = folder / name
+        window.actions_by_id[f"export_{name.replace('.', '_')}"].trigger()
         qtbot.waitUntil(lambda: not session.jobs.running)
-        assert QImage(str(answers.target)).width() == 1600
-        answers.target = folder / "plot.svg"
-        window.actions_by_id["export_plot_svg"].trigger()
-        qtbot.waitUntil(lambda: not session.jobs.running)
-        assert b"<svg" in answers.target.read_bytes()
+    assert (folder / "merges.csv").read_text(encoding="utf-8").count("\n") == 145
+    assert (folder / "merges.jsonl").read_text(encoding="utf-8").count("\n") == 144
+    assert (folder / "vocabulary.csv").read_text(encoding="utf-8").count("\n") == 401
 
-        # And open them again.
-        answers.files = [folder / "merges.json"]
-        window.actions_by_id["open_tokenizer"].trigger()
-        qtbot.waitUntil(lambda: len(session.runs.all) == 2)
-        assert session.runs.active.tokenizer.encode(SENTENCE) == expected.encode(SENTENCE)
-        assert not any(path.name.startswith(".") for path in folder.iterdir())
+    answers.target = folder / "plot.png"
+    window.actions_by_id["export_plot_png"].trigger()
+    qtbot.waitUntil(lambda: not session.jobs.running)
+    assert QImage(str(answers.target)).width() == 1600
+    answers.target = folder / "plot.svg"
+    window.actions_by_id["export_plot_svg"].trigger()
+    qtbot.waitUntil(lambda: not session.jobs.running)
+    assert b"<svg" in answers.target.read_bytes()
 
-    assert at_the_window(monkeypatch, act) == 0
+    # And open them again.
+    answers.files = [folder / "merges.json"]
+    window.actions_by_id["open_tokenizer"].trigger()
+    qtbot.waitUntil(lambda: len(session.runs.all) == 2)
+    assert session.runs.active.tokenizer.encode(SENTENCE) == expected.encode(SENTENCE)
+    assert not any(path.name.startswith(".") for path in folder.iterdir())
     assert load(tmp_path / "out").encode(SENTENCE) == expected.encode(SENTENCE)
 
 

@@ -39,8 +39,7 @@ class Behind:
         self.projects = ProjectDocument(self.session, Preferences(), self.answers, self, self.session)
         self.recovery = Recovery(self.session, self.projects, self, self.session)
         self.recovery.set_autosave(True, 3600)
-        self.session.corpus.open_paths(list(paths))
-        self.wait()
+        self.read(*paths)
 
     def arrangement(self) -> str:
         """No layout."""
@@ -48,6 +47,11 @@ class Behind:
 
     def arrange(self, layout: str) -> None:
         """Nothing to arrange."""
+
+    def read(self, *paths: Path) -> None:
+        """Opens texts."""
+        self.session.corpus.open_paths(list(paths))
+        self.wait()
 
     def wait(self) -> None:
         """Waits until nothing trains and no job runs."""

@@ -258,17 +258,15 @@ def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, book, proj
     at_a_session(qtbot, go_on)
 
 
-def test_a_run_in_training_is_saved_with_its_merges_so_far(qtbot, book, project):
-    def act(behind):
-        behind.step(4)
-        behind.save(project)
-        assert behind.session.training.state == "paused"
-        assert not behind.projects.modified
-        behind.session.training.step()
-        qtbot.waitUntil(lambda: len(behind.session.runs.active) == 5)
-        assert behind.projects.modified
-
-    at_a_session(qtbot, act, [book])
+def test_a_run_in_training_is_saved_with_its_merges_so_far(qtbot, behind, book, project):
+    behind.read(book)
+    behind.step(4)
+    behind.save(project)
+    assert behind.session.training.state == "paused"
+    assert not behind.projects.modified
+    behind.session.training.step()
+    qtbot.waitUntil(lambda: len(behind.session.runs.active) == 5)
+    assert behind.projects.modified
     (entry,) = finish(open_work(project)).runs
     assert (len(entry.run), entry.run.ended) == (4, "stopped")
     expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=260)).run
@@ -392,18 +390,14 @@ def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monke
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
 
 
-def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, book, project):
+def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, behind, book, project):
     make(qtbot, book, project)
     with book.open("a") as file:
         file.write("more of it")
-
-    def act(behind):
-        behind.open(project)
-        assert behind.session.corpus.current.bytes == len(TEXT)
-        assert behind.session.corpus.sources[0].changed_on_disk()
-        assert behind.session.runs.active.corpus_problem is None
-
-    at_a_session(qtbot, act)
+    behind.open(project)
+    assert behind.session.corpus.current.bytes == len(TEXT)
+    assert behind.session.corpus.sources[0].changed_on_disk()
+    assert behind.session.runs.active.corpus_problem is None
 
 
 @at_window()
@@ -438,35 +432,33 @@ def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, tmp_path, 
 
 
 @pytest.mark.parametrize("answer", ["discard", "save", None])
-def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(qtbot, tmp_path, book, project, answer):
+def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(qtbot, behind, tmp_path, book, project, answer):
     make(qtbot, book, project)
     asked = []
 
     def soon():
         yield Progress("looking")
 
-    def act(behind):
-        jobs = behind.session.jobs
+    behind.read(book)
+    jobs = behind.session.jobs
 
-        def ask(title, question):
-            asked.append(question)
-            # As in a dialog, what else there is to do is done meanwhile; what asks is the end of a job itself.
-            if len(asked) == 1:
-                qtbot.waitUntil(lambda: len(jobs.running) == 1)
-            return answer
+    def ask(title, question):
+        asked.append(question)
+        # As in a dialog, what else there is to do is done meanwhile; what asks is the end of a job itself.
+        if len(asked) == 1:
+            qtbot.waitUntil(lambda: len(jobs.running) == 1)
+        return answer
 
-        behind.train(290)
-        behind.answers.target = tmp_path / "other.tokstudio"
-        behind.answers.save_or_not = ask
-        for _ in range(2):
-            jobs.start(soon, lambda _: behind.projects.open(project))
-        qtbot.waitUntil(lambda: bool(asked))
-        if answer is not None:
-            qtbot.waitUntil(lambda: behind.projects.path == project)
-        behind.wait()
-        assert behind.projects.path == (None if answer is None else project)
-
-    at_a_session(qtbot, act, [book])
+    behind.train(290)
+    behind.answers.target = tmp_path / "other.tokstudio"
+    behind.answers.save_or_not = ask
+    for _ in range(2):
+        jobs.start(soon, lambda _: behind.projects.open(project))
+    qtbot.waitUntil(lambda: bool(asked))
+    if answer is not None:
+        qtbot.waitUntil(lambda: behind.projects.path == project)
+    behind.wait()
+    assert behind.projects.path == (None if answer is None else project)
     assert asked == ["Run 1 has not been saved or exported."]
 
 
@@ -497,127 +489,107 @@ def test_closing_can_be_cancelled(qtbot, project, window, answers):
     assert window.isVisible(), "what was given up is not done later"
 
 
-def test_a_name_without_extension_gets_it_with_a_question(qtbot, book, project):
+def test_a_name_without_extension_gets_it_with_a_question(behind, book, project):
     project.write_text("mine")
-
-    def act(behind):
-        answers = behind.answers
-        behind.train(260)
-        answers.target, answers.yes = project.with_suffix(""), False
-        behind.projects.save_as()
-        behind.wait()
-        assert "my cats.tokstudio already exists." in answers.asked
-        assert project.read_text() == "mine"
-        answers.yes = True
-        behind.projects.save_as()
-        behind.wait()
-        assert behind.projects.path == project
-
-    at_a_session(qtbot, act, [book])
+    behind.read(book)
+    answers = behind.answers
+    behind.train(260)
+    answers.target, answers.yes = project.with_suffix(""), False
+    behind.projects.save_as()
+    behind.wait()
+    assert "my cats.tokstudio already exists." in answers.asked
+    assert project.read_text() == "mine"
+    answers.yes = True
+    behind.projects.save_as()
+    behind.wait()
+    assert behind.projects.path == project
     assert len(finish(open_work(project)).runs) == 1
 
 
-def test_a_damaged_project_is_one_sentence_and_changes_nothing(qtbot, book, project):
+def test_a_damaged_project_is_one_sentence_and_changes_nothing(qtbot, behind, book, project):
     make(qtbot, book, project)
     damaged = project.with_name("damaged.tokstudio")
     damaged.write_bytes(project.read_bytes()[:-5000])
-
-    def act(behind):
-        behind.open(project)
-        behind.projects.open(damaged)
-        behind.wait()
-        (problem,) = behind.problems
-        assert problem.startswith("damaged.tokstudio: the project is damaged")
-        assert behind.projects.path == project
-        assert len(behind.session.runs.all) == 1
-        assert behind.session.training.obstacle is None
-
-    at_a_session(qtbot, act)
+    behind.open(project)
+    behind.projects.open(damaged)
+    behind.wait()
+    (problem,) = behind.problems
+    assert problem.startswith("damaged.tokstudio: the project is damaged")
+    assert behind.projects.path == project
+    assert len(behind.session.runs.all) == 1
+    assert behind.session.training.obstacle is None
 
 
-def test_opening_can_be_cancelled(qtbot, book, project):
+def test_opening_can_be_cancelled(qtbot, behind, book, project):
     make(qtbot, book, project)
-
-    def act(behind):
-        session = behind.session
-        session.corpus.add_text("mine")
-        behind.projects.open(project)
-        job = session.jobs.running[-1]
-        job.cancel()
-        behind.wait()
-        if behind.projects.path is None:
-            assert [source.name for source in session.corpus.sources] == ["Pasted text"]
-        assert not session.training.opening
-
-    at_a_session(qtbot, act)
+    session = behind.session
+    session.corpus.add_text("mine")
+    behind.projects.open(project)
+    job = session.jobs.running[-1]
+    job.cancel()
+    behind.wait()
+    if behind.projects.path is None:
+        assert [source.name for source in session.corpus.sources] == ["Pasted text"]
+    assert not session.training.opening
 
 
 def full_disk(*_):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_leaves_the_old_file_whole_and_everything_unsaved(qtbot, monkeypatch, book, project):
-    def act(behind):
-        behind.train(260)
-        behind.save(project)
-        before = project.read_bytes()
-        behind.session.view.set_text("more")
-        with monkeypatch.context() as broken:
-            broken.setattr("os.replace", full_disk)
-            behind.projects.save()
-            behind.wait()
-        (problem,) = behind.problems
-        assert "no space left" in problem
-        assert project.read_bytes() == before
-        assert behind.projects.modified
-        assert [path for path in project.parent.iterdir() if path.name.startswith(".")] == []
-        behind.save(project)
-        assert not behind.projects.modified
-
-    at_a_session(qtbot, act, [book])
+def test_a_full_disk_leaves_the_old_file_whole_and_everything_unsaved(behind, monkeypatch, book, project):
+    behind.read(book)
+    behind.train(260)
+    behind.save(project)
+    before = project.read_bytes()
+    behind.session.view.set_text("more")
+    with monkeypatch.context() as broken:
+        broken.setattr("os.replace", full_disk)
+        behind.projects.save()
+        behind.wait()
+    (problem,) = behind.problems
+    assert "no space left" in problem
+    assert project.read_bytes() == before
+    assert behind.projects.modified
+    assert [path for path in project.parent.iterdir() if path.name.startswith(".")] == []
+    behind.save(project)
+    assert not behind.projects.modified
 
 
-def test_a_missing_drive_is_an_error_and_another_folder_works(qtbot, tmp_path, book):
+def test_a_missing_drive_is_an_error_and_another_folder_works(behind, tmp_path, book):
     drive = tmp_path / "drive"
     drive.mkdir()
-
-    def act(behind):
-        behind.train(260)
-        behind.save(drive / "a.tokstudio")
-        shutil.rmtree(drive)
-        behind.session.view.set_text("more")
-        behind.projects.save()
-        behind.wait()
-        assert behind.problems == [f"a.tokstudio: the folder {drive} does not exist: create it, or choose another."]
-        behind.answers.target = tmp_path / "b.tokstudio"
-        behind.projects.save_as()
-        behind.wait()
-        assert behind.projects.path == behind.answers.target
-        assert not behind.projects.modified
-
-    at_a_session(qtbot, act, [book])
+    behind.read(book)
+    behind.train(260)
+    behind.save(drive / "a.tokstudio")
+    shutil.rmtree(drive)
+    behind.session.view.set_text("more")
+    behind.projects.save()
+    behind.wait()
+    assert behind.problems == [f"a.tokstudio: the folder {drive} does not exist: create it, or choose another."]
+    behind.answers.target = tmp_path / "b.tokstudio"
+    behind.projects.save_as()
+    behind.wait()
+    assert behind.projects.path == behind.answers.target
+    assert not behind.projects.modified
 
 
-def test_changes_saved_by_another_window_are_not_overwritten(qtbot, tmp_path, book, project):
+def test_changes_saved_by_another_window_are_not_overwritten(qtbot, behind, tmp_path, book, project):
     make(qtbot, book, project)
     other = tmp_path / "other.tokstudio"
-
-    def act(behind):
-        behind.open(project)
-        theirs = project.read_bytes()
-        os.utime(project, (1, 1))
-        behind.session.view.set_text("mine")
-        behind.projects.save()
-        behind.wait()
-        (problem,) = behind.problems
-        assert "another program has changed it" in problem
-        assert project.read_bytes() == theirs
-        behind.answers.target = other
-        behind.projects.save_as()
-        behind.wait()
-        assert behind.projects.path == other
-
-    at_a_session(qtbot, act)
+    behind.open(project)
+    theirs = project.read_bytes()
+    os.utime(project, (1, 1))
+    behind.session.view.set_text("mine")
+    behind.projects.save()
+    behind.wait()
+    (problem,) = behind.problems
+    assert "another program has changed it" in problem
+    assert project.read_bytes() == theirs
+    behind.answers.target = other
+    behind.projects.save_as()
+    behind.wait()
+    assert behind.projects.path == other
 
 
 def test_weights_of_the_corpus_and_of_a_run_are_restored(session, make_run):

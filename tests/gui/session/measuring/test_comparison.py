@@ -20,6 +20,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.availability import nothing_compared, nothing_to_measure
 from tokstudio.gui.session.measuring import compared as module
 from tokstudio.gui.session.measuring import comparison
+from tokstudio.gui.session.measuring.comparison import ComparisonState
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 
@@ -44,6 +45,13 @@ def complete(session: Session) -> bool:
 
 def wait(qtbot: QtBot, session: Session) -> None:
     qtbot.waitUntil(lambda: complete(session))
+
+
+def seen(qtbot: QtBot, session: Session) -> ComparisonState:
+    """The state of the comparison once somebody looks, and all is measured."""
+    session.comparison.set_seen(True)
+    wait(qtbot, session)
+    return session.comparison
 
 
 def test_what_was_cancelled_is_measured_later(qtbot, two_texts, make_run, monkeypatch):
@@ -92,8 +100,7 @@ def test_what_failed_is_tried_again(qtbot, two_texts, make_run, monkeypatch):
 
 def test_each_source_is_measured_by_each_shown_run(qtbot, two_texts, make_run):
     one, two = make_run(vocabulary_size=270), make_run(vocabulary_size=290)
-    two_texts.comparison.set_seen(True)
-    wait(qtbot, two_texts)
+    seen(qtbot, two_texts)
     made = two_texts.comparison.comparison
     assert made is not None
     expected = compare({"Run 1": one.tokenizer, "Run 2": two.tokenizer}, {"eng": ENGLISH, "deu": GERMAN})
@@ -105,15 +112,12 @@ def test_nothing_is_measured_until_somebody_looks(qtbot, two_texts, make_run):
     make_run(vocabulary_size=270)
     qtbot.wait(100)  # many times as long as it waits after the last change, here
     assert two_texts.comparison.comparison is None
-    two_texts.comparison.set_seen(True)
-    wait(qtbot, two_texts)
+    seen(qtbot, two_texts)
 
 
 def test_what_is_known_stays_when_a_tokenizer_is_added(qtbot, two_texts, make_run, monkeypatch):
     make_run(vocabulary_size=270)
-    state = two_texts.comparison
-    state.set_seen(True)
-    wait(qtbot, two_texts)
+    state = seen(qtbot, two_texts)
     measured: list[object] = []
     original = module.counts_work
 
@@ -126,15 +130,12 @@ def test_what_is_known_stays_when_a_tokenizer_is_added(qtbot, two_texts, make_ru
     wait(qtbot, two_texts)
     assert measured == [state.columns[1].tokenizer] * 2
     made = state.comparison
-
     assert made.tokens[:, 1].tolist() == [len(ENGLISH.encode()), len(GERMAN.encode())]
 
 
 def test_all_positions_of_the_playhead_follow_from_one_encoding(qtbot, two_texts, make_run, monkeypatch):
     run = make_run(vocabulary_size=290)
-    state = two_texts.comparison
-    state.set_seen(True)
-    wait(qtbot, two_texts)
+    state = seen(qtbot, two_texts)
 
     def refused(*_: object) -> None:
         raise AssertionError
@@ -192,13 +193,10 @@ def test_held_out_text_is_marked_for_all_that_were_trained_on_it(qtbot, session,
 
 def test_words_are_encoded_only_for_figures_that_need_them_and_another_corpus_anew(qtbot, two_texts, make_run):
     make_run(vocabulary_size=280)
-    state = two_texts.comparison
-    state.set_seen(True)
-    wait(qtbot, two_texts)
+    state = seen(qtbot, two_texts)
 
     def words() -> list[bool]:
         made = state.comparison
-
         cells = [made.result(row, 0) for row in range(2)]
         return [isinstance(cell, Cell) and cell.words is not None for cell in cells]
 
@@ -268,12 +266,10 @@ def test_the_text_of_the_text_pane_is_measured(qtbot, two_texts, make_run):
     state.choose_texts(next(each for each in state.sets if each.key == "text"))
     wait(qtbot, two_texts)
     made = state.comparison
-
     assert made.texts == ()
     two_texts.view.set_text("the cat")
     qtbot.waitUntil(lambda: complete(two_texts) and state.comparison.texts == ("Text",))  # pyright: ignore[reportOptionalMemberAccess]
     made = state.comparison
-
     assert made.tokens.tolist() == [[len(run.tokenizer.encode("the cat"))]]
 
 
@@ -286,7 +282,6 @@ def test_held_out_text_is_that_of_the_active_run(qtbot, session, make_run):
     wait(qtbot, session)
     qtbot.waitUntil(lambda: run.held_out.tokens is not None)
     made = state.comparison
-
     assert made.bytes.sum() == run.held_out.bytes
     assert made.tokens[:, 0].sum() == run.held_out.tokens[-1]  # pyright: ignore[reportOptionalSubscript]
     make_run(vocabulary_size=270, held_out=0.0)
@@ -295,9 +290,7 @@ def test_held_out_text_is_that_of_the_active_run(qtbot, session, make_run):
 
 def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, two_texts, make_run):
     run = make_run(vocabulary_size=270)
-    state = two_texts.comparison
-    state.set_seen(True)
-    wait(qtbot, two_texts)
+    state = seen(qtbot, two_texts)
     # As many merges, of bytes that the texts do not have, and the same key and name.
     merges = np.array([(0, byte) for byte in range(len(run))], np.int32)
     other = StudioRun.opened(run.key, run.name, Tokenizer(merges))
