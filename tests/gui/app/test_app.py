@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QTabBa
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from tests.gui.person import at_the_window, at_window, drop, export, quiet
+from tests.gui.project.behind import BOOK
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.cli import main
 from tokstudio.core.base.progress import Progress
@@ -25,14 +26,13 @@ from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
-TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
 SENTENCE = "the cat sat on 北京 🌍 and the mat\n"
 
 
 @pytest.fixture
 def book(tmp_path):
     path = tmp_path / "книга one.txt"
-    path.write_text(TEXT, encoding="utf-8")
+    path.write_text(BOOK, encoding="utf-8")
     return path
 
 
@@ -52,7 +52,7 @@ def trained(qtbot, window, answers, book, size="400"):
 
 @at_window()
 def test_opening_training_and_exporting_by_the_menus(qtbot, tmp_path, book, window, answers):
-    expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=400))
+    expected = train(Corpus.from_text(BOOK), TrainingConfig(vocabulary_size=400))
     session = window.session
     trained(qtbot, window, answers, book)
     run = session.runs.active
@@ -299,10 +299,10 @@ def test_actions_are_in_menus_files_are_dropped_damaged_ones_refused_and_each_pa
     assert not window.messages.isVisible()
     drop(window, book)
     qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-    assert window.session.corpus.sources[0].bytes == len(TEXT)
+    assert window.session.corpus.sources[0].bytes == len(BOOK)
     QGuiApplication.clipboard().setText("pasted text")
     window.actions_by_id["paste_corpus"].trigger()
-    assert window.session.corpus.current.bytes == len(TEXT) + 11
+    assert window.session.corpus.current.bytes == len(BOOK) + 11
 
     def tabs(window) -> list[str]:
         bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)

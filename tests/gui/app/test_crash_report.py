@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,7 +17,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
 from tests.gui.person import at_the_window, at_window, quiet, trained
-from tests.gui.project.behind import at_a_session, recovery_folder
+from tests.gui.project.behind import killed
 from tokstudio import ConfigError, __version__
 from tokstudio.core.base.progress import Progress
 from tokstudio.gui.app import app
@@ -266,12 +265,7 @@ def test_an_old_report_in_a_read_only_folder_does_not_count_as_running(with_lock
 
 
 def test_unsaved_work_is_offered_before_the_crash_report(qtbot, monkeypatch, tmp_path, book):
-    def begin(behind):
-        behind.train(300)
-        shutil.copytree(recovery_folder(), tmp_path / "image")
-
-    at_a_session(qtbot, begin, [book])
-    shutil.copytree(tmp_path / "image", recovery_folder(), dirs_exist_ok=True)
+    killed(qtbot, tmp_path / "image", lambda behind: behind.train(300), [book])
     assert crash() != 0
 
     def act(window, answers):

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
+
+BOOK = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
 
 
 def recovery_folder() -> Path:
@@ -127,3 +130,16 @@ def at_a_session(qtbot: QtBot, act: Callable[[Behind], None], paths: Iterable[Pa
         act(behind)
     finally:
         behind.close()
+
+
+def killed(qtbot: QtBot, image: Path, act: Callable[[Behind], None], paths: Iterable[Path] = (), **pauses: int) -> None:
+    """As `at_a_session`, but the copies are there afterwards that were there when all was done: as after a kill."""
+    folder = recovery_folder()
+
+    def act_and_copy(behind: Behind) -> None:
+        act(behind)
+        shutil.copytree(folder, image)
+
+    at_a_session(qtbot, act_and_copy, paths, **pauses)
+    assert list(folder.iterdir()) == [], "whoever closes the window has nothing to recover"
+    shutil.copytree(image, folder, dirs_exist_ok=True)

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 
 import pytest
 
 from tests.core.algorithms import CASES, facts
-from tests.gui.project.behind import at_a_session, recovery_folder
+from tests.gui.project.behind import at_a_session, killed
 from tokstudio import train
 from tokstudio.gui.state.training_settings import Settings
 
@@ -51,7 +50,6 @@ def test_a_run_is_kept_by_a_project_and_restored_after_a_kill_and_continues(qtbo
     def train_some(behind):
         begin(behind, whole)
         behind.step(merges)
-        shutil.copytree(recovery_folder(), tmp_path / "image")
 
     def restore(behind):
         session = behind.session
@@ -67,6 +65,5 @@ def test_a_run_is_kept_by_a_project_and_restored_after_a_kill_and_continues(qtbo
 
     at_a_session(qtbot, save)
     at_a_session(qtbot, go_on)
-    at_a_session(qtbot, train_some)
-    shutil.copytree(tmp_path / "image", recovery_folder(), dirs_exist_ok=True)
+    killed(qtbot, tmp_path / "image", train_some)
     at_a_session(qtbot, restore)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.gui.person import Answers, at_the_window, quiet, trained
-from tests.gui.project.behind import Behind, at_a_session, recovery_folder
+from tests.gui.project.behind import BOOK, Behind, at_a_session, killed, recovery_folder
 from tests.processes import killed_at_the_end
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import Progress, finish
@@ -29,35 +28,17 @@ from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
-TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
-
 
 @pytest.fixture
 def book(tmp_path):
-    path = tmp_path / "book.txt"
-    path.write_text(TEXT)
+    path = tmp_path / book.name
+    path.write_text(BOOK)
     return path
 
 
 @pytest.fixture
 def folder():
     return recovery_folder()
-
-
-@pytest.fixture
-def crash(folder, tmp_path):
-    """What is on the disk if the program is killed now; put back when the window is closed."""
-    image = tmp_path / "image"
-
-    class Crash:
-        def now(self):
-            shutil.copytree(folder, image)
-
-        def happened(self):
-            assert list(folder.iterdir()) == [], "whoever closes the window has nothing to recover"
-            shutil.copytree(image, folder, dirs_exist_ok=True)
-
-    return Crash()
 
 
 def slow_copies(monkeypatch, behind):
@@ -79,11 +60,10 @@ def offered(qtbot, window):
     return window.unsaved_work.text.text()
 
 
-def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkeypatch, book, crash, folder):
+def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkeypatch, book, tmp_path, folder):
     def begin(behind):
         behind.session.training.set_settings(Settings(320))
         behind.step(5)
-        crash.now()
 
     def restore(window, answers):
         session = window.session
@@ -95,30 +75,28 @@ def test_an_interrupted_training_is_offered_restored_and_continued(qtbot, monkey
         assert not window.unsaved_work.isVisible()
         assert (session.runs.active.name, session.runs.active.ended) == ("Run 1", "stopped")
         assert session.training.settings.vocabulary_size == 320
-        assert [source.name for source in session.corpus.sources] == ["book.txt"]
+        assert [source.name for source in session.corpus.sources] == [book.name]
         window.actions_by_id["continue_run"].trigger()
         quiet(qtbot, window)
-        expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320)).run
+        expected = train(Corpus.from_text(BOOK), TrainingConfig(vocabulary_size=320)).run
         assert np.array_equal(session.runs.active.merges, expected.merges)
         answers.yes = False
         assert not window.close()
         assert answers.asked == ["Run 1 and Run 2 have not been saved or exported."]
 
-    at_a_session(qtbot, begin, [book])
-    crash.happened()
+    killed(qtbot, tmp_path / "image", begin, [book])
     assert at_the_window(monkeypatch, restore) == 0
     assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("opened", ["project", "text"])
-def test_a_restored_run_continues_with_the_open_text(qtbot, tmp_path, book, crash, opened):
+def test_a_restored_run_continues_with_the_open_text(qtbot, tmp_path, book, opened):
     project = tmp_path / "cats.tokstudio"
 
     def begin(behind):
         behind.session.training.set_settings(Settings(320))
         behind.save(project)
         behind.step(5)
-        crash.now()
 
     def restore(behind):
         session = behind.session
@@ -129,24 +107,22 @@ def test_a_restored_run_continues_with_the_open_text(qtbot, tmp_path, book, cras
         behind.restore()
         assert session.runs.active.corpus.sources == session.corpus.sources == (source,)
         behind.go_on()
-        expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320)).run
+        expected = train(Corpus.from_text(BOOK), TrainingConfig(vocabulary_size=320)).run
         assert np.array_equal(session.runs.active.merges, expected.merges)
         behind.save(project)
-        assert [source.name for source in finish(open_work(project)).sources] == ["book.txt"]
+        assert [source.name for source in finish(open_work(project)).sources] == [book.name]
 
-    at_a_session(qtbot, begin, [book])
-    crash.happened()
+    killed(qtbot, tmp_path / "image", begin, [book])
     at_a_session(qtbot, restore, [] if opened == "project" else [book])
 
 
-def test_a_restored_run_ignores_a_similar_text(qtbot, tmp_path, book, crash):
+def test_a_restored_run_ignores_a_similar_text(qtbot, tmp_path, book):
     other = tmp_path / "other.txt"
-    other.write_text(TEXT.replace("cat", "dog"))
+    other.write_text(BOOK.replace("cat", "dog"))
 
     def begin(behind):
         behind.session.training.set_settings(Settings(320))
         behind.step(5)
-        crash.now()
 
     def restore(behind):
         session = behind.session
@@ -156,15 +132,13 @@ def test_a_restored_run_ignores_a_similar_text(qtbot, tmp_path, book, crash):
         assert [source.path for source in session.runs.active.corpus.sources] == [book]
         assert availability.cannot_continue(session) is not None
 
-    at_a_session(qtbot, begin, [book])
-    crash.happened()
+    killed(qtbot, tmp_path / "image", begin, [book])
     at_a_session(qtbot, restore, [other])
 
 
-def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, monkeypatch, book, crash, folder):
+def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, monkeypatch, book, tmp_path, folder):
     def begin(behind):
         behind.step(3)
-        crash.now()
 
     def put_off(window, answers):
         offered(qtbot, window)
@@ -177,14 +151,13 @@ def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, mo
         assert not window.unsaved_work.isVisible()
         quiet(qtbot, window)
 
-    at_a_session(qtbot, begin, [book])
-    crash.happened()
+    killed(qtbot, tmp_path / "image", begin, [book])
     assert at_the_window(monkeypatch, put_off) == 0
     assert at_the_window(monkeypatch, discard) == 0
     assert list(folder.iterdir()) == []
 
 
-def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_project(qtbot, tmp_path, book, crash):
+def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_project(qtbot, tmp_path, book):
     project = tmp_path / "mine.tokstudio"
 
     def begin(behind):
@@ -195,7 +168,6 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
         behind.recovery.copy()
         behind.wait()
         behind.step(4)
-        crash.now()
 
     def restore(behind):
         session = behind.session
@@ -210,13 +182,12 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
         behind.save(project)
         assert len(finish(open_work(project)).runs) == 3
 
-    at_a_session(qtbot, begin, [book])
-    crash.happened()
+    killed(qtbot, tmp_path / "image", begin, [book])
     at_a_session(qtbot, restore)
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(qtbot, tmp_path, book, crash, there):
+def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(qtbot, tmp_path, book, there):
     project = tmp_path / "mine.tokstudio"
 
     def begin(behind):
@@ -225,14 +196,12 @@ def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(qtb
         behind.session.view.set_text("typed since")
         behind.recovery.copy()
         behind.wait()
-        crash.now()
 
     def restore(behind):
         behind.restore()
         assert behind.session.runs.active.unsaved is not there
 
-    at_a_session(qtbot, begin, [book])
-    crash.happened()
+    killed(qtbot, tmp_path / "image", begin, [book])
     if not there:
         project.unlink()
     at_a_session(qtbot, restore)
@@ -246,16 +215,15 @@ def test_saved_work_is_not_offered(behind, tmp_path, book, folder):
     assert list(folder.iterdir()) == []
 
 
-def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, crash):
+def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, tmp_path):
     def begin(behind):
         behind.train(300)
-        crash.now()
 
     def restore(window, answers):
         session = window.session
         said = offered(qtbot, window)
         assert said == "TokStudio did not close properly. Not saved: Run 1."
-        session.corpus.add_text(TEXT[:5000])
+        session.corpus.add_text(BOOK[:5000])
         mine = trained(qtbot, window, 262)
         answers.yes = False
         window.unsaved_work.restore_button.click()
@@ -267,8 +235,7 @@ def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, cr
         qtbot.waitUntil(lambda: mine not in session.runs.all)
         assert len(session.runs.active) == 44
 
-    at_a_session(qtbot, begin, [book])
-    crash.happened()
+    killed(qtbot, tmp_path / "image", begin, [book])
     assert at_the_window(monkeypatch, restore) == 0
 
 
@@ -287,33 +254,30 @@ def test_an_unwritable_data_folder_is_one_message_and_training_continues(qtbot, 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
-def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, book, crash, folder):
+def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, book, tmp_path, folder):
     def begin(behind):
         behind.step(5)
-        behind.session.corpus.add_text(TEXT[:5000], "Another text")
+        behind.session.corpus.add_text(BOOK[:5000], "Another text")
         qtbot.waitUntil(lambda: any(folder.glob("*.project.tokstudio")))
-        crash.now()
 
     def restore(behind):
         assert behind.look().startswith("Training was interrupted: Run 1, 5 merges.")
         behind.restore()
-        assert [source.name for source in behind.session.corpus.sources] == ["book.txt", "Another text"]
+        assert [source.name for source in behind.session.corpus.sources] == [book.name, "Another text"]
 
-    at_a_session(qtbot, begin, [book], copy=0)
-    crash.happened()
+    killed(qtbot, tmp_path / "image", begin, [book], copy=0)
     at_a_session(qtbot, restore)
 
 
-def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, book, crash):
+def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, book, tmp_path):
     def begin(behind):
         session = behind.session
-        session.corpus.add_text(TEXT.upper(), "Another text")
+        session.corpus.add_text(BOOK.upper(), "Another text")
         behind.train(270)
         session.corpus.set_weights((2000, 500))
         behind.wait()
         behind.step(3)
         behind.rest()
-        crash.now()
 
     def restore(behind):
         session = behind.session
@@ -322,12 +286,11 @@ def test_the_restored_weights_are_those_of_the_run_in_training(qtbot, book, cras
         assert session.runs.active.corpus.weights == (2000, 500)
         assert session.corpus.weights == (2000, 500)
 
-    at_a_session(qtbot, begin, [book])
-    crash.happened()
+    killed(qtbot, tmp_path / "image", begin, [book])
     at_a_session(qtbot, restore)
 
 
-def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch, book, crash):
+def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch, book, tmp_path):
     def begin(behind):
         behind.train(270)
         _, goes_on = slow_copies(monkeypatch, behind)
@@ -337,15 +300,13 @@ def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch
         behind.step(3)
         goes_on.set()
         behind.rest()
-        crash.now()
 
     def restore(behind):
         behind.restore()
         assert len(behind.session.runs.all) == 2
         assert behind.session.view.text == "typed before the training"
 
-    at_a_session(qtbot, begin, [book])
-    crash.happened()
+    killed(qtbot, tmp_path / "image", begin, [book])
     at_a_session(qtbot, restore)
 
 
@@ -375,7 +336,7 @@ def test_losing_the_display_loses_no_work(qtbot, qapp, tmp_path, closed):
     """Qt then ends the event loop, and nobody has closed the window."""
     studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
     studio.show()
-    studio.session.corpus.add_text(TEXT)
+    studio.session.corpus.add_text(BOOK)
     trained(qtbot, studio.window)
     if closed:
         studio.window.close()
@@ -420,7 +381,7 @@ def test_an_unfinished_division_is_completed_when_restored(qtbot, monkeypatch, t
             yield Progress("splitting")
             time.sleep(0.01)
 
-    behind, ended, lines = Behind(qtbot, [book]), [], TEXT.count("\n")
+    behind, ended, lines = Behind(qtbot, [book]), [], BOOK.count("\n")
     session, line, file = behind.session, Settings(documents="line"), Settings(documents="file")
     behind.train(300)
     session.training.set_settings(line if mixed else file)
@@ -429,7 +390,7 @@ def test_an_unfinished_division_is_completed_when_restored(qtbot, monkeypatch, t
         patch.setattr("tokstudio.gui.session.common.source_jobs.split_all", slow_work)
         if mixed:
             other = tmp_path / "other.txt"
-            other.write_text(TEXT.upper())
+            other.write_text(BOOK.upper())
             session.training.set_settings(file)
             session.corpus.open_paths([other])
         session.training.set_settings(line)

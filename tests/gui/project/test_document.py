@@ -14,7 +14,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from tests.gui.person import at_the_window, at_window, drop, export, quiet, trained
-from tests.gui.project.behind import at_a_session
+from tests.gui.project.behind import BOOK, at_a_session
 from tokstudio import Corpus, TrainingConfig, count, extend, train
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, save_work
@@ -25,13 +25,11 @@ from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
-TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
-
 
 @pytest.fixture
 def book(tmp_path):
     path = tmp_path / "книга one.txt"
-    path.write_text(TEXT, encoding="utf-8")
+    path.write_text(BOOK, encoding="utf-8")
     return path
 
 
@@ -184,14 +182,14 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
         session = window.session
         assert not window.isWindowModified()
         assert [source.name for source in session.corpus.sources] == [book.name, "Pasted text"]
-        assert session.corpus.current.bytes == len(TEXT) + len("pasted � text. ".encode() * 30)
+        assert session.corpus.current.bytes == len(BOOK) + len("pasted � text. ".encode() * 30)
         assert [run.name for run in session.runs.all] == ["日本 <b>first</b>", "classic/vocabulary.json", "Run 2"]
         assert [run.marks.curve_hidden for run in session.runs.all] == [False, True, True]
         assert session.runs.active is session.runs.all[0]
         assert session.view.playhead == 17
         assert session.view.text == "the cat \n 🌍 sat"
         assert session.training.settings == Settings(None, 5, base="characters", held_out=0.25)
-        expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300)).run
+        expected = train(Corpus.from_text(BOOK), TrainingConfig(vocabulary_size=300)).run
         assert np.array_equal(session.runs.active.merges, expected.merges)
         assert np.array_equal(session.runs.active.log.count, expected.counts)
         assert np.array_equal(session.runs.active.uses.at(17), expected.uses(17))
@@ -220,7 +218,7 @@ def test_a_stopped_run_that_was_opened_continues_as_if_uninterrupted(qtbot, book
         behind.open(project)
         assert session.runs.active.ended == "stopped"
         behind.go_on()
-        expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=330)).run
+        expected = train(Corpus.from_text(BOOK), TrainingConfig(vocabulary_size=330)).run
         assert [run.name for run in session.runs.all] == ["Run 1", "Run 2"]
         assert [len(run) for run in session.runs.all] == [3, len(expected)]
         assert np.array_equal(session.runs.active.merges, expected.merges)
@@ -246,11 +244,11 @@ def test_a_run_from_a_tokenizer_is_saved_with_it_and_continues(qtbot, book, proj
         behind.open(project)
         run = session.runs.active
         assert (run.before, len(run), session.view.playhead) == (14, 34, 20)
-        assert run.tokenizer.at(14).encode(TEXT) == start.encode(TEXT)
+        assert run.tokenizer.at(14).encode(BOOK) == start.encode(BOOK)
         assert not run.unsaved
         session.training.set_settings(Settings(300))
         behind.go_on()
-        expected = extend(start, Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300))
+        expected = extend(start, Corpus.from_text(BOOK), TrainingConfig(vocabulary_size=300))
         assert session.runs.active.merges.tolist() == expected.merges.tolist()
         assert session.runs.active.log.tokens_after[14:].tolist() == expected.run.tokens_after.tolist()
 
@@ -269,19 +267,19 @@ def test_a_run_in_training_is_saved_with_its_merges_so_far(qtbot, behind, book, 
     assert behind.projects.modified
     (entry,) = finish(open_work(project)).runs
     assert (len(entry.run), entry.run.ended) == (4, "stopped")
-    expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=260)).run
+    expected = train(Corpus.from_text(BOOK), TrainingConfig(vocabulary_size=260)).run
     assert np.array_equal(entry.run.merges, expected.merges)
 
 
 def test_a_changed_file_has_a_message_and_its_run_stays_usable(qtbot, monkeypatch, book, project):
     make(qtbot, book, project)
-    book.write_text(TEXT.replace("cat", "dog") + "more", encoding="utf-8")
+    book.write_text(BOOK.replace("cat", "dog") + "more", encoding="utf-8")
 
     def act(window, answers):
         session = window.session
         opened(qtbot, window, project)
         assert window.corpus.problems.problems == (f"{book.name} has changed on disk since the project was saved.",)
-        assert session.corpus.current.bytes == len(TEXT) + 4
+        assert session.corpus.current.bytes == len(BOOK) + 4
         assert session.runs.active.tokenizer.decode(session.runs.active.tokenizer.encode("the cat")) == "the cat"
         session.training.set_settings(Settings(400))
         assert not window.actions_by_id["continue_run"].isEnabled()
@@ -290,7 +288,7 @@ def test_a_changed_file_has_a_message_and_its_run_stays_usable(qtbot, monkeypatc
         saved(qtbot, window, answers, project)
 
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
-    book.write_text(TEXT, encoding="utf-8")
+    book.write_text(BOOK, encoding="utf-8")
 
     def again(behind):
         behind.open(project)
@@ -313,7 +311,7 @@ def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatc
         behind.open(project)
         assert session.training.obstacle is None
         assert [source.path for source in session.corpus.sources] == [book]
-        assert session.corpus.current.bytes == len(TEXT)
+        assert session.corpus.current.bytes == len(BOOK)
         assert len(session.runs.active) == 44
 
     monkeypatch.chdir(tmp_path)
@@ -347,11 +345,11 @@ def test_a_file_that_is_missing_while_the_corpus_is_divided_anew_is_kept(qtbot, 
 
     def check(behind):
         session = behind.session
-        qtbot.waitUntil(lambda: session.corpus.current.bytes == len(TEXT))
+        qtbot.waitUntil(lambda: session.corpus.current.bytes == len(BOOK))
         behind.wait()
         (source,) = session.corpus.sources
         assert session.training.settings.documents == "line"
-        assert source.documents == TEXT.count("\n")
+        assert source.documents == BOOK.count("\n")
         assert session.runs.active.corpus.documents == 1, "the run was trained on the whole file"
 
     at_a_session(qtbot, divide)
@@ -379,7 +377,7 @@ def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monke
         away.rename(book)
         window.corpus.source_list.select_rows([0])
         window.actions_by_id["reload_source"].trigger()
-        qtbot.waitUntil(lambda: session.corpus.current.bytes == len(TEXT))
+        qtbot.waitUntil(lambda: session.corpus.current.bytes == len(BOOK))
         quiet(qtbot, window)
         assert window.corpus.problems.problems == ()
         session.training.set_settings(Settings(310))
@@ -395,7 +393,7 @@ def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, behin
     with book.open("a") as file:
         file.write("more of it")
     behind.open(project)
-    assert behind.session.corpus.current.bytes == len(TEXT)
+    assert behind.session.corpus.current.bytes == len(BOOK)
     assert behind.session.corpus.sources[0].changed_on_disk()
     assert behind.session.runs.active.corpus_problem is None
 

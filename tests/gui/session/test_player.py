@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QSlider
 
+from tests.gui.conftest import alone
 from tests.gui.person import at_the_window
 from tests.gui.person import trained as trained_at
 from tokstudio.gui.panes.compression.pane import CompressionPane
@@ -16,13 +17,13 @@ from tokstudio.gui.session.player import SPEEDS, Speed
 pytestmark = pytest.mark.usefixtures("unstyled")
 
 
-@pytest.fixture
-def pane(session, theme, actions, show):
+pane = alone(CompressionPane, 760, 380)
+
+
+@pytest.fixture(autouse=True)
+def play(session, actions):
     actions["play"].setCheckable(True)
-    actions["play"].triggered.connect(lambda checked: session.player.set_playing(checked))
-    pane = CompressionPane(session, theme, actions)
-    show(pane, 760, 380)
-    return pane
+    actions["play"].triggered.connect(session.player.set_playing)
 
 
 @pytest.fixture

@@ -184,8 +184,9 @@ def test_the_essential_settings_need_no_scrolling(qtbot, window):
 def settle(qtbot, window) -> None:
     """Waits until the panes have the sizes that they keep."""
     for _ in range(3):
-        at_rest(qtbot, window.findChild(DockSizes))
         QApplication.processEvents()
+        at_rest(qtbot, window.findChild(DockSizes))
+    QApplication.processEvents()
 
 
 def tabs(window) -> set[str]:
@@ -228,12 +229,10 @@ def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, unst
     def resize(window, width, height):
         window.resize(width, height)
         qtbot.waitUntil(lambda: window.size() == QSize(width, height))
-        QApplication.processEvents()
         settle(qtbot, window)
 
     resize(window, 1440, 900)
     window.reset_layout()
-    QApplication.processEvents()
     settle(qtbot, window)
     usual = sizes(window)
     border = QPoint(window.text.geometry().left() - 3, window.text.geometry().center().y())
@@ -241,7 +240,6 @@ def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, unst
     qtbot.mouseMove(window, border - QPoint(120, 0))
     QApplication.processEvents()
     qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border - QPoint(120, 0))
-    QApplication.processEvents()
     settle(qtbot, window)
     chosen = sizes(window)
     assert chosen["text"].width() > usual["text"].width() + 100
@@ -288,7 +286,6 @@ def test_no_card_covers_a_control_or_another_card(qtbot, screen, sizes, window):
         window.resize(size)
         window.reset_layout()
         qtbot.waitUntil(lambda size=size: window.size() == size)
-        QApplication.processEvents()
         settle(qtbot, window)
         window.messages.show_problem(
             Problem("What went wrong is told in one sentence, and what to do in another. " * 2)

@@ -54,7 +54,6 @@ def places(window) -> dict[str, QRect]:
 def set_height(qtbot, window, height: int) -> None:
     window.resize(1440, height)
     qtbot.waitUntil(lambda: window.height() == height)
-    QApplication.processEvents()
     settle(qtbot, window)
 
 
@@ -62,14 +61,12 @@ def begin_high(qtbot, window) -> None:
     """Makes the window high, with the panes in their first places."""
     set_height(qtbot, window, 900)
     window.reset_layout()
-    QApplication.processEvents()
     settle(qtbot, window)
 
 
 def put_below_configure(qtbot, window) -> None:
     """Puts the corpus below Configure, as by dragging its title."""
     window.splitDockWidget(window.configure, window.corpus, Qt.Orientation.Vertical)
-    QApplication.processEvents()
     settle(qtbot, window)
 
 
@@ -80,7 +77,6 @@ def widen_left(qtbot, window, by: int) -> None:
     qtbot.mouseMove(window, border + QPoint(by, 0))
     QApplication.processEvents()
     qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border + QPoint(by, 0))
-    QApplication.processEvents()
     settle(qtbot, window)
 
 
@@ -93,7 +89,6 @@ def test_a_rearranged_right_column_stays_at_every_height(qtbot, unstyled, window
     qtbot.waitUntil(lambda: tabs(window) == LOW)
     assert not window.text.visibleRegion().isEmpty()
     window.arrange(window.arrangement())
-    QApplication.processEvents()
     settle(qtbot, window)
     assert tabs(window) == LOW
     window.why.setFloating(True)
@@ -143,7 +138,6 @@ def test_only_the_right_column_is_split_when_a_low_window_becomes_high_whatever_
     window.resize(1440, 900)
     for workspace in ("train", "compare", "learn"):
         window.actions_by_id[f"workspace_{workspace}"].trigger()
-        QApplication.processEvents()
         settle(qtbot, window)
         high = tabs(window)
         window.resize(1024, 640)

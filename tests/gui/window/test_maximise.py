@@ -51,7 +51,6 @@ def begin(qtbot, window) -> None:
     window.why.close()
     # A place that has lost its tabs has the sizes that it will have.
     window.arrange(window.arrangement())
-    QApplication.processEvents()
     settle(qtbot, window)
 
 

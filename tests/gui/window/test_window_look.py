@@ -235,12 +235,10 @@ def test_a_problem_of_the_corpus_does_not_widen_its_column(qtbot, window):
     window.resize(1440, 870)
     for name in ("learn", "train"):
         window.show_workspace(name)
-        QApplication.processEvents()
         settle(qtbot, window)
     width = window.corpus.width()
     QApplication.clipboard().clear()
     window.actions_by_id["paste_corpus"].trigger()
     assert window.corpus.problems.problems == ("The clipboard has no text.",)
-    QApplication.processEvents()
     settle(qtbot, window)
     assert window.corpus.width() == width

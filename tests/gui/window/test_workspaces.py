@@ -61,7 +61,6 @@ def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, unsty
     widen_left(qtbot, window, 60)
     window.why.close()
     window.vocabulary.raise_()
-    QApplication.processEvents()
     settle(qtbot, window)
     compare = places(window)
     assert compare["runs"].width() > 470

@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton
 
+from tests.gui.conftest import alone
 from tests.gui.person import PAUSES
 from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.progress import Progress, finish
@@ -23,12 +24,7 @@ from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.widgets.labels import plain
 
-
-@pytest.fixture
-def pane(session, theme, actions, show):
-    pane = CompressionPane(session, theme, actions)
-    show(pane, 760, 380)
-    return pane
+pane = alone(CompressionPane, 760, 380)
 
 
 def trained(qtbot, session, **settings):
