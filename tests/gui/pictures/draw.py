@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,8 +91,8 @@ def can_draw(picture: Picture) -> bool:
     return picture.text.isascii() or RIGHT_TO_LEFT_FONT in QFontDatabase.families()
 
 
-def draw(picture: Picture, file: Path, application: QApplication) -> None:
-    """Draws a picture."""
+def draw(pictures: dict[str, Picture], folder: Path, application: QApplication) -> None:
+    """Draws pictures that differ only in their theme and in the pane in front, in one window."""
     from tokstudio.gui.app.app import Studio
     from tokstudio.gui.session.preferences import Preferences
 
@@ -104,25 +105,27 @@ def draw(picture: Picture, file: Path, application: QApplication) -> None:
             application.processEvents()
             time.sleep(0.01)
 
-    with tempfile.TemporaryDirectory() as folder:
-        studio = Studio(application, Preferences(Path(folder) / "settings.ini"))
+    first = next(iter(pictures.values()))
+    with tempfile.TemporaryDirectory() as settings:
+        studio = Studio(application, Preferences(Path(settings) / "settings.ini"))
         window, session = studio.window, studio.session
-        window.actions_by_id[f"theme_{picture.theme}"].trigger()
-        window.resize(picture.width, picture.height)
+        window.resize(first.width, first.height)
         studio.show()
         settle(lambda: window.isVisible())
         window.commands.train_sample("article")
         settle(lambda: session.training.current is None and session.runs.active is not None)
-        session.view.set_text(picture.text)
+        session.view.set_text(first.text)
         session.view.set_playhead(312)
         session.view.look_at(500)
-        for pane in window.panes:
-            if pane.objectName() == picture.pane:
-                pane.raise_()
-        settle(lambda: True, QUIET)
-        # How long the training took is not the same twice.
-        window.status.label.setText("")
-        window.grab().save(str(file), "PNG")
+        for key, picture in pictures.items():
+            window.actions_by_id[f"theme_{picture.theme}"].trigger()
+            for pane in window.panes:
+                if pane.objectName() == picture.pane:
+                    pane.raise_()
+            settle(lambda: True, QUIET)
+            # How long the training took is not the same twice.
+            window.status.label.setText("")
+            window.grab().save(str(folder / f"{key}.png"), "PNG")
         for run in session.runs.all:
             run.note(exported=True)
         window.close()
@@ -133,6 +136,6 @@ if __name__ == "__main__":
     scale, folder = int(sys.argv[1]), Path(sys.argv[2])
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(scale)}
     application = prepare()
-    for key, one in PICTURES.items():
-        if one.scale == scale and can_draw(one):
-            draw(one, folder / f"{key}.png", application)
+    wanted = [(key, one) for key, one in PICTURES.items() if one.scale == scale and can_draw(one)]
+    for _, group in groupby(wanted, key=lambda each: each[1]._replace(theme="", pane="")):
+        draw(dict(group), folder, application)

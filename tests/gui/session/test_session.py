@@ -22,22 +22,17 @@ def trained(qtbot, session: Session, text: str = TEXT, **limits) -> None:
     qtbot.waitUntil(lambda: session.training.current is None)
 
 
-def test_the_playhead_follows_the_newest_merge_until_it_is_dragged_away(qtbot, session):
+def test_the_playhead_follows_the_newest_merge_until_it_is_dragged_away(session, step_to):
     session.corpus.add_text(TEXT)
     session.training.set_settings(Settings(vocabulary_size=2000))
-
-    def step(made: int) -> None:
-        session.training.step()
-        qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == made)
-
     for made in (1, 2):
-        step(made)
+        step_to(made)
         assert session.view.playhead == made
     session.view.set_playhead(1)
-    step(3)
+    step_to(3)
     assert session.view.playhead == 1
     session.view.set_playhead(3)
-    step(4)
+    step_to(4)
     assert session.view.playhead == 4
 
 
@@ -125,11 +120,10 @@ def test_statistics_are_those_of_the_sources_that_are_there(qtbot, session):
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_closing_in_the_middle_of_a_training_ends_its_thread(qtbot, session, paused):
+def test_closing_in_the_middle_of_a_training_ends_its_thread(session, step_to, paused):
     session.corpus.add_text(sample_text("article"))
     session.training.set_settings(Settings(vocabulary_size=100_000))
-    session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused")
+    step_to(1)
     if not paused:
         session.training.resume()
     session.close()

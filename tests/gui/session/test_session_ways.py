@@ -65,11 +65,10 @@ def test_a_training_gives_what_the_core_gives(qtbot, session, settings):
             assert run.uses.of(token, 3) == uses[token]
 
 
-def test_the_current_special_token_stays_the_same_while_the_run_grows(qtbot, session):
+def test_the_current_special_token_stays_the_same_while_the_run_grows(qtbot, session, step_to):
     session.corpus.add_text(LINES)
     session.training.set_settings(Settings(400, special_tokens=("<|end|>", "<|pad|>")))
-    session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1)
+    step_to(1)
     session.view.set_target(session.runs.active.special_tokens["<|pad|>"])
     session.view.look_at(session.runs.active.special_tokens["<|end|>"])
     session.training.resume()

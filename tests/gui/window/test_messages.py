@@ -178,7 +178,7 @@ def test_a_sample_trains_with_settings_of_its_own_and_tells_of_others(qtbot, win
     quiet(qtbot, window)
     qtbot.wait(120)
     assert not card.isVisible()
-    for settings in (Settings(100_000, held_out=0.1), Settings(5_000, pattern="("), Settings(None)):
+    for settings in (Settings(100_000, held_out=0.1), Settings(5_000, pattern="(")):
         session.training.set_settings(settings)
         window.actions_by_id["sample_train_article"].trigger()
         quiet(qtbot, window)

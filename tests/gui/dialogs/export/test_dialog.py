@@ -62,6 +62,11 @@ def opened(qtbot, session, theme, preferences, answers, out):
 
 
 @pytest.fixture
+def plain(make_run):
+    return make_run(vocabulary_size=280)
+
+
+@pytest.fixture
 def with_special(make_run):
     return make_run(vocabulary_size=270, pattern="gpt2", special_tokens=("<|end|>",))
 
@@ -109,8 +114,7 @@ def test_one_tokenizer_is_written_into_the_folder_itself_and_checked(qtbot, sess
     assert dialog.note.text() == "All files are written."
 
 
-def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, make_run, opened, out):
-    run = make_run(vocabulary_size=280)
+def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, plain, opened, out):
     dialog = opened("huggingface")
     tick(qtbot, session, dialog, "classic")
     tick(qtbot, session, dialog, "merges-csv")
@@ -124,13 +128,12 @@ def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, ma
     press_export(qtbot, session, dialog)
     assert sentences[-1] == f"Wrote vocabulary.csv to {out}.", "what was written before is not told again"
     assert (out / "huggingface" / "tokenizer.json").is_file()
-    assert load(out / "classic").encode("the cat") == run.tokenizer.encode("the cat")
+    assert load(out / "classic").encode("the cat") == plain.tokenizer.encode("the cat")
     assert (out / "merges.csv").read_text(encoding="utf-8").count("\n") == 25
     assert told(dialog, "merges-csv") == ["written"]
 
 
-def test_closing_the_dialog_cancels_its_checks(qtbot, session, make_run, opened, monkeypatch):
-    make_run(vocabulary_size=280)
+def test_closing_the_dialog_cancels_its_checks(qtbot, session, plain, opened, monkeypatch):
     begun = []
 
     def endless(tokenizer, name, *, sample):
@@ -239,9 +242,8 @@ def test_only_up_to_the_playhead_with_gaps_or_without_and_a_table_keeps_its_coun
 
 
 def test_existing_files_are_counted_if_they_have_the_name_and_the_button_says_replace(
-    qtbot, session, make_run, opened, out
+    qtbot, session, plain, opened, out
 ):
-    run = make_run(vocabulary_size=280)
     out.mkdir()
     for name in ("merges.json", "vocabulary.json"):
         (out / name).write_text("mine")
@@ -249,7 +251,7 @@ def test_existing_files_are_counted_if_they_have_the_name_and_the_button_says_re
     assert dialog.note.text() == "Replaces 2 files."
     assert dialog.export_button.text() == "Rep&lace"
     press_export(qtbot, session, dialog)
-    assert len(load(out)) == len(run.tokenizer)
+    assert len(load(out)) == len(plain.tokenizer)
     assert sorted(path.name for path in out.iterdir()) == ["merges.json", "vocabulary.json"]
     (out / "huggingface").mkdir(parents=True)
     (out / "tokenizer.json").write_text(json.dumps({}))
@@ -260,9 +262,8 @@ def test_existing_files_are_counted_if_they_have_the_name_and_the_button_says_re
 
 
 def test_a_folder_that_cannot_be_used_says_so_at_once_and_one_that_vanishes_is_made_again(
-    qtbot, session, make_run, opened, tmp_path, answers, out
+    qtbot, session, plain, opened, tmp_path, answers, out
 ):
-    make_run(vocabulary_size=280)
     (tmp_path / "file.txt").write_text("text")
     dialog = opened("huggingface")
     for entered, problem in (
@@ -308,9 +309,8 @@ def test_a_folder_that_cannot_be_used_says_so_at_once_and_one_that_vanishes_is_m
 
 
 def test_a_folder_without_permission_is_refused_before_anything_is_written(
-    qtbot, session, make_run, opened, out, monkeypatch
+    qtbot, session, plain, opened, out, monkeypatch
 ):
-    make_run(vocabulary_size=280)
     out.mkdir()
     monkeypatch.setattr("tokstudio.gui.dialogs.export.queue.os.access", lambda path, mode: False)
     dialog = opened("huggingface")
@@ -318,8 +318,7 @@ def test_a_folder_without_permission_is_refused_before_anything_is_written(
     assert not dialog.export_button.isEnabled()
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_at_its_field(qtbot, session, make_run, opened, out, tmp_path):
-    make_run(vocabulary_size=280)
+def test_a_folder_that_cannot_be_made_is_an_error_at_its_field(qtbot, session, plain, opened, out, tmp_path):
     dialog = opened("huggingface", "classic", "vocabulary-csv")
     out.write_text("in the way")
     dialog.resize(dialog.width(), 320)
@@ -342,9 +341,8 @@ def test_a_folder_that_cannot_be_made_is_an_error_at_its_field(qtbot, session, m
 
 
 def test_a_folder_refused_by_the_system_is_one_error_and_nothing_is_written(
-    qtbot, session, make_run, opened, out, tmp_path, monkeypatch
+    qtbot, session, plain, opened, out, tmp_path, monkeypatch
 ):
-    make_run(vocabulary_size=280)
     dialog = opened("huggingface", "classic")
     mkdir = Path.mkdir
 
@@ -369,8 +367,7 @@ def test_a_folder_refused_by_the_system_is_one_error_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("last", ["written", "failed"])
-def test_the_result_is_visible_afterwards(qtbot, session, make_run, opened, monkeypatch, last):
-    make_run(vocabulary_size=280)
+def test_the_result_is_visible_afterwards(qtbot, session, plain, opened, monkeypatch, last):
     dialog = opened("huggingface", "merges-jsonl", "vocabulary-csv")
     dialog.resize(dialog.width(), 320)
     name = "vocabulary-csv"
@@ -397,10 +394,7 @@ def broken():
     yield b""
 
 
-def test_a_failed_check_shows_the_first_difference_and_leaves_no_files(
-    qtbot, session, make_run, opened, out, monkeypatch
-):
-    run = make_run(vocabulary_size=280)
+def test_a_failed_check_shows_the_first_difference_and_leaves_no_files(qtbot, session, plain, opened, out, monkeypatch):
     contents = HuggingFace.contents
 
     def wrong(self, tokenizer):
@@ -414,12 +408,11 @@ def test_a_failed_check_shows_the_first_difference_and_leaves_no_files(
     assert "instead of" in problem
     assert told(dialog, "vocabulary-csv") == ["written"], "the others are written all the same"
     assert [path.name for path in out.iterdir()] == ["vocabulary.csv"]
-    assert not run.marks.exported
+    assert not plain.marks.exported
     assert dialog.export_button.isEnabled(), "it can be tried again"
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_no_folder(qtbot, session, make_run, opened, out, monkeypatch):
-    make_run(vocabulary_size=280)
+def test_a_full_disk_is_one_sentence_and_leaves_no_folder(qtbot, session, plain, opened, out, monkeypatch):
 
     def full(handle):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -449,8 +442,7 @@ def held(monkeypatch):
     go.set()
 
 
-def test_cancel_in_the_middle_keeps_what_is_written(qtbot, session, make_run, opened, out, held):
-    make_run(vocabulary_size=280)
+def test_cancel_in_the_middle_keeps_what_is_written(qtbot, session, plain, opened, out, held):
     dialog = opened("huggingface", "classic", "vocabulary-csv")
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(held[0].is_set)
@@ -470,8 +462,7 @@ def test_cancel_in_the_middle_keeps_what_is_written(qtbot, session, make_run, op
     assert dialog.close_button.text() == "Close"
 
 
-def test_closing_while_it_writes_asks_once(qtbot, session, make_run, opened, out, held, answers):
-    make_run(vocabulary_size=280)
+def test_closing_while_it_writes_asks_once(qtbot, session, plain, opened, out, held, answers):
     dialog = opened("huggingface", "classic")
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(held[0].is_set)
@@ -486,8 +477,7 @@ def test_closing_while_it_writes_asks_once(qtbot, session, make_run, opened, out
     assert [path.name for path in out.iterdir()] == ["huggingface"]
 
 
-def test_the_question_closes_when_everything_is_written(qtbot, session, make_run, theme, preferences, out, held):
-    make_run(vocabulary_size=280)
+def test_the_question_closes_when_everything_is_written(qtbot, session, plain, theme, preferences, out, held):
     preferences.set("export_folder", str(out))
     dialog = ExportDialog(session, session.runs.active, ("huggingface", "classic"), theme, preferences, Choosers())
     qtbot.addWidget(dialog)
@@ -555,9 +545,8 @@ def test_python_code_and_the_report_say_what_was_written_and_what_stayed_the_sam
 
 
 def test_after_an_export_its_report_or_folder_that_cannot_be_had_is_one_sentence(
-    qtbot, session, make_run, opened, out, answers
+    qtbot, session, plain, opened, out, answers
 ):
-    make_run(vocabulary_size=280)
     dialog = opened("huggingface")
     press_export(qtbot, session, dialog)
     answers.target = out / "missing" / "REPORT.txt"
@@ -598,9 +587,8 @@ def test_a_large_tokenizer_is_checked_only_in_jobs(qtbot, session, opened, monke
 
 
 def test_an_error_of_a_check_is_shown_on_its_row_and_ten_thousand_losses_are_not(
-    qtbot, session, make_run, opened, monkeypatch
+    qtbot, session, plain, opened, monkeypatch
 ):
-    make_run(vocabulary_size=280)
 
     def broken(self, tokenizer):
         raise FormatError("It is broken.")

@@ -40,6 +40,11 @@ def ended(qtbot, session):
     qtbot.waitUntil(lambda: not session.queue.total and not session.jobs.running)
 
 
+def train_all(qtbot, session, *given):
+    session.queue.start(*given)
+    ended(qtbot, session)
+
+
 def plans(*changes):
     return [TrainingPlan(replace(GPT2, **change)) for change in changes]
 
@@ -48,8 +53,7 @@ def test_each_plan_becomes_a_run_as_if_it_were_trained_alone(qtbot, session, que
     wanted = plans({}, {"tie_break": "lowest-id"}, {"pattern": "none"}, {"base": "characters", "vocabulary_size": 40})
     numbers = []
     queue.changed.connect(lambda: numbers.append((queue.number, queue.total)))
-    queue.start(wanted)
-    ended(qtbot, session)
+    train_all(qtbot, session, wanted)
     assert numbers == [(1, 4), (2, 4), (3, 4), (4, 4), (0, 0)]
     for run, plan in zip(session.runs.all, wanted, strict=True):
         alone = train(Corpus.from_text(TEXT), plan.settings.config()).run
@@ -62,8 +66,7 @@ def test_each_plan_becomes_a_run_as_if_it_were_trained_alone(qtbot, session, que
 def test_what_several_share_is_counted_once_and_released(qtbot, session, queue, counted):
     ties = ("first", "lowest-id", "bytes")
     wanted = plans(*({"tie_break": tie, "pattern": pattern} for tie in ties for pattern in ("gpt2", "cl100k")))
-    queue.start(wanted)
-    ended(qtbot, session)
+    train_all(qtbot, session, wanted)
     assert counted == ["gpt2", "cl100k"]
     assert [run.config.pattern for run in session.runs.all] == ["gpt2"] * 3 + ["cl100k"] * 3
     assert session.corpus.counts.find(session.corpus.current, GPT2.config()) is None
@@ -73,8 +76,7 @@ def test_what_several_share_is_counted_once_and_released(qtbot, session, queue, 
 def test_the_kept_count_of_a_mixture_serves_the_queue_and_stays(qtbot, session, queue, counted):
     session.corpus.add_text("die Katze und der Hut " * 30)
     session.corpus.set_weights((1_000, 2_500))
-    queue.start(plans({}, {"tie_break": "bytes"}))
-    ended(qtbot, session)
+    train_all(qtbot, session, plans({}, {"tie_break": "bytes"}))
     assert counted == ["gpt2"]
     assert session.corpus.counts.find(session.corpus.current, GPT2.config()) is not None
     assert [run.corpus.weights for run in session.runs.all] == [(1_000, 2_500)] * 2
@@ -123,8 +125,7 @@ def test_a_failure_is_shown_until_the_end_and_stops_no_other(qtbot, session, que
     problems = []
     session.jobs.failed.connect(lambda problem: problems.append(problem.text))
     wrong = {"base": "characters", "base_vocabulary": ("a", "b"), "vocabulary_size": 300}
-    queue.start(plans(wrong, {}, {"tie_break": "bytes"}))
-    ended(qtbot, session)
+    train_all(qtbot, session, plans(wrong, {}, {"tie_break": "bytes"}))
     assert [run.config.tie_break for run in session.runs.all] == ["first", "bytes"]
     assert problems[-1].startswith("1 of 3 trainings failed. Run 1 (")
     assert "base vocabulary" in problems[-1]
@@ -186,6 +187,5 @@ def test_runs_to_compare_are_named_by_what_sets_them_apart_and_given_at_the_end(
     ended(qtbot, session)
     assert given == [session.runs.all]
     assert [run.name for run in session.runs.all] == ["ties first (Run 1)", "ties bytes (Run 2)"]
-    queue.start(plans({"tie_break": "lowest-id"}))
-    ended(qtbot, session)
+    train_all(qtbot, session, plans({"tie_break": "lowest-id"}))
     assert (len(given), session.runs.all[-1].name) == (1, "Run 3")
