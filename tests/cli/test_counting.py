@@ -218,7 +218,7 @@ def test_an_address_that_does_not_answer_is_one_sentence(files, monkeypatch, run
         said = run(1, f"count {FILES} --pattern gpt2 --dask {address} --out counts.parquet").err.strip().splitlines()
     assert said[-1] == f"tokstudio: --dask {address}: no scheduler answered there within 0.1 s."
     for thread in {thread for thread in threading.enumerate() if not thread.daemon} - before:
-        thread.join()  # `distributed` waits for the answer until the server is gone
+        thread.join(60)  # `distributed` waits for the answer until the server is gone
 
 
 def test_without_dask_it_is_said_what_to_install(files, monkeypatch, run):

@@ -9,26 +9,22 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(__file__).resolve().parents[2] / "packaging"
 
 
-@pytest.fixture
-def dev(monkeypatch):
-    """`dev.py` as a module, gone again after the test."""
-    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
-    yield import_module("dev")
-    del sys.modules["dev"], sys.modules["system"], sys.modules["bundling"]
+def fresh(name):
+    """A fixture: a module of the folder, gone again after the test with those that it imports there."""
+
+    @pytest.fixture
+    def module(monkeypatch):
+        before = {*sys.modules}
+        monkeypatch.syspath_prepend(str(FOLDER))
+        yield import_module(name)
+        for loaded in {*sys.modules} - before:
+            if Path(getattr(sys.modules[loaded], "__file__", None) or "").parent == FOLDER:
+                del sys.modules[loaded]
+
+    return module
 
 
-@pytest.fixture
-def system(dev):
-    """The `system.py` that `dev` uses."""
-    return sys.modules["system"]
-
-
-@pytest.fixture
-def docs(monkeypatch):
-    """`docs.py` as a module, gone again after the test."""
-    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
-    yield import_module("docs")
-    del sys.modules["docs"]
+debian, dev, docs, icons, smoke, system = map(fresh, ("debian", "dev", "docs", "icons", "smoke", "system"))

@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,13 +20,6 @@ from tokstudio import __version__
 # --- What the Debian package says and brings, apart from the bundle itself --------------------------------------------
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def debian(dev):
-    """`debian.py` as a module, gone again after the test."""
-    yield import_module("debian")
-    del sys.modules["debian"]
 
 
 def test_picture_and_homepage_come_from_the_projects_address(debian):
@@ -93,7 +85,7 @@ def test_what_dpkg_runs_can_be_read_by_the_shell(name):
 
 # --- What a desktop is told of the program ----------------------------------------------------------------------------
 
-LINUX = Path(__file__).resolve().parents[2] / "packaging" / "linux"
+LINUX = ROOT / "packaging" / "linux"
 
 
 def test_only_types_of_our_own_are_claimed():

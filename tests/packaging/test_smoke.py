@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,6 @@ from PySide6.QtGui import QColor, QImage
 
 ROOT = Path(__file__).resolve().parents[2]
 _GOOD = ["INFO tokstudio: TokStudio 1 (bundle), Linux", "INFO tokstudio: The window answers."]
-
-
-@pytest.fixture
-def smoke(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
-    yield import_module("smoke")
-    del sys.modules["smoke"]
 
 
 def test_a_log_is_good_with_its_start_and_without_errors(smoke, tmp_path):
@@ -99,9 +91,7 @@ def test_a_program_that_is_tried_gets_nothing_from_the_terminal(smoke, monkeypat
             os.close(descriptor)
 
 
-def test_icons_of_windows_and_macos_say_where_their_pictures_are(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
-    icons = import_module("icons")
+def test_icons_of_windows_and_macos_say_where_their_pictures_are(icons):
     small, large = icons.draw(16), icons.draw(256)
     made = icons.ico({16: small, 256: large})
     assert made[:6] == bytes([0, 0, 1, 0, 2, 0])
@@ -113,4 +103,3 @@ def test_icons_of_windows_and_macos_say_where_their_pictures_are(monkeypatch):
     apple = icons.icns({b"ic08": large})
     assert apple[:4] == b"icns"
     assert int.from_bytes(apple[4:8], "big") == len(apple)
-    del sys.modules["icons"]
