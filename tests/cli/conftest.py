@@ -13,7 +13,10 @@ import pytest
 
 from tests.cli.fifty import FIFTY
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, save, train
+from tokstudio.cli import exporting
 from tokstudio.cli.process import terminal
+from tokstudio.core.base.atomic_files import StagedFiles
+from tokstudio.core.base.errors import FormatError
 
 
 class Printed(NamedTuple):
@@ -92,6 +95,26 @@ def saving(monkeypatch):
             return (yield from work)
 
         monkeypatch.setattr(module, name, work)
+
+    return arrange
+
+
+@pytest.fixture
+def failing_export(monkeypatch):
+    """Lets every export fail once its files are written."""
+
+    def commit(_self):
+        raise FormatError("made.json: there is no space left on the disk; nothing was changed.")
+
+    def arrange(fault=commit):
+        save_work = exporting.save_proved_work
+
+        def with_fault(*arguments, **options):
+            with monkeypatch.context() as patched:
+                patched.setattr(StagedFiles, "commit", fault)
+                return (yield from save_work(*arguments, **options))
+
+        monkeypatch.setattr(exporting, "save_proved_work", with_fault)
 
     return arrange
 

@@ -14,9 +14,8 @@ import pytest
 from tests.cli.fifty import FIFTY
 from tests.core.texts import config_by_name
 from tokstudio import Corpus, Trainer, train
-from tokstudio.cli import exporting, training
+from tokstudio.cli import training
 from tokstudio.cli.process.terminal import Console
-from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work
@@ -28,26 +27,6 @@ ALGORITHMS = {
     "boundless": {"pattern": "gpt2"},
     "picky": {"threshold": 0.3},
 }
-
-
-@pytest.fixture
-def failing_export(monkeypatch):
-    """Lets every export fail once its files are written."""
-
-    def commit(_self):
-        raise FormatError("made.json: there is no space left on the disk; nothing was changed.")
-
-    def arrange(fault=commit):
-        save_work = exporting.save_proved_work
-
-        def with_fault(*arguments, **options):
-            with monkeypatch.context() as patched:
-                patched.setattr(StagedFiles, "commit", fault)
-                return (yield from save_work(*arguments, **options))
-
-        monkeypatch.setattr(exporting, "save_proved_work", with_fault)
-
-    return arrange
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from tokstudio import Corpus, TrainingConfig, extend, load, prune, save, train, verify
-from tokstudio.cli import exporting, training
-from tokstudio.core.base.errors import FormatError
+from tokstudio.cli import training
 from tokstudio.core.surgery import proof as verifying
 from tokstudio.core.tokenizer.origin import Point, Proof
 
@@ -247,11 +246,8 @@ def test_german_for_gpt2_meets_its_bars(shared, write, run):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_map_is_written_beside_an_export_that_failed(command, tmp_path, monkeypatch, run):
-    def full(*arguments, **options):
-        raise FormatError("new.json: there is no space left on the disk; nothing was changed.")
-
-    monkeypatch.setattr(exporting, "save_proved_work", full)
+def test_no_map_is_written_beside_an_export_that_failed(command, tmp_path, failing_export, run):
+    failing_export()
     run(1, COMMANDS[command], f"{EXPORT} --map m.json", says="no space left")
     assert not (tmp_path / "m.json").exists()
 

@@ -31,12 +31,12 @@ def test_a_log_that_lacks_something_or_has_an_error_is_wrong(smoke, tmp_path, li
 
 def test_only_a_picture_with_a_window_in_it_is_good(smoke, tmp_path):
     smoke.check_picture(ROOT / "resources" / "pictures" / "window.png", 1440, 900)
-    empty = QImage(1440, 900, QImage.Format.Format_RGB32)
+    empty = QImage(144, 90, QImage.Format.Format_RGB32)
     empty.fill(QColor("white"))
     empty.save(str(tmp_path / "empty.png"))
-    for file in (tmp_path / "empty.png", tmp_path / "none.png"):
-        with pytest.raises(smoke.Wrong):
-            smoke.check_picture(file, 1440, 900)
+    for name, said in (("empty", "the picture lacks"), ("none", r"the picture is \(0, 0\)")):
+        with pytest.raises(smoke.Wrong, match=said):
+            smoke.check_picture(tmp_path / f"{name}.png", 144, 90)
 
 
 def test_a_program_that_fails_is_wrong_and_ends_the_trial(smoke, tmp_path, capsys):
