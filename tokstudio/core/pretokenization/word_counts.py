@@ -38,6 +38,21 @@ class Sequences:
     stops: NDArray[np.int64]  # [n], the end of each sequence
     counts: NDArray[np.int64] | None = None  # [n], how often each occurs; None where each occurs once
 
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """int64 [n], the bytes of each sequence."""
+        return self.stops - self.starts
+
+    @property
+    def times(self) -> NDArray[np.int64]:
+        """int64 [n], how often each occurs."""
+        return np.ones(len(self.starts), np.int64) if self.counts is None else self.counts
+
+    @property
+    def size(self) -> int:
+        """The bytes of all occurrences."""
+        return int((self.lengths * self.times).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class WordCounts:

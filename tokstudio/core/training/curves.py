@@ -245,7 +245,7 @@ def _documents_work(encoder: Encoder, part: Sequences, totals: NDArray[np.int64]
         encoded = yield from encoder.encode_words_work(_padded(part.data), 0, part.stops)
         nowhere = np.zeros(len(part.stops), np.int32)
         add_tokens(encoded.numbers, nowhere, part.counts.copy(), encoded.ids, encoded.offsets, totals[np.newaxis])
-        return int(((part.stops - part.starts) * part.counts).sum())
+        return part.size
     none = np.full(len(part.starts), -1, np.int32)
     for first, last in Pieces(part.starts, part.stops, none).groups(_CHUNK):
         begin, end = int(part.starts[first]), int(part.stops[last - 1])
@@ -253,7 +253,7 @@ def _documents_work(encoder: Encoder, part: Sequences, totals: NDArray[np.int64]
         work = encoder.encode_work(_padded(part.data[begin:end]), here, none[:1])
         for ids in (yield from part_of(work, _PHASE, begin, end - begin, len(part.data))):
             totals += np.bincount(ids, minlength=len(totals))
-    return int((part.stops - part.starts).sum())
+    return part.size
 
 
 def _padded(data: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.bpe.engine import PairEngine, PlainRoom
 from tokstudio.core.algorithms.common.engines import NOTHING, Allows, ChosenMerges, Merger, Merging, Task
-from tokstudio.core.algorithms.common.from_tokenizer import gathered
+from tokstudio.core.algorithms.common.from_tokenizer import gathered_groups
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work, prepare_corpus_work
 from tokstudio.core.algorithms.common.symbols import LARGEST_CORPUS, huggingface_order
 from tokstudio.core.algorithms.common.units import Units
@@ -35,7 +35,6 @@ from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-_GROUP = 1 << 20  # bytes of documents encoded together
 _BATCH = 4096
 
 
@@ -251,19 +250,14 @@ def find_runs_work(corpus: Corpus, config: TrainingConfig, start: Tokenizer) -> 
 
 
 def _add_part_work(encoder: Encoder, part: Sequences, run_table: _RunTable) -> Work[None]:
-    lengths = part.stops - part.starts
-    until, first, nothing = np.cumsum(lengths), 0, np.full(1, -1, np.int32)
-    while first < len(lengths):
-        before = int(until[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(until, before + _GROUP, side="right")))
-        stops = until[first:last] - before
-        pieces = Pieces(np.concatenate([[0], stops[:-1]]), stops, np.zeros(last - first, np.int32))
-        work = encoder.marked_work(gathered(part, first, last), pieces, nothing)
-        marked = yield from part_of(work, "finding runs", first, last - first, len(lengths))
-        times = np.ones(last - first, np.int64) if part.counts is None else part.counts[first:last]
+    total, done, nothing = len(part.starts), 0, np.full(1, -1, np.int32)
+    for data, stops, times in gathered_groups(part):
+        pieces = Pieces(np.concatenate([[0], stops[:-1]]), stops, np.zeros(len(stops), np.int32))
+        work = encoder.marked_work(data, pieces, nothing)
+        marked = yield from part_of(work, "finding runs", done, len(stops), total)
         run_table.add(np.concatenate([np.empty(0, np.uint32), *marked]), times)
-        yield Progress("finding runs", last, len(lengths))
-        first = last
+        done += len(stops)
+        yield Progress("finding runs", done, total)
 
 
 class _RunTable:

@@ -196,15 +196,8 @@ class PairEngine:
         counts, places = yield from self._counts_work()
         rows = np.flatnonzero(counts >= floor)
         keys = self._tables.pairs[1:, k.KEY][rows]
-        allowed = np.ones(len(keys), np.bool_)
-        if self._allows is not None or len(self._tables.token_lacking):
-            listed: list[int] = keys.tolist()
-            allowed[:] = [self._may_merge(key >> 32, key & k.NUMBER_BITS) for key in listed]
-        yes, no = (
-            Pairs(keys[those] >> 32, keys[those] & k.NUMBER_BITS, counts[rows[those]], places[rows[those]])
-            for those in (allowed, ~allowed)
-        )
-        return yes, no
+        may_all = self._allows is None and not len(self._tables.token_lacking)
+        return Pairs.divided(keys, counts[rows], places[rows], None if may_all else self._may_merge)
 
     def _counts_work(self) -> Work[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The count of each stored pair, and the first of its places; right after they were counted anew."""

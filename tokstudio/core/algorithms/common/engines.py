@@ -56,6 +56,22 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.left)
 
+    @classmethod
+    def divided(
+        cls,
+        keys: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        places: NDArray[np.int32],
+        may_merge: Callable[[int, int], bool] | None,
+    ) -> tuple[Pairs, Pairs]:
+        """The pairs of keys (left * 2^32 + right) that may be merged, and the others; None where all may be."""
+        left, right = keys >> 32, keys & 0xFFFFFFFF
+        allowed = np.ones(len(keys), np.bool_)
+        if may_merge is not None:
+            allowed[:] = list(map(may_merge, left.tolist(), right.tolist()))
+        yes, no = (cls(left[those], right[those], counts[those], places[those]) for those in (allowed, ~allowed))
+        return yes, no
+
 
 @dataclass(frozen=True, eq=False)
 class Task:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import in_four_bytes
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import prepare_work
@@ -102,19 +102,12 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
     symbols, weights, heavy = [np.full(1, -1, np.int32)], [np.ones(1, np.int32)], np.empty(0, np.int64)
     total, done = sum(len(part.starts) for part in parts), 0
     for part in parts:
-        lengths = part.stops - part.starts
-        size += int(lengths.sum() if part.counts is None else (lengths * part.counts).sum())
-        until, first = np.cumsum(lengths), 0
-        while first < len(lengths):
-            before = int(until[first - 1]) if first else 0
-            last = max(first + 1, int(np.searchsorted(until, before + _GROUP, side="right")))
-            data = gathered(part, first, last)
-            work = marked_work(encoder, data, until[first:last] - before)
-            ids = yield from part_of(work, "encoding", done + first, last - first, total)
+        size += part.size
+        for data, ends, times in gathered_groups(part):
+            work = marked_work(encoder, data, ends)
+            ids = yield from part_of(work, "encoding", done, len(ends), total)
             here = np.where(ids == MARK, -1, ids).astype(np.int32)
-            times = np.ones(last - first, np.int64) if part.counts is None else part.counts[first:last]
-            ends = np.flatnonzero(here < 0)
-            every = np.repeat(times, np.diff(ends, prepend=-1))
+            every = np.repeat(times, np.diff(np.flatnonzero(here < 0), prepend=-1))
             np.add.at(counts, here[here >= 0], every[here >= 0])
             symbols.append(here)
             if weighted:
@@ -127,8 +120,7 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
                     f"The corpus is too large: more than {LARGEST_CORPUS:,} tokens, which is all that can be merged at "
                     "once. Train on a part of it."
                 )
-            first = last
-        done += len(lengths)
+            done += len(ends)
     spelled = [token or b"" for token in start.tokens]
     values = np.frombuffer(b"".join(spelled), np.uint8).astype(np.int32)
     units = Units(
@@ -144,8 +136,14 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
     return Layout(units, start.alphabet, counts, 0, size)
 
 
-def gathered(part: Sequences, first: int, last: int) -> NDArray[np.uint8]:
-    """The sequences from `first` to `last`, one after another, with padding."""
+def gathered_groups(part: Sequences) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]]:
+    """Groups of sequences: one after another, with padding; the end of each there; and how often each occurs."""
+    until, times = np.cumsum(part.lengths), part.times
+    for first, last, before, _ in groups(until, _GROUP):
+        yield _gathered(part, first, last), until[first:last] - before, times[first:last]
+
+
+def _gathered(part: Sequences, first: int, last: int) -> NDArray[np.uint8]:
     starts, stops = part.starts[first:last], part.stops[first:last]
     size = int((stops - starts).sum())
     data = np.zeros(size + PADDING, np.uint8)

@@ -181,14 +181,10 @@ def sections_of(
 ) -> list[list[Sequences]]:
     """The sequences of each entry that counts; `weighted` is that of a `CountedText`."""
     return [
-        [_with_counts(part) for part in weighted([factor * (n == entry) for n in range(len(multipliers))])]
-        for entry, factor in enumerate(multipliers)
-        if factor
+        [replace(part, counts=part.times) for part in weighted(alone.tolist())]
+        for alone in np.diag(multipliers)
+        if alone.any()
     ]
-
-
-def _with_counts(part: Sequences) -> Sequences:
-    return part if part.counts is not None else replace(part, counts=np.ones(len(part.starts), np.int64))
 
 
 def laid_out(
@@ -214,11 +210,7 @@ def laid_out(
         np.array([end for end, _ in ends[1:]], np.int64),
         np.empty(0, np.int64) if layout.measures is None else layout.measures,
         np.array(lengths, np.int64) + unknown,
-        np.array([sum(map(_bytes_of, section)) for section in texts], np.float64),
+        np.array([sum(part.size for part in section) for section in texts], np.float64),
         np.array([language.ratio for language in languages]),
         np.array([language.parallel is not None or not parallel for language in languages]),
     )
-
-
-def _bytes_of(part: Sequences) -> int:
-    return int(((part.stops - part.starts) * (1 if part.counts is None else part.counts)).sum())

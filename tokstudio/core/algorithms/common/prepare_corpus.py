@@ -87,7 +87,9 @@ class CountedText:
             if len(parts) > 1:
                 weighted_parts.append(_in_order(parts))
             else:
-                weighted_parts += [part if weight == 1 else _times(part, weight) for weight, part, _ in parts]
+                weighted_parts += [
+                    part if weight == 1 else replace(part, counts=part.times * weight) for weight, part, _ in parts
+                ]
         return weighted_parts
 
 
@@ -290,21 +292,13 @@ def _placed_again(before: Sequence[Source], sources: Sequence[Source]) -> tuple[
 def _in_order(parts: Sequence[tuple[int, Sequences, NDArray[np.int64] | None]]) -> Sequences:
     """The sequences of the parts of a divided text in its order, each part with its weight."""
     offsets = np.cumsum([0, *(len(part.data) for _, part, _ in parts)], dtype=np.int64)
-    counts = np.concatenate([_counts_of(part) * weight for weight, part, _ in parts])
+    counts = np.concatenate([part.times * weight for weight, part, _ in parts])
     places = np.concatenate([places for _, _, places in parts if places is not None])
     order = np.argsort(places, kind="stable")
     starts = np.concatenate([part.starts + at for (_, part, _), at in zip(parts, offsets, strict=False)])[order]
     stops = np.concatenate([part.stops + at for (_, part, _), at in zip(parts, offsets, strict=False)])[order]
     data = np.concatenate([part.data for _, part, _ in parts])
     return Sequences(data, starts, stops, None if np.all(counts == 1) else counts[order])
-
-
-def _times(part: Sequences, weight: int) -> Sequences:
-    return replace(part, counts=_counts_of(part) * weight)
-
-
-def _counts_of(part: Sequences) -> NDArray[np.int64]:
-    return np.ones(len(part.starts), np.int64) if part.counts is None else part.counts
 
 
 def valid_work(source: Source) -> Work[tuple[Source, int]]:

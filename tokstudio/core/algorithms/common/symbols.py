@@ -74,10 +74,10 @@ class _Symbols:
 
         self._config = config
         self._in_characters = config.base == "characters"
-        self._size = sum(map(_total_bytes, parts))
+        self._size = sum(part.size for part in parts)
         self._ends: list[tuple[int, int]] = []
         parts = (*parts, *measured)
-        base_units = sum(map(_characters if self._in_characters else _plain_bytes, parts))
+        base_units = sum(_characters(part) if self._in_characters else int(part.lengths.sum()) for part in parts)
         positions = base_units + sum(len(part.starts) for part in parts) + 1
         if positions > LARGEST_CORPUS:
             raise CorpusError(
@@ -193,15 +193,6 @@ def _missing_character(part: Sequences, at: int) -> MissingCharacterError:
         here,
         of_a_part=f"{missing}, and others may be missing too. Add them, or set an unknown token.",
     )
-
-
-def _plain_bytes(part: Sequences) -> int:
-    return int((part.stops - part.starts).sum())
-
-
-def _total_bytes(part: Sequences) -> int:
-    lengths = part.stops - part.starts
-    return int(lengths.sum()) if part.counts is None else int((lengths * part.counts).sum())
 
 
 def _characters(part: Sequences) -> int:

@@ -79,8 +79,7 @@ def _add_words_work(
 def _add_documents_work(encoder: PickyEncoder, part: Sequences, changes: NDArray[np.int64]) -> Work[tuple[int, int]]:
     """Adds those of the documents of a source; returns their bytes and base tokens."""
     size = base = 0
-    counts = np.ones(len(part.starts), np.int64) if part.counts is None else part.counts
-    for start, stop, count in zip(part.starts.tolist(), part.stops.tolist(), counts.tolist(), strict=True):
+    for start, stop, count in zip(part.starts.tolist(), part.stops.tolist(), part.times.tolist(), strict=True):
         work = encoder.changes_of_text_work(part.data[start:stop], count, changes)
         units = yield from part_of(work, _PHASE, start, stop - start, len(part.data))
         size += (stop - start) * count

@@ -153,10 +153,10 @@ class PickyEngine:
     def has_eligible_pair(self) -> bool:
         """Whether any two neighbours may still be merged, however rare. For use after `advance` returned None."""
         keys, _, _ = self._pairs(1)
-        for key in keys.tolist():
-            if self._allows is None or self._allows(key >> 32, key & NUMBER_BITS, self.vocabulary):
-                return True
-        return False
+        return any(self._may_merge(key >> 32, key & NUMBER_BITS) for key in keys.tolist())
+
+    def _may_merge(self, left: int, right: int) -> bool:
+        return self._allows is None or self._allows(left, right, self.vocabulary)
 
     def recount_work(self, floor: int) -> Work[tuple[Pairs, Pairs]]:
         """All pairs that occur at least `floor` times: those that may be merged, and those refused.
@@ -170,15 +170,7 @@ class PickyEngine:
         places = np.zeros(len(self._tables.pairs), np.int32)
         first_places(self._tables, self._state, places)
         yield Progress("counting")
-        allowed = np.ones(len(keys), np.bool_)
-        if self._allows is not None:
-            listed: list[int] = keys.tolist()
-            allowed[:] = [self._allows(key >> 32, key & NUMBER_BITS, self.vocabulary) for key in listed]
-        yes, no = (
-            Pairs(keys[those] >> 32, keys[those] & NUMBER_BITS, counts[those], places[rows[those]])
-            for those in (allowed, ~allowed)
-        )
-        return yes, no
+        return Pairs.divided(keys, counts, places[rows], None if self._allows is None else self._may_merge)
 
     def _pairs(self, floor: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
         """The keys, counts and rows of pairs that occur so often and make no token that is too long."""
