@@ -81,7 +81,7 @@ def tokenizer_of(values: dict[str, Json]) -> Tokenizer:
         extra_tokens = {
             int(token): base64.b64decode(token_bytes, validate=True) for token, token_bytes in extra.items()
         }
-        preparation = cast("dict[str, Json]", _of_type(values["preparation"], dict))
+        preparation = _object(values["preparation"])
         alphabet, specials = _alphabet(values), _mapped(values, "special_tokens", int)
         rows: Any = merges
         check_vocabulary(rows[:, :2], rows[:, 2], alphabet, specials, extra_tokens, ordered=False)
@@ -97,7 +97,7 @@ def tokenizer_of(values: dict[str, Json]) -> Tokenizer:
                 **{name: frozenset(_listed(preparation, name, str)) for name in SETS if name in preparation},
             ),
             remarks=tuple(_listed(values, "remarks", str)),
-            origin=_origin(cast("dict[str, Json]", _of_type(values["origin"], dict))) if "origin" in values else None,
+            origin=_origin(_object(values["origin"])) if "origin" in values else None,
         )
         tokenizer = Tokenizer.of(content)
         if tokenizer.origin is not None and not np.all(tokenizer.origin.new_ids < len(tokenizer.tokens)):
@@ -117,13 +117,13 @@ def _settings(row: dict[str, Json]) -> FileSettings:
     """The settings; projects from before had the roles alone."""
     if "settings" not in row:
         return FileSettings(roles=_mapped(row, "roles", str) if "roles" in row else {})
-    values = cast("dict[str, Json]", _of_type(row["settings"], dict))
+    values = _object(row["settings"])
     return FileSettings(
         roles=_mapped(values, "roles", str),
         additional=tuple(_listed(values, "additional", str)),
         chat_templates=_mapped(values, "chat_templates", str),
         in_own_files=_of_type(values["in_own_files"], bool),
-        config=None if values["config"] is None else cast("dict[str, object]", _of_type(values["config"], dict)),
+        config=None if values["config"] is None else dict(_object(values["config"])),
         names_give_roles=_of_type(values.get("names_give_roles", values["config"] is None), bool),
         post_processor=values["post_processor"],
         truncation=values["truncation"],
@@ -134,7 +134,7 @@ def _settings(row: dict[str, Json]) -> FileSettings:
 
 
 def _origin(values: dict[str, Json]) -> Origin[Tokenizer]:
-    old, change = tokenizer_of(cast("dict[str, Json]", _of_type(values["old"], dict))), _of_type(values["change"], str)
+    old, change = tokenizer_of(_object(values["old"])), _of_type(values["change"], str)
     new_ids = np.frombuffer(base64.b64decode(_of_type(values["new_ids"], str), validate=True), "<i4")
     if change not in get_args(Change) or len(new_ids) < len(old.tokens):
         raise ValueError
@@ -161,13 +161,16 @@ def _of_type(value: object, kind: type[_T]) -> _T:
     return cast("_T", value)
 
 
+def _object(value: Json) -> dict[str, Json]:
+    return cast("dict[str, Json]", _of_type(value, dict))
+
+
 def _listed(row: dict[str, Json], name: str, kind: type[_T]) -> list[_T]:
     return [_of_type(value, kind) for value in cast("list[Json]", _of_type(row[name], list))]
 
 
 def _mapped(row: dict[str, Json], name: str, kind: type[_T]) -> dict[str, _T]:
-    values = cast("dict[str, Json]", _of_type(row[name], dict))
-    return {key: _of_type(value, kind) for key, value in values.items()}
+    return {key: _of_type(value, kind) for key, value in _object(row[name]).items()}
 
 
 # --- The tokenizer that a run started from, as JSON in a project ------------------------------------------------------
