@@ -195,11 +195,7 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.json:
         facts = {
             "files": [str(file) for file in report.files],
-            "proof": report.proof,
-            "renumbered": report.renumbered,
-            "losses": list(report.losses),
-            "notes": list(report.notes),
-            "snippet": report.snippet,
+            **{name: getattr(report, name) for name in ("proof", "renumbered", "losses", "notes", "snippet")},
         }
         put(sys.stdout, json.dumps(facts) + "\n")
     return DONE

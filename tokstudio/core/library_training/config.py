@@ -137,20 +137,17 @@ class LibraryConfig:
 
     def settings(self) -> dict[str, Any]:
         """What the trainer in the library's process needs; see `core.libraries.training`."""
-        others = [token for token in self.special_tokens if token != self.unknown]
+        specials = list(self.special_tokens)
         settings: dict[str, Any] = {
             "algorithm": self.algorithm,
             "vocabulary_size": self.vocabulary_size,
-            "special_tokens": others,
+            "special_tokens": specials if self.unknown in specials else [self.unknown, *specials],
             "unknown_token": self.unknown,
         }
         if self.library == "sentencepiece":
+            settings["special_tokens"] = [token for token in specials if token != self.unknown]
             coverage = COVERAGE if self.character_coverage is None else self.character_coverage
             return settings | {"character_coverage": coverage, "byte_fallback": self.byte_fallback}
-        if len(others) == len(self.special_tokens):
-            settings["special_tokens"] = [self.unknown, *others]
-        else:
-            settings["special_tokens"] = list(self.special_tokens)
         if self.algorithm == "wordpiece":
             settings["min_frequency"] = self.min_frequency or 0
             settings["continuing_prefix"] = _PREFIX if self.continuing_prefix is None else self.continuing_prefix

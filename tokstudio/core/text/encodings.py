@@ -57,14 +57,13 @@ _CHARACTER_SETS = frozenset((
 # fmt: on
 
 # UTF-32 comes first: its little-endian mark begins with that of UTF-16.
-_MARKS = (
-    ("utf-8", codecs.BOM_UTF8),
-    ("utf-32-le", codecs.BOM_UTF32_LE),
-    ("utf-32-be", codecs.BOM_UTF32_BE),
-    ("utf-16-le", codecs.BOM_UTF16_LE),
-    ("utf-16-be", codecs.BOM_UTF16_BE),
-)
-MARKS = dict(_MARKS)
+MARKS = {
+    "utf-8": codecs.BOM_UTF8,
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+}
 _MARK_DROPPED = "byte order mark dropped"
 
 # Encodings that short or repetitive Western text is easily taken for. Czech has š and ž in nearly every line, Hungarian
@@ -279,7 +278,7 @@ def _reads_as(head: NDArray[np.uint8], encoding: str) -> bool:
 
 def _marks_of(raw: NDArray[np.uint8]) -> dict[str, bytes]:
     head = raw[:4].tobytes()
-    return {encoding: mark for encoding, mark in _MARKS if head.startswith(mark)}
+    return {encoding: mark for encoding, mark in MARKS.items() if head.startswith(mark)}
 
 
 def _note(*parts: str) -> str:
