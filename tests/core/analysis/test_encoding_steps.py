@@ -80,6 +80,7 @@ def test_the_steps_are_those_of_the_slow_loop(tokenizer, text, data):
     merges = data.draw(st.integers(0, len(tokenizer.merges)))
     steps = stepped(tokenizer, text, merges)
     assert_steps(steps, text)
+    assert_same(stepped(tokenizer, text).at(merges), steps)
     assert steps.tokens.ids.tolist() == encode_slowly(text, tokenizer.merges[:merges].tolist())
     # After the last step of each merge the text is as the slow loop has it.
     slow = list(text)
@@ -90,15 +91,21 @@ def test_the_steps_are_those_of_the_slow_loop(tokenizer, text, data):
         assert ids(steps, last) == slow
 
 
-@settings(patient, max_examples=40)
+@settings(patient, max_examples=60)
 @given(documents, settings_of_runs, document, st.sampled_from(["none", "gpt2", "cl100k"]), st.data())
 def test_a_trained_tokenizer(texts, chosen, text, pattern, data):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen, pattern=pattern))
     for one in (text, *texts[:2]):
-        steps = stepped(tokenizer, one, data.draw(st.integers(0, len(tokenizer.merges))))
+        merges = data.draw(st.integers(0, len(tokenizer.merges)))
+        steps, whole = stepped(tokenizer, one, merges), stepped(tokenizer, one)
         assert_steps(steps, one)
+        assert_same(whole.at(merges), steps)
         words = pre_tokens(one, named_pattern(pattern)) if pattern != "none" else [one] * bool(one)
         assert spelled(steps, 0) == words
+        # The round of the last merge that is applied shows the text as with so many merges.
+        rounds = Rounds(whole)
+        last = max((i for i in range(2, len(rounds)) if rounds.round(i).merge <= merges), default=1)
+        assert ids_of(rounds, last) == tokenizer.at(merges).encode(one)
 
 
 def test_a_word_from_its_bytes_to_its_tokens():
@@ -481,26 +488,6 @@ def test_each_round_equals_one_pass_of_the_slow_loop(tokenizer, text):
         state = rounds.state(number)
         assert [state.starts[i] for i in range(len(state)) if state.ids[i] == made.token] == made.starts.tolist()
     assert len(rounds) == number + 1
-
-
-@settings(patient, max_examples=60)
-@given(tokenizers(), runs_of_ab, st.data())
-def test_fewer_merges_give_the_steps_of_the_earlier_tokenizer(tokenizer, text, data):
-    merges = data.draw(st.integers(0, len(tokenizer.merges)))
-    assert_same(stepped(tokenizer, text).at(merges), stepped(tokenizer, text, merges))
-
-
-@settings(patient, max_examples=40)
-@given(documents, settings_of_runs, document, st.sampled_from(["none", "gpt2"]), st.data())
-def test_fewer_merges_of_a_trained_tokenizer(texts, chosen, text, pattern, data):
-    tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen, pattern=pattern))
-    merges = data.draw(st.integers(0, len(tokenizer.merges)))
-    steps = stepped(tokenizer, text)
-    assert_same(steps.at(merges), stepped(tokenizer, text, merges))
-    # The round of the last merge that is applied shows the text as with so many merges.
-    rounds = Rounds(steps)
-    last = max((i for i in range(2, len(rounds)) if rounds.round(i).merge <= merges), default=1)
-    assert ids_of(rounds, last) == tokenizer.at(merges).encode(text)
 
 
 def assert_same(one, other):

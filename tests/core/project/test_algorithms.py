@@ -142,6 +142,7 @@ def test_a_training_killed_in_phase_1_has_nothing_to_recover(tmp_path):
     assert finish(recoverable_work(tmp_path)) == ()
 
 
+CONFIG = "UPDATE run SET config = replace(config, "
 NO_LANGUAGE, NAMES, SIZES = "was chosen by no language", "names of at least two languages", "do not have the sizes"
 ACROSS, FALLS = "supermerges belong to BoundlessBPE", "do not match"
 
@@ -151,7 +152,7 @@ ACROSS, FALLS = "supermerges belong to BoundlessBPE", "do not match"
     [
         ("boundless", "UPDATE merge SET overtaken = NULL WHERE number = 3", ACROSS),
         ("boundless", "UPDATE merge SET overtaken = -7 WHERE number = 3", ACROSS),
-        ("boundless", "UPDATE run SET config = replace(config, '\"boundless\"', '\"bpe\"')", ACROSS),
+        ("boundless", CONFIG + "'\"boundless\"', '\"bpe\"')", ACROSS),
         ("boundless", "UPDATE merge SET overtaken = 0 WHERE number = 1", "is a part of a word"),
         ("boundless", "UPDATE merge SET overtaken = count WHERE overtaken >= 0", "one that is as frequent"),
         ("boundless", "UPDATE merge SET overtaken = 'text' WHERE number = 1", "CHECK"),
@@ -164,9 +165,9 @@ ACROSS, FALLS = "supermerges belong to BoundlessBPE", "do not match"
         ("parity", "UPDATE run SET parallel = x'41'", SIZES),
         ("parity", "UPDATE run SET parallel = NULL", SIZES),
         ("parity", "UPDATE run SET parallel = 'text'", "CHECK"),
-        ("parity", "UPDATE run SET config = replace(config, '[\"de\",10]', '[\"de\",9]')", "a text is not UTF-8"),
-        ("parity", "UPDATE run SET config = replace(config, '[\"de\",10]', '7')", "names and sizes"),
-        ("parity", "UPDATE run SET config = replace(config, '\"parity\"', '\"bpe\"')", "only be set for Parity-aware"),
+        ("parity", CONFIG + "'[\"de\",10]', '[\"de\",9]')", "a text is not UTF-8"),
+        ("parity", CONFIG + "'[\"de\",10]', '7')", "names and sizes"),
+        ("parity", CONFIG + "'\"parity\"', '\"bpe\"')", "only be set for Parity-aware"),
         ("picky", "UPDATE merge SET result = NULL WHERE number = 3", "what a merge made or removed is missing"),
         ("picky", "UPDATE merge SET result = 256 WHERE number = 3", "makes another token than it should"),
         ("picky", "UPDATE merge SET left_gone = 5 WHERE number = 1", "removes a token that is not there"),
@@ -174,24 +175,16 @@ ACROSS, FALLS = "supermerges belong to BoundlessBPE", "do not match"
         ("picky", "UPDATE merge SET left_gone = left_gone + 1 WHERE left_gone >= 0", "do not match the uses"),
         ("picky", "UPDATE merge SET left_gone = -1 WHERE left_gone >= 0", "do not match|another token"),
         ("picky", "UPDATE merge SET tokens_after = tokens_after + 1 WHERE number = 9", "do not match the counts"),
-        ("picky", "UPDATE run SET config = replace(config, '\"picky\"', '\"bpe\"')", "only"),
-        ("picky", "UPDATE run SET config = replace(config, '0.4', '4.0')", "from 0 to 1"),
+        ("picky", CONFIG + "'\"picky\"', '\"bpe\"')", "only"),
+        ("picky", CONFIG + "'0.4', '4.0')", "from 0 to 1"),
         ("superbpe", "UPDATE run SET second_counts = NULL", "they belong to runs past a transition"),
         ("superbpe", "UPDATE run SET second_counts = x'00'", "not a multiple of 8 bytes"),
         ("superbpe", "UPDATE run SET second_counts = x'0000000000000000'", "one for each id before the transition"),
         ("superbpe", "UPDATE run SET second_counts = zeroblob(2320)", "the falls in tokens do not match"),
         ("superbpe", "UPDATE run SET second_counts = 'text'", "CHECK"),
-        (
-            "superbpe",
-            "UPDATE run SET config = replace(config, '\"transition\":290', '\"transition\":289')",
-            "one for each",
-        ),
-        (
-            "superbpe",
-            "UPDATE run SET config = replace(config, '\"transition\":290', '\"transition\":330')",
-            "below the",
-        ),
-        ("superbpe", "UPDATE run SET config = replace(config, '\"superbpe\"', '\"bpe\"')", "only be set for SuperBPE"),
+        ("superbpe", CONFIG + "'\"transition\":290', '\"transition\":289')", "one for each"),
+        ("superbpe", CONFIG + "'\"transition\":290', '\"transition\":330')", "below the"),
+        ("superbpe", CONFIG + "'\"superbpe\"', '\"bpe\"')", "only be set for SuperBPE"),
         ("superbpe", "UPDATE merge SET count = count + 1 WHERE number = 36", "a pair occurs more often|do not match"),
     ],
 )

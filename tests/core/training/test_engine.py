@@ -316,17 +316,16 @@ def test_every_loop_is_compiled_for_one_set_of_types():
     exercise()
     use_everything()
     # The others are called by these alone, and are compiled as parts of them.
-    called = ["merge.merge", "merge.squeeze", "merge.build_heap", "count_pairs.eligible_pair"]
-    called += ["symbols.lay_out_bytes", "symbols.measure_tokens"]
-    called += [
-        f"count_pairs.{name}" for name in ("compact", "count_cells", "number_cells", "place_cells", "sift_cells")
-    ]
-    called += [f"count_pairs.{name}" for name in ("number_pairs", "allot", "place_pairs", "index_pairs")]
-    called += ["encode.fill_pairs", "encode.encode_sequence", "encode.collect", "encode.encode_words", "encode.emit"]
-    called += ["encode.pack"]
-    called += ["symbols.lay_out_characters", "documents.scan_documents", "documents.cut_specials"]
-    called += ["words.look_up", "words.spread", "words.add_up", "words.gather"]
-    called += ["words.enter", "words.join_rows", "words.take_rows", "words.renumber", "words.weigh"]
+    parts = {
+        "merge": "merge squeeze build_heap",
+        "count_pairs": "eligible_pair compact count_cells number_cells place_cells sift_cells number_pairs allot "
+        "place_pairs index_pairs",
+        "symbols": "lay_out_bytes measure_tokens lay_out_characters",
+        "encode": "fill_pairs encode_sequence collect encode_words emit pack",
+        "documents": "scan_documents cut_specials",
+        "words": "look_up spread add_up gather enter join_rows take_rows renumber weigh",
+    }
+    called = [f"{module}.{name}" for module, names in parts.items() for name in names.split()]
     compiled = signatures()
     assert {name: compiled[name] for name in called if len(compiled[name]) != 1} == {}
 

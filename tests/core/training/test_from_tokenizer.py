@@ -63,7 +63,7 @@ def test_a_fork_with_the_same_settings_is_the_uninterrupted_run(tie_break, patte
 
 
 @settings(patient, max_examples=150)
-@given(documents, st.sampled_from(TIE_BREAKS), st.integers(0, 30), st.booleans())
+@given(documents, st.sampled_from(TIE_BREAKS).filter("huggingface".__ne__), st.integers(0, 30), st.booleans())
 def test_an_extension_is_the_recount_from_the_encoded_documents(texts, tie_break, more, weigh):
     start = start_with_gaps()
     weights = [1 + number % 3 for number in range(len(texts))] if weigh else None
@@ -72,10 +72,7 @@ def test_an_extension_is_the_recount_from_the_encoded_documents(texts, tie_break
     trainer = Trainer(corpus, config, start=start)
     list(trainer)
     run = trainer.run
-    # The order of tokens for ties by ids in the library's way: bytes by character, then merges, then others.
     tokens = [token or b"" for token in start.tokens]
-    if tie_break == "huggingface":
-        return
     encoded = [start.encode(text) for text in texts]
     recount = train_slowly(
         texts,
