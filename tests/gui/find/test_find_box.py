@@ -355,8 +355,8 @@ def test_enter_shows_the_result_of_a_slow_search(qtbot, monkeypatch, session, th
     assert not finder.box.popup.isVisible()
 
 
-LINE = "".join(random.Random(5).choices("abcdefghijklmnopqrstuvwxyz", k=1300))
-PIECE = LINE[900:930]
+LINE = "".join(random.Random(5).choices("abcdefghijklmnopqrstuvwxyz", k=700))
+PIECE = LINE[450:480]
 
 
 @pytest.fixture
@@ -386,7 +386,7 @@ def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbo
     qtbot.keyClicks(box, PIECE)
     wanted = holding(tokens, PIECE.encode())
     assert len(wanted) > 20
-    assert max(len(tokens[token]) for token in wanted) >= 1000
+    assert max(len(tokens[token]) for token in wanted) >= 600
     qtbot.waitUntil(lambda: model.rowCount() == min(len(wanted), MOST), timeout=PATIENCE)
     assert set(listed(model)) <= wanted
     box.selectAll()

@@ -272,7 +272,7 @@ def test_in_a_narrow_pane_the_number_is_hidden(qtbot, session, pane, trained):
     # With the window's fonts, which outlive it, the tabs alone are wider than the narrowest pane.
     margins = pane.header.contentsMargins()
     least = pane.tabs.sizeHint().width() + margins.left() + margins.right()
-    for width in range(max(least, pane.window().minimumSizeHint().width()), 480, 10):
+    for width in range(max(least, pane.window().minimumSizeHint().width()), 480, 20):
         pane.window().resize(width, 420)
         qtbot.waitUntil(lambda width=width: pane.window().width() == width)
         QApplication.processEvents()
