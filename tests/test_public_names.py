@@ -58,10 +58,16 @@ def test_errors_load_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "names", ["Corpus", "TrainingConfig", "Trainer, MergeBatch, Run", "Tokenizer, train, load", "WordTokenizer"]
+    "statement",
+    [
+        *(f"from tokstudio import {names}" for names in ("Corpus", "TrainingConfig", "Trainer, MergeBatch, Run")),
+        "from tokstudio import Tokenizer, train, load, WordTokenizer",
+        "import tokstudio.core.corpus.open_sources, tokstudio.core.corpus.statistics",
+        "import tokstudio.core.base.resources",
+    ],
 )
-def test_the_compiler_waits_for_the_first_loop(names):
-    assert loaded_after(f"from tokstudio import {names}") <= {"numpy"}
+def test_the_compiler_waits_for_the_first_loop(statement):
+    assert loaded_after(statement) <= {"numpy"}
 
 
 def test_the_package_says_that_it_is_typed():

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections import Counter
 from itertools import pairwise
@@ -144,8 +143,3 @@ def test_a_bundle_is_asked_first_and_a_missing_resource_says_what_to_do(tmp_path
     bundled.write_text("<svg/>", encoding="utf-8")
     monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
     assert resource("icons/open.svg") == bundled
-
-
-def test_resources_need_no_qt():
-    code = "import sys, tokstudio.core.base.resources; sys.exit(any(name[:7] == 'PySide6' for name in sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

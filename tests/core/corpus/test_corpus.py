@@ -6,8 +6,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
-import subprocess
-import sys
 import unicodedata
 from collections import Counter
 from itertools import pairwise
@@ -171,13 +169,6 @@ def test_a_file_that_changed_since_it_was_read_is_noticed(tmp_path):
     pasted = Source.from_texts(["a"])
     assert not pasted.changed_on_disk()
     assert not pasted.gone_from_disk()
-
-
-def test_importing_loads_neither_the_detector_nor_the_regular_expressions():
-    program = "import sys, tokstudio.core.corpus.open_sources, tokstudio.core.corpus.statistics; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    assert "tokstudio.core.text.encodings" in loaded
-    assert not {"charset_normalizer", "regex", "numba", "PySide6", "pyarrow", "zstandard"} & set(loaded)
 
 
 def test_a_known_hash_is_kept_with_other_weights(monkeypatch):

@@ -20,7 +20,7 @@ from tokstudio.core.base.resources import resource
 from tokstudio.core.model.picky import falls_of, share_merged
 
 WORDS = regex.compile(r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+")
-RIGHT = resource("corpora/how-tokenizers-work.txt").read_text("utf-8")[:12_000]
+RIGHT = resource("corpora/how-tokenizers-work.txt").read_text("utf-8")[:8_000]
 
 
 def picky(**given) -> TrainingConfig:
@@ -107,9 +107,9 @@ def test_encoding_replays_the_events_up_to_the_playhead(texts, threshold, others
 
 def test_long_words_are_encoded_like_short_ones():
     corpus = Corpus.from_text(RIGHT)
-    tokenizer = train(corpus, picky(vocabulary_size=700, threshold=0.6))
+    tokenizer = train(corpus, picky(vocabulary_size=560, threshold=0.6))
     text = RIGHT[:3000]
-    recount = train_picky_slowly([units(RIGHT)], None, 0.6, 444)
+    recount = train_picky_slowly([units(RIGHT)], None, 0.6, 560 - 256)
     check(tokenizer.run, recount)
     assert sum(len(event.removed) for event in recount.events) > 20
     assert [tokenizer.tokens[token] for token in tokenizer.encode(text)] == recount.encode(units(text))
@@ -117,9 +117,9 @@ def test_long_words_are_encoded_like_short_ones():
 
 
 def test_a_larger_text_with_a_pattern():
-    tokenizer = train(Corpus.from_text(RIGHT), picky(vocabulary_size=900, pattern=WORDS.pattern, threshold=0.8))
+    tokenizer = train(Corpus.from_text(RIGHT), picky(vocabulary_size=700, pattern=WORDS.pattern, threshold=0.8))
     counted = Counter(WORDS.findall(RIGHT))
-    recount = train_picky_slowly([units(word) for word in counted], [*counted.values()], 0.8, 900 - 256)
+    recount = train_picky_slowly([units(word) for word in counted], [*counted.values()], 0.8, 700 - 256)
     assert sum(len(event.removed) for event in recount.events) > 80
     recount_words, recount.words = recount.words, []
     run = tokenizer.run
