@@ -6,8 +6,7 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
-from subprocess import Popen
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.core.formats.without_merges import sentencepiece_unigram, word_piece
 from tests.core.formats.without_merges import unigram as unigram_of
+from tests.processes import started_processes
 from tokstudio import (
     ByteTokenizer,
     CharacterTokenizer,
@@ -265,14 +265,15 @@ def test_a_tokenizer_that_cannot_encode_a_text_leaves_the_other_cells() -> None:
 def test_a_library_that_dies_on_one_text_leaves_the_other_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, exchange = opened(tmp_path / "tokenizer.json", word_piece(ENGLISH, 200).to_str()), subprocesses._exchange
+    started, write_message = started_processes(monkeypatch), subprocesses.write_message
+    own = opened(tmp_path / "tokenizer.json", word_piece(ENGLISH, 200).to_str())
 
-    def dying(process: Popen[bytes], request: Any, question: subprocesses._Question) -> object:
-        if b"fatal" in b"".join(request.parts):
-            process.kill()
-        return exchange(process, request, question)
+    def dying(stream: IO[bytes], request: Any) -> None:
+        if b"fatal" in b"".join(getattr(request, "parts", ())):
+            next(process for process in started if process.stdin is stream).kill()
+        write_message(stream, request)
 
-    monkeypatch.setattr(subprocesses, "_exchange", dying)
+    monkeypatch.setattr(subprocesses, "write_message", dying)
     texts = {"first": "the cat", "worst": "the fatal cat", "last": "the dog sat"}
     made = compare({"piece": own, "bytes": ByteTokenizer()}, texts, threads=2)
     assert made.tokens.tolist() == [[2, 7], [-1, 13], [3, 11]]

@@ -12,6 +12,7 @@ import os
 import random
 import tarfile
 import zipfile
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -384,7 +385,7 @@ def test_a_file_that_changes_while_it_is_streamed_is_named(write):
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(write, monkeypatch, kept_texts):
     kept = kept_texts()
-    monkeypatch.setattr(files, "_free", lambda folder: 200_000_500)
+    monkeypatch.setattr(files.shutil, "disk_usage", lambda folder: SimpleNamespace(free=200_000_500))
     message = refused(write("a.jsonl", json_lines(DOCUMENTS)))
     assert "does not fit into the free memory, and the disk with" in message
     assert list(kept.iterdir()) == []
