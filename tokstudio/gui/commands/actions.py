@@ -1,7 +1,6 @@
 """The window's actions as Qt has them, its menus, and what commands need of the window."""
 
 # SPDX-License-Identifier: MIT
-# ruff: noqa: D102  `MainWindow` describes the methods.
 from __future__ import annotations
 
 import logging

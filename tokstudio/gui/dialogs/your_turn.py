@@ -85,15 +85,12 @@ class Board(QWidget):
         return self._places[index]
 
     def sizeHint(self) -> QSize:
-        """Makes room for some rows."""
         return QSize(self._theme.scaled(560), self.heightForWidth(self._theme.scaled(560)))
 
     def heightForWidth(self, width: int) -> int:
-        """The height of all rows."""
         return self._laid_out(width)[1]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Arranges the rows again."""
         self._arrange()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -103,12 +100,10 @@ class Board(QWidget):
             self._choose(at)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Joins the pair."""
         if self._at(event) is not None and event.button() == Qt.MouseButton.LeftButton:
             self.joined.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Moves the choice, or joins the pair."""
         key = Qt.Key(event.key())
         moves = {Qt.Key.Key_Left: self.at - 1, Qt.Key.Key_Right: self.at + 1, Qt.Key.Key_Home: 0}
         moves[Qt.Key.Key_End] = len(self._tokens)
@@ -122,7 +117,6 @@ class Board(QWidget):
             event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the tokens."""
         with guarded_painter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setFont(self._theme.monospace_font(_FONT))

@@ -67,19 +67,15 @@ class FoundModel(TokenTable):
         return max(slot - self.tokens.first + 1, 0) if self.tokens is not None else 0
 
     def slot_at(self, row: int) -> int:
-        """The slot of the token in a row."""
         return self._slots[row]
 
     def slots_between(self, top: int, bottom: int) -> list[int]:
-        """The slots of some rows."""
         return self._slots[top : bottom + 1]
 
     def row_of(self, slot: int) -> int:
-        """The row of a token; -1 if it is not listed."""
         return self._slots.index(slot) if slot in self._slots else -1
 
     def cell(self, row: int, column: int) -> TokenCell:
-        """The content of a cell."""
         slot = self._slots[row]
         assert self.tokens is not None
         absent = self._absence(slot)
@@ -102,13 +98,11 @@ class FoundModel(TokenTable):
         )
 
     def copied_slot(self, slot: int) -> str:
-        """The row of a token for the clipboard."""
         assert self.tokens is not None
         origin = str(self.merge_of(slot) or self.tokens.kind_of(slot))
         return "\t".join((copied(self.tokens.head(slot, _COPIED_BYTES)), origin, str(self.tokens.id_of(slot))))
 
     def widest(self, column: int) -> str:
-        """A text as wide as the longest of a column."""
         number = figure(max(len(self.tokens), 1000)) if self.tokens is not None else "0,000"
         if column == _ID:
             top = int(self.tokens.ids.max(initial=0)) if self.tokens is not None and not self.tokens.ids_ascend else 0
@@ -116,7 +110,6 @@ class FoundModel(TokenTable):
         return max(f"merge {number}, {_NOT_YET}", *KINDS, key=len)
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """The number of listed tokens; 0 below a row."""
         return 0 if parent.isValid() else len(self._slots)
 
 
@@ -209,11 +202,9 @@ class FindBox(QLineEdit):
     # ---- Qt's own
 
     def sizeHint(self) -> QSize:
-        """Makes room for some words."""
         return QSize(self._theme.scaled(_USUAL), super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        """Makes room for one word."""
         return QSize(self._theme.scaled(_LEAST), super().minimumSizeHint().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -235,14 +226,12 @@ class FindBox(QLineEdit):
             super().keyPressEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Closes the list."""
         super().focusOutEvent(event)
         if event.reason() != Qt.FocusReason.PopupFocusReason:
             self.close_list()
             self.left.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keeps the list below the field, and the occurrence at its end."""
         super().resizeEvent(event)
         self._put_occurrence()
         if self.popup.isVisible():

@@ -97,7 +97,6 @@ class Browser(QTextBrowser):
         return None
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fits the pictures to the new width."""
         super().resizeEvent(event)
         if self.width() != self._drawn_at and "![" in self._text:
             self._refit.start()
@@ -113,7 +112,6 @@ class Browser(QTextBrowser):
             super().keyPressEvent(event)
 
     def sizeHint(self) -> QSize:
-        """Takes what room there is."""
         return QSize(300, 300)
 
     def _click(self, url: QUrl) -> None:

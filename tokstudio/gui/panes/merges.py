@@ -191,7 +191,6 @@ class MergesModel(TokenTable):
 
     @property
     def searching(self) -> bool:
-        """Whether a filter is still searching."""
         return self._job.busy
 
     def number_at(self, row: int) -> int:
@@ -204,25 +203,20 @@ class MergesModel(TokenTable):
         return row if number > 0 and row < self.rowCount() and self.number_at(row) == number else -1
 
     def slot_at(self, row: int) -> int:
-        """The slot of the token that a merge makes."""
         return self._first + self.number_at(row) - 1
 
     def slots_between(self, top: int, bottom: int) -> list[int]:
-        """The slots of some rows."""
         if self._found is not None:
             return super().slots_between(top, bottom)
         return list(range(self.slot_at(top), self.slot_at(bottom) - 1, -1))
 
     def row_of(self, slot: int) -> int:
-        """The row of the merge that made a token."""
         return self.row_of_number(slot - self._first + 1)
 
     def may_list(self, slot: int) -> bool:
-        """Whether a merge makes the token."""
         return self._first <= slot < self._first + self._size
 
     def cell(self, row: int, column: int) -> TokenCell:
-        """The content of a cell."""
         number, tokens = self.number_at(row), ()
         if column in (_TOKEN, _LEFT, _RIGHT):
             tokens = (self.shown(self._slot(number, column)),)
@@ -237,7 +231,6 @@ class MergesModel(TokenTable):
         return TokenCell(text, tokens, number > self.playhead, number == self.playhead)
 
     def copied_slot(self, slot: int) -> str:
-        """The row of a token for the clipboard: numbers without separators, tokens as in `copied`."""
         tokens = self.tokens
         assert self.run is not None
         assert tokens is not None
@@ -258,7 +251,6 @@ class MergesModel(TokenTable):
         return "\t".join([str(number), *texts, *figures])
 
     def widest(self, column: int) -> str:
-        """A number as wide as the widest of a column."""
         run = self.run
         if run is None or not len(run):
             return "0,000"
@@ -275,7 +267,6 @@ class MergesModel(TokenTable):
     # ---- Qt's own
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """The number of visible merges; 0 below a row."""
         if parent.isValid():
             return 0
         return len(self._found) if self._found is not None else self._size
@@ -307,7 +298,6 @@ class MergesModel(TokenTable):
         return f"{run.bytes_per_token(number):,.3f}"
 
     def token_at(self, row: int) -> int | None:
-        """The id of the token that the merge in a row makes."""
         return self.run.id_of_merge(self.number_at(row)) if self.run and 0 <= row < self.rowCount() else None
 
     def _own_slots(self, number: int, own: LogColumn) -> list[int]:
@@ -424,7 +414,6 @@ class MergesPane(TablePane):
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Shows the current state of the active run."""
         run, playhead = self._session.runs.active, self._session.view.playhead
         if run is not self._merges.run:
             self._merges.set_run(run, playhead)
@@ -453,19 +442,15 @@ class MergesPane(TablePane):
         return _NONE.format(config.title, config.library)
 
     def total(self) -> int:
-        """The number of merges."""
         return len(self._session.runs.active) if self._session.runs.active is not None else 0
 
     def make_query(self, text: str) -> Query:
-        """The filter for a text."""
         return MergeQuery(text)
 
     def apply_filter(self, query: Query) -> None:
-        """Passes the filter to the model."""
         self._merges.set_query(query)
 
     def arrive(self, part: str) -> None:
-        """Scrolls to the merge of a number."""
         self.catch_up()
         row = self._merges.row_of_number(int(part)) if part.isdecimal() and len(part) <= _MOST_DIGITS else -1
         if row >= 0:

@@ -109,11 +109,9 @@ class SizesModel(TableModel):
         return size_after(text.tokens, text.bytes, min(playhead, len(text.tokens) - 1), self._vocabularies)
 
     def count(self) -> int:
-        """Returns the number of sizes."""
         return len(self._rows)
 
     def text(self, row: int, column: int) -> str:
-        """Returns a figure of a size."""
         return COLUMNS[column].text(self, self._rows[row])
 
     def tip(self, row: int, column: int) -> str:
@@ -122,13 +120,11 @@ class SizesModel(TableModel):
         return "\n".join((*lines, "Click to move the playhead to this size."))
 
     def font(self, row: int, column: int) -> QFont:
-        """Returns that of figures, bold for sizes with a remark."""
         font = self._theme.tabular_font()
         font.setBold(bool(row and self.note_of(self._rows[row])))
         return font
 
     def colour(self, row: int, column: int) -> str | None:
-        """Returns that of remarks."""
         return self._theme.palette.muted if column == NOTE else None
 
 
@@ -180,7 +176,6 @@ class SizesTable(ReadOnlyTable):
         self._apply_style()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shows the columns that fit."""
         super().resizeEvent(event)
         self._fit()
 
@@ -192,7 +187,6 @@ class SizesTable(ReadOnlyTable):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Emits `chosen` for Enter; other keys move between rows."""
         if event.key() in _ENTER and self.currentIndex().isValid():
             self.chosen.emit(self.currentIndex().row())
         else:

@@ -152,7 +152,6 @@ class Chart(pg.PlotItem):
         scene.render(painter, area, area)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        """Draws the caption."""
         if self._caption:
             painter.setFont(self._theme.tabular_font())
             painter.setPen(QColor(self._theme.palette.muted))

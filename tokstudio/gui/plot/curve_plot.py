@@ -173,7 +173,6 @@ class CurvePlot(PlotView):
     # ---- drawing
 
     def draw_over(self, painter: QPainter) -> None:
-        """Draws the marks, the playhead and the cross-hair."""
         chart, playhead = self.chart, self._playhead
         labels = PlotLabels(painter, chart.area, self._theme.palette, chart.curves_between)
         draw_marks(painter, chart, self._theme.palette, labels, self._marks)
@@ -247,7 +246,6 @@ class CurvePlot(PlotView):
     # ---- input
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
-        """Begins to drag the playhead, or a click or drag elsewhere."""
         place = ev.position()
         area = self.chart.area.adjusted(-_REACH, 0, _REACH, 0)
         if ev.button() != Qt.MouseButton.LeftButton or not area.contains(place):
@@ -276,7 +274,6 @@ class CurvePlot(PlotView):
             self._move_to(chart.x_at(place.x()))
 
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
-        """Ends a drag, or acts on a click."""
         press, self._press = self._press, None
         self._pointer = ev.position()
         self.update()
@@ -305,7 +302,6 @@ class CurvePlot(PlotView):
             self.curveDoubleClicked.emit(key)
 
     def keyPressEvent(self, ev: QKeyEvent) -> None:
-        """Moves the playhead, or resets the zoom."""
         curve, playhead, key = self.content.active(), self._playhead, Qt.Key(ev.key())
         if key == Qt.Key.Key_A and not ev.modifiers():
             self.reset_zoom()

@@ -152,17 +152,14 @@ class PlotView(QWidget):
         return super().event(event)
 
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
-        """Shows the values under the pointer."""
         self._pointer = ev.position()
         self.update()
 
     def leaveEvent(self, ev: QEvent) -> None:
-        """Hides the values."""
         self._pointer = None
         self.update()
 
     def wheelEvent(self, ev: QWheelEvent) -> None:
-        """Zooms along x around the pointer."""
         turns = ev.angleDelta().y() / 120
         if not turns or not self._content.curves:
             ev.ignore()
@@ -224,14 +221,12 @@ class ReadingPlot(PlotView):
         ev.accept()
 
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
-        """Emits the clicked value."""
         index = self._index_at(ev.position())
         if ev.button() == Qt.MouseButton.LeftButton and index >= 0:
             self._go_to(index)
             self.chosen.emit(self._value(index)[0])
 
     def keyPressEvent(self, ev: QKeyEvent) -> None:
-        """Moves the cross-hair, emits a value, or resets the zoom."""
         key, last = Qt.Key(ev.key()), len(self._curve.x) - 1
         current = max(self._current, 0)
         targets = {

@@ -86,11 +86,9 @@ class FilterEdit(QLineEdit):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        """Makes room for a word or two."""
         return QSize(180, super().sizeHint().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Empties or leaves the field; other keys edit it."""
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -202,7 +200,6 @@ class FilterPanel(QFrame):
         self.show()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Moves the focus to the first box."""
         super().showEvent(event)
         next(iter(self.boxes.values())).setFocus(Qt.FocusReason.PopupFocusReason)
 

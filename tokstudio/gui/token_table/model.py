@@ -188,11 +188,9 @@ class TokenTable(QAbstractTableModel):
     # ---- Qt's own
 
     def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        """The number of columns; 0 below a row."""
         return 0 if parent.isValid() else len(self.columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The text of a cell, and its token in full as the tip."""
         if not index.isValid() or self.tokens is None:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
@@ -207,7 +205,6 @@ class TokenTable(QAbstractTableModel):
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The titles and their explanations."""
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.columns):
             return None
         if role == Qt.ItemDataRole.DisplayRole:

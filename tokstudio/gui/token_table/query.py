@@ -162,7 +162,6 @@ class FilterQuery(Query):
 
     @property
     def needs_heads(self) -> bool:
-        """Whether the bytes of tokens are needed."""
         return self.is_expression or super().needs_heads
 
     def accepts(self, raw: bytes) -> bool:

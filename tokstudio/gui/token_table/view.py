@@ -203,7 +203,6 @@ class TokenHeader(QHeaderView):
         return round(self._metrics.horizontalAdvance(title) + 0.5) + 2 * PADDING + arrow
 
     def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:
-        """Paints one title."""
         with guarded_painter(painter):
             model = self.model()
             if isinstance(model, TokenTable):
@@ -456,11 +455,9 @@ class FollowTable(QTableView):
     # ---- keys
 
     def event(self, event: QEvent) -> bool:
-        """Handles Copy and Select All itself while it has the focus."""
         return keeps_copy(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copies and activates; Home and End go to the first and last row."""
         key, control = event.key(), event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
@@ -477,7 +474,6 @@ class FollowTable(QTableView):
         """Does nothing: the filter is better, and Qt would search all rows at each letter."""
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Activates the row below the mouse."""
         super().mouseDoubleClickEvent(event)
         row = self.rowAt(event.position().toPoint().y())
         if row >= 0 and event.button() == Qt.MouseButton.LeftButton:

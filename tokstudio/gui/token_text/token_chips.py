@@ -90,20 +90,16 @@ class TokenChips(QAbstractScrollArea):
         return self._places[index].translated(0, -self.verticalScrollBar().value())
 
     def sizeHint(self) -> QSize:
-        """Makes room for its rows, up to a limit."""
         rows = min(self._rows, self._most_rows)
         return QSize(200, max(rows * (self._height + _GAP) - _GAP, 0) + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Makes room for one row."""
         return QSize(80, self._height + 2)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Arranges the boxes in rows again."""
         self._arrange()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the visible boxes."""
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -115,7 +111,6 @@ class TokenChips(QAbstractScrollArea):
                 self._draw(painter, index)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Shows a token in full as a tip, and handles the pointer leaving."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             index = self._at(event.pos())
             chip = self._chips[index] if index >= 0 else None
@@ -126,23 +121,19 @@ class TokenChips(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Highlights a box."""
         self._hover(self._at(event.position().toPoint()))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Makes a box the current one."""
         index = self._at(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and index >= 0:
             self._go_to(index)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Chooses a token by a click."""
         index = self._at(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and index >= 0 and index == self._current:
             self.clicked.emit(self._chips[index].id)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Moves between boxes, or chooses one."""
         key, last = Qt.Key(event.key()), len(self._chips) - 1
         back, forth = (Qt.Key.Key_Left, Qt.Key.Key_Up), (Qt.Key.Key_Right, Qt.Key.Key_Down)
         if last < 0:

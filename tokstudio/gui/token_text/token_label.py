@@ -132,17 +132,14 @@ class TokenLabel(QWidget):
         return "".join(part for part, _ in self._segments)
 
     def sizeHint(self) -> QSize:
-        """Makes room for the whole token."""
         metrics = QFontMetricsF(self._font())
         width = metrics.horizontalAdvance(self.text()) + 2 * self._edge
         return QSize(round(width) + 2, round(metrics.height()))
 
     def minimumSizeHint(self) -> QSize:
-        """Makes room for a few characters."""
         return QSize(60, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the token."""
         with guarded_painter(self) as painter:
             layout = self._layout()
             size = layout.boundingRect()

@@ -393,7 +393,6 @@ class TokenView(QAbstractScrollArea):
     # Events
 
     def sizeHint(self) -> QSize:
-        """Makes room for a few rows."""
         return QSize(360, round(self._row_height() * 6))
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
@@ -409,7 +408,6 @@ class TokenView(QAbstractScrollArea):
         self._lay_out_anew()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paints the visible rows."""
         palette = self._theme.palette
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(palette.surface))
@@ -452,20 +450,17 @@ class TokenView(QAbstractScrollArea):
         event.accept()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Highlights a token; with the button down, extends the selection."""
         token = self.token_at(event.position().toPoint())
         self._set_hovered(token)
         if event.buttons() & Qt.MouseButton.LeftButton and token >= 0 and self._anchor >= 0:
             self._move_selection(self._anchor, token)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Handles the mouse leaving."""
         if event.type() == QEvent.Type.Leave:
             self._set_hovered(-1)
         return super().viewportEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        """Handles Copy and Select All itself while it has the focus."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._edit_of(event):
             event.accept()
             return True
@@ -479,7 +474,6 @@ class TokenView(QAbstractScrollArea):
         return super().inputMethodQuery(query)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Moves the current token, extends the selection with Shift, copies."""
         edit = self._edit_of(event)
         if edit is not None:
             edit()

@@ -57,7 +57,6 @@ class Shade(QWidget):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Darkens, and draws a frame around the place."""
         with guarded_painter(self) as painter:
             painter.fillRect(event.rect(), QColor(0, 0, 0, _DARKNESS))
             if not self.place.isEmpty():

@@ -131,7 +131,6 @@ class Tour(QObject):
         return not any(one is widget or one.isAncestorOf(widget) for one in (self.card, place))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follows the layout of the window."""
         if event.type() in _LAYOUT:
             self._soon.start()
         return False

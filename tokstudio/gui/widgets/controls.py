@@ -67,7 +67,6 @@ class ChoiceBox(QComboBox):
             self.addItem(f"{choice.name}  {choice.meaning}")
 
     def showPopup(self) -> None:
-        """Widens the list to its longest line."""
         metrics = self.view().fontMetrics()
         widest = max(metrics.horizontalAdvance(self.itemText(row)) for row in range(self.count()))
         self.view().setMinimumWidth(min(widest + 40, self.screen().availableSize().width() - 40))
@@ -248,7 +247,6 @@ class LinesEdit(QPlainTextEdit):
             super().wheelEvent(event)
 
     def sizeHint(self) -> QSize:
-        """Makes room for its lines."""
         return QSize(120, self._lines * self.fontMetrics().lineSpacing() + 20)
 
     def minimumSizeHint(self) -> QSize:

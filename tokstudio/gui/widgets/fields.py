@@ -139,7 +139,6 @@ class LimitField(Field):
 
     @property
     def controls(self) -> list[QWidget]:
-        """The check box and the number."""
         return [self.check, self.number]
 
     @property
@@ -199,7 +198,6 @@ class NumberField(SpinField):
 
     @property
     def value(self) -> int:
-        """The number."""
         return self.number.value()
 
     def set_value(self, value: int | None) -> None:
@@ -224,7 +222,6 @@ class ShareField(SpinField):
         return self._given if self.number.shows(self._given) else self.number.share
 
     def set_value(self, value: float) -> None:
-        """Sets a share of 1 without emitting `changed`."""
         self._given = value
         with QSignalBlocker(self.number):
             if not self.number.shows(value):
@@ -246,7 +243,6 @@ class DecimalField(SpinField):
         return self._given if round(self._given, DECIMALS) == shown else shown
 
     def set_value(self, value: float) -> None:
-        """Sets the number without emitting `changed`."""
         self._given = value
         with QSignalBlocker(self.number):
             self.number.setValue(value)
@@ -266,11 +262,9 @@ class ChoiceField(Field):
 
     @property
     def value(self) -> Any:  # noqa: ANN401
-        """The chosen value."""
         return self.combo.choices[max(0, self.combo.currentIndex())].value
 
     def set_value(self, value: Any) -> None:  # noqa: ANN401
-        """Sets the value without emitting `changed`."""
         values = [choice.value for choice in self.combo.choices]
         with QSignalBlocker(self.combo):
             self.combo.setCurrentIndex(values.index(value) if value in values else 0)
@@ -312,12 +306,10 @@ class ListField(Field):
 
     @property
     def controls(self) -> list[QWidget]:
-        """The lines and the links below them."""
         return [self.edit, *self._links]
 
     @property
     def value(self) -> tuple[str, ...]:
-        """The texts."""
         return from_lines(self.text())
 
     def set_value(self, value: tuple[str, ...] | None) -> None:
@@ -363,7 +355,6 @@ class RulesField(ListField):
 
     @property
     def controls(self) -> list[QWidget]:
-        """The check boxes and the lines."""
         return [*self.checks.values(), self.edit]
 
     @property

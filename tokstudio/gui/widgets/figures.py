@@ -125,15 +125,12 @@ class TableModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(self.titles) - 1))
 
     def rowCount(self, parent: Index = NO_INDEX) -> int:
-        """Returns the number of rows; 0 below a row."""
         return 0 if parent.isValid() else self.count()
 
     def columnCount(self, parent: Index = NO_INDEX) -> int:
-        """Returns the number of columns; 0 below a row."""
         return 0 if parent.isValid() else len(self.titles)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the titles with their tips, aligned like their columns."""
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.titles):
             return None
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -145,7 +142,6 @@ class TableModel(QAbstractTableModel):
         return self.titles[section] if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns what is in a cell."""
         row, column = index.row(), index.column()
         if not index.isValid() or row >= self.count():
             return None
@@ -193,7 +189,6 @@ class ReadOnlyTable(QTableView):
         return (self._about is not None and keeps_copy(event)) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copies, where it says what it is of."""
         if self._about is not None and event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
         else:
@@ -293,7 +288,6 @@ class Figures(QWidget):
         return QSize(2 * widest + _GAP, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Arranges the numbers in one or two rows."""
         super().resizeEvent(event)
         self._arrange()
 

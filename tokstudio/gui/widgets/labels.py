@@ -78,7 +78,6 @@ class Caption(QLabel):
         self._elide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shortens the name to the new width."""
         super().resizeEvent(event)
         self._elide()
 
@@ -186,7 +185,6 @@ class ElidedLabel(QLabel):
         self._tell_rest()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the text that fits."""
         with guarded_painter(self) as painter:
             room = self.contentsRect()
             words = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
@@ -253,12 +251,10 @@ class TermLabel(QLabel):
         self.setToolTip(plain(explained("", key)))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Asks for the word."""
         if event.button() == Qt.MouseButton.LeftButton:
             ask_word(self, word_of(self))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the line below the text."""
         super().paintEvent(event)
         with guarded_painter(self) as painter:
             words = self.fontMetrics().boundingRect(

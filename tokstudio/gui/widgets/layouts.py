@@ -149,7 +149,6 @@ class TallBody(QScrollArea):
         return QSize(width + self.verticalScrollBar().sizeHint().width(), _LEAST_HEIGHT)
 
     def sizeHint(self) -> QSize:
-        """Returns the size of the content."""
         content = self.widget()
         return content.sizeHint() if content is not None else super().sizeHint()
 

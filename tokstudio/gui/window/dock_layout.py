@@ -315,7 +315,6 @@ class Arrangement(QObject):
     # ---- the height of the window
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follows the height of the window."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
             QTimer.singleShot(0, self, self._follow_height)
         return False

@@ -534,7 +534,6 @@ class MainWindow(QMainWindow):
     # ---- overrides of Qt
 
     def event(self, event: QEvent) -> bool:
-        """Opens a word of the glossary that was clicked."""
         if isinstance(event, WordAsked):
             self.explain(event.key)
             return True

@@ -45,7 +45,6 @@ class Flash(QWidget):
         self._over.start()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the frame."""
         with guarded_painter(self) as painter:
             painter.setPen(QPen(QColor(self._theme.palette.accent), 2 * _WIDTH))
             painter.drawRect(self.rect())

@@ -79,7 +79,6 @@ class PaneHeaders(QObject):
         return pane is not None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handles double clicks, context menus and tips of headers."""
         if isinstance(event, QChildEvent):
             # Qt makes tab bars as it needs them.
             if event.type() == QEvent.Type.ChildPolished and isinstance(event.child(), QTabBar):

@@ -120,7 +120,6 @@ class StatusLine(QStatusBar):
         self._refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shows as many figures as fit now."""
         super().resizeEvent(event)
         self._show_figures()
         self._tell_rest()

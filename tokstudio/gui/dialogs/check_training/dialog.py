@@ -225,12 +225,10 @@ class CheckTrainingDialog(Dialog):
         self._refresh()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accepts files and folders."""
         if dropped_paths(event.mimeData()) and not self._job.busy:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Adds what was dropped."""
         self.add(dropped_paths(event.mimeData()))
         event.acceptProposedAction()
 

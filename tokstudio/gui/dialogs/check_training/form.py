@@ -86,11 +86,9 @@ class OutcomesModel(TableModel):
         return self.outcomes[at] if 0 <= at < len(self.outcomes) else None
 
     def count(self) -> int:
-        """Returns the number of submissions."""
         return len(self.names)
 
     def text(self, row: int, column: int) -> str:
-        """Returns what was found in a submission."""
         outcome = self.outcome(row)
         if column == 0:
             return self.names[row]
@@ -108,12 +106,10 @@ class OutcomesModel(TableModel):
     tip = text  # a column can be too narrow
 
     def colour(self, row: int, column: int) -> str | None:
-        """Returns red for a submission that cannot be read."""
         outcome = self.outcome(row)
         return self._theme.palette.error if outcome is not None and outcome.check is None else None
 
     def font(self, row: int, column: int) -> QFont:
-        """Returns that of numbers."""
         return self._theme.tabular_font()
 
 

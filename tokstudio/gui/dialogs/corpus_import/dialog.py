@@ -177,11 +177,9 @@ class FirstTexts(QListWidget):
         self._fit()
 
     def sizeHint(self) -> QSize:
-        """Makes room for ten texts."""
         return QSize(300, _ROWS * self._row_height() + 4)
 
     def minimumSizeHint(self) -> QSize:
-        """Makes room for three."""
         return QSize(120, _FEWEST_ROWS * self._row_height() + 4)
 
     def _row_height(self) -> int:

@@ -198,7 +198,6 @@ class ExtendDialog(SurgeryDialog):
         return partial(_start_work, self._old, self._merges, self._pattern)
 
     def apply(self, result: object) -> None:
-        """Starts the training."""
         assert isinstance(result, Tokenizer)
         how = "extended" if self._merges is None else f"from merge {self._merges:,}"
         remark = f" ({short_name(self._run.name)}, {how})"

@@ -78,11 +78,9 @@ class ChangedLinesModel(TableModel):
         self.endResetModel()
 
     def count(self) -> int:
-        """Returns the number of lines."""
         return len(self.lines)
 
     def text(self, row: int, column: int) -> str:
-        """Returns the number of a line, or its tokens."""
         line = self.lines[row]
         if not column:
             return f"{line.number:,}"
@@ -92,7 +90,6 @@ class ChangedLinesModel(TableModel):
     tip = text  # a column can be too narrow
 
     def font(self, row: int, column: int) -> QFont | None:
-        """Returns that of tokens."""
         return self._theme.monospace_font() if column else None
 
 

@@ -148,7 +148,6 @@ class PruneDialog(SurgeryDialog):
         return PruneChoice(tokens=self._tokens, renumber=renumber)
 
     def effect_work(self) -> Callable[[], Work[Effect]]:
-        """Prunes, and measures."""
         check_changeable(self._tokenizer)
         way = self.ways.checkedId()
         checks: dict[Field, Callable[[], object]] = {
@@ -160,7 +159,6 @@ class PruneDialog(SurgeryDialog):
         return partial(self._work.effect_work, self.choice, self.uses.value)
 
     def result_work(self) -> Callable[[], Work[ChangedTokenizer]]:
-        """Prunes."""
         return partial(self._work.result_work, self.choice, self.uses.value)
 
 

@@ -112,7 +112,6 @@ class SpecialsModel(TableModel):
     # ---- Qt's own
 
     def count(self) -> int:
-        """Returns the number of special tokens."""
         return len(self.rows)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -122,29 +121,24 @@ class SpecialsModel(TableModel):
         return flags | Qt.ItemFlag.ItemIsEditable if index.isValid() and edited else flags
 
     def text(self, row: int, column: int) -> str:
-        """Returns the token, its id, its roles and its kind."""
         each = self.rows[row]
         roles = ", ".join(name.removesuffix("_token") for name in each.roles)
         return (each.text, f"{each.id:,}", roles, each.kind)[column]
 
     def tip(self, row: int, column: int) -> str:
-        """Returns what is wrong, or what was changed."""
         each, error = self.rows[row], self._errors.get((row, column))
         if error is None and each.before not in (None, each.text):
             return f"Was {each.before}"
         return error or (_KINDS if column == KIND else "")
 
     def colour(self, row: int, column: int) -> str | None:
-        """Returns that of what is wrong."""
         return self._theme.palette.error if (row, column) in self._errors else None
 
     def more(self, row: int, column: int, role: int) -> object:
-        """Returns the text or the id to edit."""
         text = str(self.rows[row].id) if column == ID else self.text(row, column)
         return text if role == Qt.ItemDataRole.EditRole else None
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Sets a text, or an id of digits."""
         each = self.rows[index.row()]
         if index.column() == TOKEN:
             self.rows[index.row()] = replace(each, text=str(value))
@@ -248,7 +242,6 @@ class SpecialsDialog(SurgeryDialog):
     # ---- the change
 
     def effect_work(self) -> Callable[[], Work[works.Effect]]:
-        """Makes the tokenizer with these special tokens."""
         check_changeable(self._tokenizer, whole_words=True)
         rows = tuple(self.model.rows)
         errors = wrong_cells(self._tokenizer, rows)
@@ -262,5 +255,4 @@ class SpecialsDialog(SurgeryDialog):
         return partial(works.specials_work, self._tokenizer, rows)
 
     def result_work(self) -> Callable[[], Work[works.ChangedTokenizer]]:
-        """Makes the tokenizer, with its name."""
         return partial(works.changed_specials_work, self._tokenizer, self._name, tuple(self.model.rows))

@@ -55,7 +55,6 @@ class CellEditors(QStyledItemDelegate):
         self._theme = theme
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
-        """Returns the editor."""
         column = COLUMNS[index.column()]
         if column.choices is None:
             number = Number(column.most, column.suffix)
@@ -75,7 +74,6 @@ class CellEditors(QStyledItemDelegate):
         return box
 
     def setEditorData(self, editor: QWidget, index: _Index) -> None:
-        """Shows the value of the cell."""
         value = index.data(Qt.ItemDataRole.EditRole)
         if isinstance(editor, QComboBox):
             editor.setCurrentIndex(editor.findData(value))
@@ -84,7 +82,6 @@ class CellEditors(QStyledItemDelegate):
             editor.selectAll()
 
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: _Index) -> None:
-        """Takes the value of the editor."""
         if isinstance(editor, QComboBox):
             model.setData(index, editor.currentData())  # pyright: ignore[reportArgumentType]
         elif isinstance(editor, QSpinBox):

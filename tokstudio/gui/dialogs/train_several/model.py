@@ -148,21 +148,17 @@ class PlansModel(QAbstractTableModel):
     # ---- Qt's own
 
     def rowCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Returns the number of trainings."""
         return 0 if parent.isValid() else len(self.plans)
 
     def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        """Returns the number of fields."""
         return 0 if parent.isValid() else len(COLUMNS)
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
-        """Makes every cell editable that the algorithm of its row has."""
         flags = super().flags(index)
         has = index.isValid() and _has(self.plans[index.row()], COLUMNS[index.column()])
         return flags | Qt.ItemFlag.ItemIsEditable if has else flags
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the headings, aligned like their columns, and the numbers of the rows."""
         if orientation == Qt.Orientation.Vertical:
             return section + 1 if role == Qt.ItemDataRole.DisplayRole else None
         column = COLUMNS[section]
@@ -191,7 +187,6 @@ class PlansModel(QAbstractTableModel):
         return self._theme.tabular_font() if role == Qt.ItemDataRole.FontRole else None
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Sets a field."""
         if not index.isValid() or role != Qt.ItemDataRole.EditRole:
             return False
         column = COLUMNS[index.column()]

@@ -131,16 +131,13 @@ class Dots(QAbstractScrollArea):
         self._lay_out()
 
     def sizeHint(self) -> QSize:
-        """Returns room for some rows."""
         return QSize(400, 240)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Follows the size."""
         super().resizeEvent(event)
         self._lay_out()
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Marks the row under the pointer, and shows its values as a tool tip."""
         if event.type() == QEvent.Type.MouseMove and isinstance(event, QMouseEvent):
             self._point(self._row_at(event.position().toPoint()))
         elif event.type() == QEvent.Type.Leave:
@@ -159,7 +156,6 @@ class Dots(QAbstractScrollArea):
         return "\n".join([table.texts[text], *values])
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws rows, axis and legend."""
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(self.viewport().rect(), QColor(self._theme.palette.surface))
             if self._content is not None and self._values.size and not np.isnan(self._values).all():

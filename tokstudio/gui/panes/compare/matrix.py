@@ -139,7 +139,6 @@ class MatrixModel(TableModel):
         return names[column - self.first] if self.first <= column < self.first + len(names) else None
 
     def count(self) -> int:
-        """Returns the number of texts, or of summaries."""
         return len(self._values)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -168,7 +167,6 @@ class MatrixModel(TableModel):
         self.layoutChanged.emit()
 
     def text(self, row: int, column: int) -> str:
-        """Returns the name of a text or a summary, the unit of a text, or a value."""
         content, row = self._shown(row)
         if column >= self.first:
             return self._written(content, row, column - self.first)
@@ -179,7 +177,6 @@ class MatrixModel(TableModel):
         return text.units if column else in_a_sentence(text.name + base)
 
     def tip(self, row: int, column: int) -> str:
-        """Returns the size of a text, what a summary means, or what a value is of."""
         content, row = self._shown(row)
         if self._summaries:
             return self._titles[row][1]
@@ -190,7 +187,6 @@ class MatrixModel(TableModel):
         return "\n".join((text.name, *facts, f"{text.words:,} {text.units}"))
 
     def font(self, row: int, column: int) -> QFont | None:
-        """Returns that of values, bold for the best of a row."""
         if column < self.first:
             return None
         font = self._theme.tabular_font()
@@ -198,7 +194,6 @@ class MatrixModel(TableModel):
         return font
 
     def colour(self, row: int, column: int) -> str | None:
-        """Returns that of failures; or of units, missing values, and those of simple tokenizers."""
         (content, row), number, palette = self._shown(row), column - self.first, self._theme.palette
         if number < 0:
             return palette.muted if column and not self._summaries else None
@@ -207,7 +202,6 @@ class MatrixModel(TableModel):
         return palette.muted if np.isnan(self._values[row, number]) or content.is_simple(number) else None
 
     def more(self, row: int, column: int, role: int) -> object:
-        """Returns what the colour and the bar of a value are drawn by."""
         (content, row), number = self._shown(row), column - self.first
         if self._summaries or number < 0 or np.isnan(value := float(self._values[row, number])):
             return None
@@ -355,12 +349,10 @@ class Matrix(QWidget):
             QTimer.singleShot(0, self, self._spread)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fits the columns to the new width."""
         super().resizeEvent(event)
         self._spread()
 
     def eventFilter(self, watched: object, event: QEvent) -> bool:
-        """Asks for the menu of a cell."""
         if event.type() == QEvent.Type.ContextMenu and isinstance(event, QContextMenuEvent):
             by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
             viewport = self.table.viewport()

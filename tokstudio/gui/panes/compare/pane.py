@@ -158,7 +158,6 @@ class ComparePane(Pane):
         menu.addAction("&Original Order", partial(sort, -1, Qt.SortOrder.AscendingOrder))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fits the choices to the new size."""
         super().resizeEvent(event)
         self._fit()
 

@@ -273,7 +273,6 @@ class StackedLines(QAbstractScrollArea):
         raise IndexError(byte)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wraps the rows again."""
         self._arrange()
 
     def _arrange(self) -> None:
@@ -333,7 +332,6 @@ class StackedLines(QAbstractScrollArea):
     # ---- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the visible wrapped lines."""
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
             if self.stack is None or self._layout is None:
@@ -437,7 +435,6 @@ class StackedLines(QAbstractScrollArea):
     # ---- the pointer and the keys
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Tells in a tip what each tokenizer has at a character."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), plain(self.tip_at(event.pos())), self.viewport())
             return True
@@ -474,12 +471,10 @@ class StackedLines(QAbstractScrollArea):
         return f"{row.name}: {', '.join(words)}{more}"
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Highlights a character in all rows."""
         hovered = self._at(event.position())
         self._hover(None if hovered is None or hovered[2] is None else (hovered[0], hovered[2]))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Asks for the token that was clicked."""
         hovered = self._at(event.position())
         if event.button() != Qt.MouseButton.LeftButton or self.stack is None or hovered is None:
             return
@@ -493,7 +488,6 @@ class StackedLines(QAbstractScrollArea):
             self.tokenAsked.emit(row.name, int(row.cut.ids[chosen]))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Goes to other lines, or scrolls."""
         steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
         if event.key() in steps:
             self.stepAsked.emit(steps[Qt.Key(event.key())])

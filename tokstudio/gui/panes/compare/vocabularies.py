@@ -189,15 +189,12 @@ class VocabularyRows(TableModel):
         return first, second
 
     def count(self) -> int:
-        """Returns the number of listed tokens."""
         return len(self._rows)
 
     def font(self, row: int, column: int) -> QFont:
-        """Returns that of tokens, or that of numbers."""
         return self._theme.monospace_font() if column == TOKEN else self._theme.tabular_font()
 
     def text(self, row: int, column: int) -> str:
-        """Returns the token, or what is known of it."""
         pair, row = self.pair, int(self._rows[row])
         assert pair is not None
         vocabularies = pair.vocabularies
@@ -326,7 +323,6 @@ class VocabulariesView(QWidget):
             self._compare()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fits the columns to the new width."""
         super().resizeEvent(event)
         # The table gets its width after this.
         QTimer.singleShot(0, self, self._spread)

@@ -162,26 +162,21 @@ class WordRows(TableModel):
         return (count, each.pieces(word)) if count else None
 
     def count(self) -> int:
-        """Returns the number of words."""
         return len(self.order)
 
     def text(self, row: int, column: int) -> str | None:
-        """Returns the word, or the most tokens; the delegate draws the pieces."""
         word = int(self.order[row])
         if column == WORD:
             return isolated(self.made.words[word])
         return self._told(word, column) if column == MOST else None
 
     def tip(self, row: int, column: int) -> str:
-        """Returns what is told of a cell, but for the most tokens."""
         return "" if column == MOST else self._told(int(self.order[row]), column)
 
     def font(self, row: int, column: int) -> QFont:
-        """Returns that of words, or that of numbers."""
         return self._theme.monospace_font() if column == WORD else self._theme.tabular_font()
 
     def more(self, row: int, column: int, role: int) -> object:
-        """Returns the check mark, or what is told of a cell."""
         word = int(self.order[row])
         if role == Qt.ItemDataRole.DecorationRole and column == WORD and self.made.whole[word]:
             return self._check
@@ -262,7 +257,6 @@ class PieceCells(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Paints a cell."""
         model = index.model()
         if index.column() <= MOST or not isinstance(model, WordRows):
             super().paint(painter, option, index)
@@ -356,7 +350,6 @@ class WordsView(QWidget):
         self._encode()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fits the columns to the new width."""
         super().resizeEvent(event)
         self._spread()
 

@@ -90,12 +90,10 @@ class Legend(QWidget):
             self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shows as many names as fit."""
         super().resizeEvent(event)
         self._fit()
 
     def minimumSizeHint(self) -> QSize:
-        """Makes room for the menu."""
         return QSize(self.more.sizeHint().width() if len(self.entries) > 1 else 0, self.more.sizeHint().height())
 
     def _rebuild(self) -> None:

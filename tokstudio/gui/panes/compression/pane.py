@@ -132,7 +132,6 @@ class CompressionPane(Pane):
         self._name_view()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fits the plot."""
         super().resizeEvent(event)
         self._fit_remark()
 

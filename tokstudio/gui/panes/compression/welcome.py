@@ -50,11 +50,9 @@ class SampleCard(QPushButton):
         return layout.totalHeightForWidth(width) if layout is not None else 0
 
     def sizeHint(self) -> QSize:
-        """Returns the width of a card."""
         return QSize(_CARD_WIDTH, self.height_at(_CARD_WIDTH))
 
     def minimumSizeHint(self) -> QSize:
-        """Returns the width of a few words."""
         return QSize(120, 24)
 
     def _follow(self) -> None:
@@ -109,12 +107,10 @@ class Welcome(QScrollArea):
         self._arrange()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Applies changes that were made while it was hidden."""
         super().showEvent(event)
         self._arrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hides parts that do not fit."""
         super().resizeEvent(event)
         self._arrange()
 

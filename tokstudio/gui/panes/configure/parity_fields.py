@@ -83,7 +83,6 @@ class _ByLanguage(Field, Generic[_Control]):
 
     @property
     def controls(self) -> list[QWidget]:
-        """The controls of the rows, and the links below them."""
         return [*(one.control for one in self.rows), *self._links]
 
     @property
@@ -146,12 +145,10 @@ class TextBox(ChoiceBox):
         self.setToolTip(plain(f"{chosen.name}: {chosen.meaning}"))
 
     def focusInEvent(self, e: QFocusEvent) -> None:
-        """Lists the texts."""
         self._list(self._offered, self.chosen)
         super().focusInEvent(e)
 
     def showPopup(self) -> None:
-        """Lists the texts."""
         self._list(self._offered, self.chosen)
         super().showPopup()
 
@@ -176,7 +173,6 @@ class TextsField(_ByLanguage[TextBox]):
 
     @property
     def value(self) -> tuple[tuple[str, str], ...]:
-        """The texts by language."""
         if not self._has_rows:
             return self._before
         chosen: list[tuple[str, str]] = []

@@ -240,12 +240,10 @@ class Mixture(QWidget):
         self._view.playhead_changed.connect(self._show_ratios)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Asks for bytes per token."""
         super().showEvent(event)
         self._measure()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Asks for nothing."""
         super().hideEvent(event)
         self._measure()
 

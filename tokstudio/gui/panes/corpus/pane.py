@@ -189,13 +189,11 @@ class CorpusPane(Pane):
         return super().event(event)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Starts to check the files."""
         super().showEvent(event)
         self._clock.start()
         self._show_preview()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stops checking the files."""
         super().hideEvent(event)
         self._clock.stop()
 

@@ -96,11 +96,9 @@ class SourcesModel(TableModel):
             self.tell()
 
     def count(self) -> int:
-        """Returns the number of sources."""
         return len(self._sources)
 
     def text(self, row: int, column: int) -> str | None:
-        """Returns the name of a source, and its size or what is wrong with it."""
         source = self._sources[row]
         if column == SIZE:
             size = size_text(source.bytes) if source.counts is None else _words(source)
@@ -108,21 +106,17 @@ class SourcesModel(TableModel):
         return source.name if column == NAME else None
 
     def tip(self, row: int, column: int) -> str:
-        """Returns where a source is from, and how it was read."""
         changed = self._changed.get(self._sources[row], "")
         return ("Read the file again" if changed else "") if column == RELOAD else _tip(self._sources[row], changed)
 
     def colour(self, row: int, column: int) -> str | None:
-        """Returns that of sizes."""
         wrong = self.is_changed(row) or is_missing(self._sources[row])
         return None if column != SIZE else self._theme.palette.warning if wrong else self._theme.palette.muted
 
     def font(self, row: int, column: int) -> QFont | None:
-        """Returns that of sizes."""
         return self._theme.tabular_font(12) if column == SIZE else None
 
     def more(self, row: int, column: int, role: int) -> object:
-        """Returns the sign of a file that can be read again."""
         if column != RELOAD or not self.is_changed(row):
             return None
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -244,7 +238,6 @@ class SourceList(ReadOnlyTable):
         self.setFixedHeight(min(max(self.sources_model.rowCount(), 1), _MOST_ROWS) * height + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Makes room for some letters of a name and its size."""
         return QSize(self._theme.scaled(140), self.height())
 
     def event(self, event: QEvent) -> bool:
@@ -262,7 +255,6 @@ class SourceList(ReadOnlyTable):
             super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Removes the selected sources."""
         if _is_delete(event):
             self.removeAsked.emit()
         else:
@@ -397,11 +389,9 @@ class Preview(QPlainTextEdit):
             super().wheelEvent(event)
 
     def sizeHint(self) -> QSize:
-        """Returns the height of a few lines; it grows if there is room."""
         return QSize(120, 3 * self.fontMetrics().lineSpacing() + 18)
 
     def minimumSizeHint(self) -> QSize:
-        """Returns the height of two lines."""
         return QSize(120, 2 * self.fontMetrics().lineSpacing() + 18)
 
 

@@ -112,30 +112,24 @@ class RunsModel(TableModel):
         return next((row for row, one in enumerate(self._runs) if one is run), -1)
 
     def count(self) -> int:
-        """Returns the number of runs."""
         return len(self._runs)
 
     def alignment(self, column: int) -> int:
-        """Returns where the texts of a column are."""
         return COLUMNS[column].alignment
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Makes names editable."""
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsEditable if index.column() == NAME else flags
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the titles; the tip of one says what was measured."""
         if section == RATIO and role == Qt.ItemDataRole.ToolTipRole:
             return plain(explained(self._measured_on(), COLUMNS[RATIO].word))
         return super().headerData(section, orientation, role)
 
     def text(self, row: int, column: int) -> str:
-        """Returns what a column says of a run."""
         return self._text(self._runs[row], column)
 
     def colour(self, row: int, column: int) -> str | None:
-        """Returns that of failures, or of settings and of what is not known."""
         run = self._runs[row]
         if column == ENDED and run.ended == "failed":
             return self._theme.palette.error
@@ -143,7 +137,6 @@ class RunsModel(TableModel):
         return self._theme.palette.muted if muted else None
 
     def font(self, row: int, column: int) -> QFont | None:
-        """Returns that of numbers, or that of names: bold for the active run."""
         if column != NAME and COLUMNS[column].alignment != _RIGHT:
             return None
         font = self._theme.tabular_font()
@@ -160,7 +153,6 @@ class RunsModel(TableModel):
         return "\n".join([run.name, *lines, *self._measured_lines(run), *settings_lines(run), *_origin_lines(run)])
 
     def more(self, row: int, column: int, role: int) -> object:
-        """Returns the name to edit, and what the mark of a run is drawn by."""
         run = self._runs[row]
         if role == HUE:
             return run.hue if run.has_curve and (run is self._active or not run.marks.curve_hidden) else None
@@ -171,7 +163,6 @@ class RunsModel(TableModel):
         return self._text(run, column) if role == Qt.ItemDataRole.EditRole else None
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Emits `renamed`."""
         run = self.run(index.row()) if index.isValid() else None
         if run is None or index.column() != NAME or role != Qt.ItemDataRole.EditRole or not str(value).strip():
             return False

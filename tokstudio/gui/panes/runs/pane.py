@@ -81,7 +81,6 @@ class TextButton(QToolButton):
         self._name()
 
     def sizeHint(self) -> QSize:
-        """Returns room for one line of text, without a frame."""
         return QSize(super().sizeHint().width(), self.fontMetrics().height() + 2)
 
     def fill(self, menu: QMenu) -> None:
@@ -210,7 +209,6 @@ class RunTable(ReadOnlyTable):
         self.columnsFitted.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fits the columns to the new width."""
         super().resizeEvent(event)
         self.spread()
 
@@ -279,7 +277,6 @@ class RunTable(ReadOnlyTable):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Emits the signal of a key; others move between rows."""
         asked = self._meant_by(event)
         if asked is not None:
             asked.emit()
@@ -371,12 +368,10 @@ class RunsPane(Pane):
         self._refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Shows changes that were made while it was hidden."""
         super().showEvent(event)
         self._refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stops following the training."""
         super().hideEvent(event)
         self._live.stop()
         self._want()

@@ -79,7 +79,6 @@ class CountsGrid(QWidget):
         return QRect(column * width, row * self._height, width - _GAP, self._height)
 
     def sizeHint(self) -> QSize:
-        """Makes room for its rows."""
         return QSize(240, self.minimumHeight())
 
     def minimumSizeHint(self) -> QSize:
@@ -87,11 +86,9 @@ class CountsGrid(QWidget):
         return QSize(80, self._height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Arranges the counts in as many columns as fit."""
         self._arrange()
 
     def event(self, event: QEvent) -> bool:
-        """Shows the full text of a cell as a tip."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), self.tip_at(event.pos()), self)
             return True
@@ -103,7 +100,6 @@ class CountsGrid(QWidget):
         self.setCursor(Qt.CursorShape.WhatsThisCursor if asks else Qt.CursorShape.ArrowCursor)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Opens the word of the glossary for a name."""
         if event.button() == Qt.MouseButton.LeftButton and (word := self._word_at(event.position().toPoint())):
             ask_word(self, word)
 
@@ -116,7 +112,6 @@ class CountsGrid(QWidget):
         return "\n".join(_tip_of(count) for count in hidden or (self._counts[index],))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the cells."""
         with guarded_painter(self) as painter:
             painter.setFont(self._font)
             for index, (name, count) in enumerate(self._cells()):
@@ -233,16 +228,13 @@ class IdGrid(QAbstractScrollArea):
         return QRect(column * self._cell, row * self._height - self._scrolled(), self._cell, self._height)
 
     def sizeHint(self) -> QSize:
-        """Makes room for a few rows, or for all if there are fewer."""
         rows = min(max(-(-len(self._ids) // self._columns), 1), _ROWS)
         return QSize(240, rows * self._height + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Makes room for one row."""
         return QSize(80, self._height + 2)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Arranges the ids in as many columns as fit."""
         self._measure()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -251,19 +243,16 @@ class IdGrid(QAbstractScrollArea):
         self._show(self._first)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the visible ids."""
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
             painter.setFont(self._font)
             self._draw(painter, event.rect())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Selects the id below the mouse; with Shift, extends the selection."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._choose(self._at(event.position().toPoint()), event.modifiers())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Extends the selection."""
         index = self._at(event.position().toPoint())
         if event.buttons() & Qt.MouseButton.LeftButton and index >= 0 and self._anchor >= 0:
             self._choose(index, Qt.KeyboardModifier.ShiftModifier)
@@ -273,7 +262,6 @@ class IdGrid(QAbstractScrollArea):
         return keeps_copy(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Moves between ids, extends the selection with Shift, copies."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
             return

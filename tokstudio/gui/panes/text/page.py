@@ -121,11 +121,9 @@ class TextInput(QPlainTextEdit):
         self.edited.emit()
 
     def sizeHint(self) -> QSize:
-        """Makes room for about four lines."""
         return QSize(240, self.fontMetrics().lineSpacing() * 4 + 20)
 
     def minimumSizeHint(self) -> QSize:
-        """Makes room for one line."""
         return QSize(80, self.fontMetrics().lineSpacing() + 20)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
@@ -381,7 +379,6 @@ class TextPage(QWidget):
             self.state_changed.emit(kind, text)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Shows changes that were made while it was hidden."""
         super().showEvent(event)
         if self._stale:
             self.refresh()

@@ -127,11 +127,9 @@ class EncodePage(TextPage):
         self._follow_text()
 
     def text(self) -> str:
-        """Returns the text of the view."""
         return self.session.view.text
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Encoded, EncodedText]]:
-        """Encodes the text."""
         recognised = "all" if self._recognised else ()
         encoded = yield from encode_work(tokenizer, text, recognised, byte_level=self.byte_level)
         return encoded, EncodedText(*encoded.drawn, encoded.ids, encoded.special)
@@ -165,7 +163,6 @@ class EncodePage(TextPage):
             self.set_state("bad", f"differs at byte {result.differs:,}")
 
     def display_nothing(self, text: str) -> None:
-        """Shows the length of the text, and no tokens."""
         self.encoded = None
         self.session.view.select(None)
         self.empty.setVisible(not text)
@@ -184,12 +181,10 @@ class EncodePage(TextPage):
             super().copy()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hides the parts that do not fit."""
         super().resizeEvent(event)
         self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Shows changes that were made while it was hidden."""
         super().showEvent(event)
         self._compare_later()
 
@@ -383,12 +378,10 @@ class DecodePage(TextPage):
         self.display_nothing("")
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[DecodedIds, EncodedText]]:
-        """Decodes the entered ids."""
         decoded = yield from decode_work(tokenizer, text, byte_level=self.byte_level)
         return decoded, EncodedText(*decoded.drawn, decoded.ids, decoded.special)
 
     def display(self, result: object, table: EncodedText) -> None:
-        """Shows the text of the existing ids, and names the others."""
         assert isinstance(result, DecodedIds)
         self.encoded = result
         self.view.show_table(table)
@@ -400,7 +393,6 @@ class DecodePage(TextPage):
         self.figures.set_values((f"{count:,}", f"{size:,}", f"{len(result.text):,}", ratio))
 
     def display_nothing(self, text: str) -> None:
-        """Shows no text."""
         self.encoded = None
         self.view.clear()
         self._set_output("")

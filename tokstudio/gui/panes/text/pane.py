@@ -76,7 +76,6 @@ class TextPane(Pane):
         return (self.encode, self.decode, self.steps)[max(self.pages.currentIndex(), 0)]
 
     def arrive(self, part: str) -> None:
-        """Puts the cursor into the text field."""
         self.tabs.setCurrentIndex(0)
         self.encode.input.setFocus()
 
@@ -89,11 +88,9 @@ class TextPane(Pane):
         self.page.copy_ids()
 
     def sizeHint(self) -> QSize:
-        """Makes room for a few rows of tokens."""
         return QSize(380, 460)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hides the parts of the header that do not fit."""
         super().resizeEvent(event)
         self._fit_header()
 
@@ -102,17 +99,14 @@ class TextPane(Pane):
         _accepted_file(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Accepts it anywhere."""
         _accepted_file(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Reads the file in the background and shows its text."""
         path = _accepted_file(event)
         if path is not None:
             self.open_file(path)
 
     def show_title(self, shown: bool) -> None:
-        """Shows or hides the title."""
         self._titled = shown
         self._fit_header()
 

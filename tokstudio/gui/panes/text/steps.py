@@ -309,7 +309,6 @@ class RoundsModel(TokenTable):
         return self.round(row).token if 2 <= row < self.rowCount() else None
 
     def cell(self, row: int, column: int) -> TokenCell:
-        """The content of a cell."""
         here, shown = self.round(row), row == self._current
         if column == _STEP:
             return TokenCell(f"{row + 1:,}", marked=shown)
@@ -324,7 +323,6 @@ class RoundsModel(TokenTable):
         return TokenCell(" + ".join(map(marked, tokens)), tokens, here.kind == "removal", shown)
 
     def copied_slot(self, slot: int) -> str:
-        """A row for the clipboard: numbers without separators, tokens as in `copied`."""
         here = self.round(slot)
         if not here.merge:
             return "\t".join([str(slot + 1), "", here.kind, "", "", str(self._places(slot))])
@@ -336,7 +334,6 @@ class RoundsModel(TokenTable):
         return "\t".join([str(slot + 1), str(here.merge), *texts, str(self._places(slot))])
 
     def widest(self, column: int) -> str:
-        """A number as wide as the widest of a column."""
         rows = self.rowCount()
         if column == _STEP or not rows:
             return f"{rows:,}"
@@ -345,11 +342,9 @@ class RoundsModel(TokenTable):
         return f"{max(self._pieces):,}"
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """The number of states; 0 below a row."""
         return 0 if parent.isValid() or self._rounds is None else len(self._rounds)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The text of a cell, with tokens in full as the tip."""
         if role != Qt.ItemDataRole.ToolTipRole:
             return super().data(index, role)
         if not index.isValid() or self.tokens is None or index.column() not in (PARTS, _TOKEN) or index.row() < 2:

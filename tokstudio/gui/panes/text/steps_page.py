@@ -159,7 +159,6 @@ class StepsPage(QWidget):
             self.latest.run(lambda: steps.stepping_work(tokenizer, text, selected, "all" if recognised else ()))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Follows the current selection."""
         super().showEvent(event)
         self._follow_selection()
         self.refresh()

@@ -206,20 +206,16 @@ class ConcordanceModel(TableModel):
         return self._lines[row]
 
     def count(self) -> int:
-        """Returns the number of lines so far."""
         return len(self._lines)
 
     def text(self, row: int, column: int) -> str:
-        """Returns a part of a line, or its number."""
         line = self._lines[row]
         return (line.left, line.token, line.right, f"{line.number:,}")[column]
 
     def tip(self, row: int, column: int) -> str:
-        """Returns where a line is."""
         return f"{self._lines[row].source}, {place(self._lines[row])}"
 
     def alignment(self, column: int) -> int:
-        """Returns the middle for tokens."""
         return int(Qt.AlignmentFlag.AlignCenter) if column == TOKEN else super().alignment(column)
 
 
@@ -269,7 +265,6 @@ class _Cells(QStyledItemDelegate):
             option.palette.setColor(role, QColor(self._theme.palette.muted))  # pyright: ignore[reportAttributeAccessIssue]
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Paints one cell."""
         super().paint(painter, option, index)
         if index.column() == PLACE:
             return
@@ -387,16 +382,13 @@ class ConcordanceTable(ReadOnlyTable):
             self.copied.emit(len(rows))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fits the columns to the new width."""
         super().resizeEvent(event)
         self.fit()
 
     def event(self, event: QEvent) -> bool:
-        """Handles Copy and Select All itself while it has the focus."""
         return keeps_copy(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copies; Home and End go to the first and last line."""
         key, rows = event.key(), self._model.rowCount()
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()

@@ -108,7 +108,6 @@ class MergeTree(QAbstractScrollArea):
         return QRectF(box.topLeft() * scale + origin, box.size() * scale)
 
     def sizeHint(self) -> QSize:
-        """Makes room for the tree, up to a limit."""
         width, height = (round(side + 2 * _MARGIN) for side in (self.drawn.width, self.drawn.height))
         return QSize(min(max(width, 160), 480), min(max(height, 80), 260))
 
@@ -179,7 +178,6 @@ class MergeTree(QAbstractScrollArea):
     # Drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draws the visible part."""
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
             origin, scale = self._origin(), self._scale()
@@ -191,7 +189,6 @@ class MergeTree(QAbstractScrollArea):
     # User actions
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fits the tree to the new width."""
         super().resizeEvent(event)
         if self.drawn.would_change(self._room()):
             self._arrange()
@@ -200,7 +197,6 @@ class MergeTree(QAbstractScrollArea):
             self._show_root()
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Shows a token in full as a tip, and handles the pointer leaving."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             box = self.box_at(event.pos())
             QToolTip.showText(event.globalPos(), f"{box.label}  id {box.id:,}" if box else "", self.viewport())
@@ -211,7 +207,6 @@ class MergeTree(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Makes a box the current one, or starts to drag the tree."""
         if event.button() != Qt.MouseButton.LeftButton:
             event.ignore()
             return
@@ -222,7 +217,6 @@ class MergeTree(QAbstractScrollArea):
             self._grip = event.position().toPoint()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drags the tree, or highlights the box under the pointer."""
         place = event.position().toPoint()
         if self._grip is not None:
             self._scroll_by(self._grip.x() - place.x(), self._grip.y() - place.y())
@@ -235,14 +229,12 @@ class MergeTree(QAbstractScrollArea):
             self.viewport().update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Acts on a click."""
         gripped, self._grip = self._grip is not None, None
         index = self._index_at(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and not gripped and index >= 0 and index == self._current:
             self.nodeClicked.emit(self.drawn.boxes[index].id)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zooms with Ctrl, else scrolls."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._zoom_to(self._scale() * _STEP ** (event.angleDelta().y() / 120), event.position())
             event.accept()
@@ -250,7 +242,6 @@ class MergeTree(QAbstractScrollArea):
             super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Moves between boxes, activates one, or zooms."""
         key = Qt.Key(event.key())
         # On many keyboards, the key of + gives = without Shift.
         zooms = {"+": self.zoom_in, "=": self.zoom_in, "-": self.zoom_out, "0": self.fit}
@@ -266,12 +257,10 @@ class MergeTree(QAbstractScrollArea):
             event.ignore()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Shows the focus on the current box."""
         super().focusInEvent(event)
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Hides the focus on the current box."""
         super().focusOutEvent(event)
         self.viewport().update()
 
@@ -386,7 +375,6 @@ class MergesPage(QWidget):
         self.tree.set_tree(None)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hides the parts that do not fit."""
         super().resizeEvent(event)
         self._fit()
 

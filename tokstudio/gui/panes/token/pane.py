@@ -79,11 +79,9 @@ class TokenPane(Pane):
         self.refresh()
 
     def sizeHint(self) -> QSize:
-        """Makes room for a small tree."""
         return QSize(380, 320)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hides the parts that do not fit."""
         super().resizeEvent(event)
         self._fit()
 
@@ -134,7 +132,6 @@ class TokenPane(Pane):
             self._copy_text()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Shows a menu to copy the token."""
         if self._shown is not None:
             on_tree = self.tree.isVisible() and self.tree.rect().contains(self.tree.mapFromGlobal(event.globalPos()))
             (self._tree_menu if on_tree else self._menu).popup(event.globalPos())

@@ -182,15 +182,12 @@ class VocabularyModel(TokenTable):
 
     @property
     def searching(self) -> bool:
-        """Whether an order or a filter is being computed."""
         return self._job.busy
 
     def slot_at(self, row: int) -> int:
-        """The slot of the token in a row."""
         return self._rows.slot_at(row)
 
     def row_of(self, slot: int) -> int:
-        """The row of a token; -1 if it is not shown."""
         return self._rows.row_of(slot)
 
     @property
@@ -203,7 +200,6 @@ class VocabularyModel(TokenTable):
         return slot < self.size and (self.present is None or bool(self.present[slot]))
 
     def cell(self, row: int, column: int) -> TokenCell:
-        """The content of a cell."""
         slot = self.slot_at(row)
         assert self.tokens is not None
         if column == selection.TOKEN:
@@ -219,7 +215,6 @@ class VocabularyModel(TokenTable):
         return self.playhead
 
     def copied_slot(self, slot: int) -> str:
-        """The row of a token for the clipboard: numbers without separators, tokens as in `copied`."""
         tokens = self.tokens
         assert tokens is not None
         head = tokens.head(slot, _COPIED_BYTES)
@@ -236,7 +231,6 @@ class VocabularyModel(TokenTable):
         return "\t".join([*map(str, fields), *more])
 
     def widest(self, column: int) -> str:
-        """A text as wide as the widest of a column."""
         if self.run is None or self.tokens is None:
             return "0,000"
         if column == selection.ID:
@@ -251,7 +245,6 @@ class VocabularyModel(TokenTable):
     # ---- Qt's own
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """The number of visible tokens; 0 below a row."""
         return 0 if parent.isValid() else len(self._rows)
 
     # ---- cells

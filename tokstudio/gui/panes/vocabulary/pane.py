@@ -60,7 +60,6 @@ class VocabularyPane(TablePane):
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Shows the current state of the active run."""
         run, playhead = self._session.runs.active, self._session.view.playhead
         if run is not self._tokens.run:
             self._forget_index()
@@ -80,25 +79,20 @@ class VocabularyPane(TablePane):
         self.panel.matches.setText(self.note.text())
 
     def total(self) -> int:
-        """The number of tokens at the playhead."""
         return self._tokens.total
 
     def filtered(self) -> bool:
-        """Whether some tokens are hidden."""
         return super().filtered() or self._tokens.filtered
 
     def apply_filter(self, query: Query) -> None:
-        """Passes the filter to the model."""
         self._tokens.set_query(query)
         self._count_matches()
 
     def lift_filters(self) -> None:
-        """Removes all filters."""
         super().lift_filters()
         self.panel.ask_for_all()
 
     def busy(self) -> bool:
-        """Whether rows are still being computed."""
         return super().busy() or ("Unreachable" in self.panel.chosen() and self._session.reachability.busy)
 
     def selected_tokens(self) -> list[int]:
@@ -119,7 +113,6 @@ class VocabularyPane(TablePane):
         self.uses_offer.offer(why_no_counts(self._session))
 
     def make_query(self, text: str) -> Query:
-        """Parses the filter, as a regular expression if the panel says so."""
         return FilterQuery(text, self.panel.expression.isChecked())
 
     def show_lengths(self, low: int, high: int) -> None:

@@ -52,13 +52,11 @@ class BusyLine(QWidget):
         column(self.label, self.bar, below, STRETCH, spacing=8, margins=(0, 4, 0, 0), parent=self)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Starts the timer."""
         super().showEvent(event)
         self._refresh()
         self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stops the timer."""
         super().hideEvent(event)
         self._timer.stop()
 
@@ -107,7 +105,6 @@ class MergeLine(QWidget):
         self._fit()
 
     def sizeHint(self) -> QSize:
-        """Makes room for the buttons."""
         return QSize(200, self.buttons[0].sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
@@ -115,7 +112,6 @@ class MergeLine(QWidget):
         return QSize(1, self.buttons[0].sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Cuts tokens to the width."""
         super().resizeEvent(event)
         self._fit()
 
@@ -247,7 +243,6 @@ class RunnersModel(TokenTable):
         return self.run.id_of_merge(self._merges[row])
 
     def cell(self, row: int, column: int) -> TokenCell:
-        """The content of a cell."""
         pair, chosen = self._pairs[row], row == 0
         if column == _PAIR and self.tokens is not None:
             tokens = tuple(self.shown(self.tokens.slot_of(token)) for token in (pair.left, pair.right))
@@ -264,7 +259,6 @@ class RunnersModel(TokenTable):
         return TokenCell(text, marked=chosen)
 
     def copied_slot(self, slot: int) -> str:
-        """A row for the clipboard: numbers without separators, tokens as in `copied`."""
         assert self.tokens is not None
         pair = self._pairs[slot]
         texts = [copied(self.tokens.head(self.tokens.slot_of(one), _COPIED_BYTES)) for one in (pair.left, pair.right)]
@@ -273,17 +267,14 @@ class RunnersModel(TokenTable):
         return "\t".join([str(slot + 1), *texts, *map(str, figures)])
 
     def widest(self, column: int) -> str:
-        """A number as wide as the widest of a column."""
         return max((self.cell(row, column).text for row in range(len(self._pairs))), key=len, default="")
 
     # ---- Qt's own
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """The number of pairs; 0 below a row."""
         return 0 if parent.isValid() else len(self._pairs)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """The text of a cell, with both tokens of a pair in full as the tip."""
         if role != Qt.ItemDataRole.ToolTipRole:
             return super().data(index, role)
         if not index.isValid() or self.tokens is None or index.column() != _PAIR:
