@@ -30,6 +30,7 @@ from tokstudio.gui.session.common.jobs import Jobs, LatestJob
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import label_for, polish
+from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import push_button
 from tokstudio.gui.widgets.pane import Dialog
@@ -140,8 +141,7 @@ class OpenByNameDialog(Dialog):
         card = QFrame()
         card.setProperty("card", "true")
         column(self.list, margins=(4, 4, 4, 4), parent=card)
-        self.bar = QProgressBar(maximum=1000, textVisible=False)
-        self.bar.setAccessibleName("Progress")
+        self.bar = named(QProgressBar(maximum=1000, textVisible=False), "Progress")
         self.cancel = push_button("Cancel", self.reject)
         self.open_button = push_button("&Open", self._open, is_main=True)
         buttons = row(STRETCH, self.cancel, self.open_button, spacing=8)
@@ -242,11 +242,10 @@ class OpenByNameDialog(Dialog):
 
 def _list() -> QTreeWidget:
     """The well-known names, with what they are."""
-    tree = QTreeWidget()
+    tree = named(QTreeWidget(), "Well-known tokenizers")
     tree.setRootIsDecorated(False)
     tree.setUniformRowHeights(True)
     tree.setAllColumnsShowFocus(True)
-    tree.setAccessibleName("Well-known tokenizers")
     tree.setHeaderLabels(_TITLES)
     tree.setTabKeyNavigation(False)
     for well_known in WELL_KNOWN:

@@ -33,7 +33,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import mark_of, token_name
 from tokstudio.gui.widgets.fields import label_for
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label
+from tokstudio.gui.widgets.labels import guarded_painter, named, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import push_button
 from tokstudio.gui.widgets.pane import Dialog
@@ -211,8 +211,7 @@ class YourTurnDialog(Dialog):
         self.join_button = push_button("", self._join)
         self.join_button.setProperty("primary", True)
         self.again_button = push_button("&New Game", self.begin)
-        self.name = QLineEdit(placeholderText="Your name")
-        self.name.setAccessibleName("Your name, for the score")
+        self.name = named(QLineEdit(placeholderText="Your name"), "Your name, for the score")
         self.save_button = push_button("&Save Score…", self._save)
         self.close_button = push_button("Close", self.reject)
         parts = (

@@ -21,6 +21,7 @@ from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filters import CountUsesButton
 from tokstudio.gui.token_table.token_uses import TokenUses
+from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
@@ -52,12 +53,10 @@ class DistributionPane(Pane):
         self._seen = False
         self._tokens: RunTokens | None = None
         self._ranked: NDArray[np.int64] = np.zeros(0, np.int64)
-        self.lengths = ReadingPlot(theme, self._length_words)
-        self.lengths.setAccessibleName("Tokens by their length in bytes")
+        self.lengths = named(ReadingPlot(theme, self._length_words), "Tokens by their length in bytes")
         self._last_bar = 0  # the length from which all tokens share one bar; 0 if none do
         self.lengths.chosen.connect(self._choose_length)
-        self.ranks = ReadingPlot(theme, self._rank_words)
-        self.ranks.setAccessibleName("Uses by rank")
+        self.ranks = named(ReadingPlot(theme, self._rank_words), "Uses by rank")
         self.ranks.set_labels("rank", "uses in the corpus", "uses in the corpus by rank")
         self.ranks.set_log(True, True)
         self.ranks.chosen.connect(self._choose_rank)

@@ -23,6 +23,7 @@ from tokstudio.core.guide.pages import FOLDER, Page, read_pages, search
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.menus import tool_button
 from tokstudio.gui.widgets.pane import Pane
 
@@ -159,8 +160,7 @@ class GuidePane(Pane):
         self._read()
         self.been: list[tuple[str, str, int]] = []  # page, title on it, and how far it was scrolled
         self._at = -1
-        self.choice = QComboBox()
-        self.choice.setAccessibleName("Pages of the guide")
+        self.choice = named(QComboBox(), "Pages of the guide")
         self.choice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.choice.setMaxVisibleItems(30)
         for page in self._pages.values():

@@ -24,7 +24,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
-from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel
+from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.version import __version__
@@ -172,8 +172,7 @@ class SizesTable(ReadOnlyTable):
         # Headings are aligned with the texts of the cells.
         header.setProperty("wide", True)
         self.clicked.connect(self._clicked)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -258,8 +257,7 @@ class SizesPane(Pane):
         session.runs.changed.connect(self._changed)
         session.training.merges_added.connect(self._grow)
         self.visibilityChanged.connect(self._set_seen)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
 
     def set_model(self, width: int, tied: bool) -> None:
         """Sets the model's width, and whether its embeddings are tied."""
@@ -276,9 +274,8 @@ class SizesPane(Pane):
     # ---- construction
 
     def _make_fields(self) -> None:
-        self.model_width = Number(_WIDEST)
+        self.model_width = named(Number(_WIDEST), "Model width")
         self.model_width.setMinimum(1)
-        self.model_width.setAccessibleName("Model width")
         self.model_width.setToolTip("The numbers in each embedding of a model: its hidden size")
         label = TermLabel("Model &width", "embedding")
         label.setBuddy(self.model_width)

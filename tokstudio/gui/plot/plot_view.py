@@ -31,7 +31,7 @@ class PlotView(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._content = Content()
+        self.content = Content()
         self._laid_out: tuple[Content, QSize, float] | None = None
         self._picture: QPixmap | None = None
         self._chart: Chart | None = None
@@ -45,18 +45,13 @@ class PlotView(QWidget):
     # ---- content
 
     @property
-    def content(self) -> Content:
-        """The content."""
-        return self._content
-
-    @property
     def chart(self) -> Chart:
         """The chart with the content, laid out for the size of the widget."""
         if self._chart is None:
             from tokstudio.gui.plot.chart import Chart
 
             self._chart = Chart(self._theme, self)
-        wanted = self._content, self.size(), self.devicePixelRatioF()
+        wanted = self.content, self.size(), self.devicePixelRatioF()
         if self._laid_out != wanted:
             self._laid_out, self._picture = wanted, None
             content, size, ratio = wanted
@@ -65,41 +60,41 @@ class PlotView(QWidget):
 
     def set_curve(self, key: Hashable, curve: Curve) -> None:
         """Adds or replaces the curve under `key`; fast enough for 20 calls a second during a training."""
-        self._show(replace(self._content, curves={**self._content.curves, key: curve}))
+        self._show(replace(self.content, curves={**self.content.curves, key: curve}))
 
     def remove_curve(self, key: Hashable) -> None:
         """Removes a curve if it exists."""
-        if key in self._content.curves:
-            curves = {other: curve for other, curve in self._content.curves.items() if other != key}
-            self._show(replace(self._content, curves=curves))
+        if key in self.content.curves:
+            curves = {other: curve for other, curve in self.content.curves.items() if other != key}
+            self._show(replace(self.content, curves=curves))
 
     def set_labels(self, x_label: str, y_label: str, caption: str = "") -> None:
         """Sets the labels of x and y and the caption."""
-        self._show(replace(self._content, x_label=x_label, y_label=y_label, caption=caption))
+        self._show(replace(self.content, x_label=x_label, y_label=y_label, caption=caption))
 
     def set_log(self, x: bool, y: bool) -> None:
         """Chooses logarithmic axes; points without a logarithm are omitted."""
-        if (x, y) != self._content.log:
-            self._show(replace(self._content, log=(x, y), zoom=None))
+        if (x, y) != self.content.log:
+            self._show(replace(self.content, log=(x, y), zoom=None))
 
     def show_part(self, low: float, high: float) -> None:
         """Shows a range of x in axis coordinates: at least a few merges, at most all data."""
         first, last = self.chart.ends
-        width = max(high - low, (last - first) * 1e-5, 0.02 if self._content.log[0] else 4.0)
+        width = max(high - low, (last - first) * 1e-5, 0.02 if self.content.log[0] else 4.0)
         low = min(max(low, first), last - width)
-        self._show(replace(self._content, zoom=(low, low + width) if width < last - first else None))
+        self._show(replace(self.content, zoom=(low, low + width) if width < last - first else None))
 
     def fit_zoom(self) -> None:
         """Moves the shown range to where there is data, after curves have been replaced by others."""
-        if self._content.zoom is not None:
-            self.show_part(*self._content.zoom)
+        if self.content.zoom is not None:
+            self.show_part(*self.content.zoom)
 
     def reset_zoom(self) -> None:
         """Shows the whole range of x."""
-        self._show(replace(self._content, zoom=None))
+        self._show(replace(self.content, zoom=None))
 
     def _show(self, content: Content) -> None:
-        self._content = content
+        self.content = content
         self.update()
 
     def _draw_anew(self) -> None:
@@ -161,7 +156,7 @@ class PlotView(QWidget):
 
     def wheelEvent(self, ev: QWheelEvent) -> None:
         turns = ev.angleDelta().y() / 120
-        if not turns or not self._content.curves:
+        if not turns or not self.content.curves:
             ev.ignore()
             return
         chart, factor = self.chart, 0.8**turns
@@ -188,18 +183,13 @@ class ReadingPlot(PlotView):
         super().__init__(theme, parent)
         self._words = words
         self._current = -1  # the index of the value selected by keys
-        self._curve = Curve("", "active", np.zeros(0), np.zeros(0))
-
-    @property
-    def curve(self) -> Curve:
-        """The values."""
-        return self._curve
+        self.curve = Curve("", "active", np.zeros(0), np.zeros(0))
 
     def set_values(self, x: FloatArray, y: FloatArray, *, bars: bool = False) -> None:
         """Draws a curve through the values, or a bar over each x; x ascends."""
-        self._curve = Curve("", "active", x, y, bars=bars)
+        self.curve = Curve("", "active", x, y, bars=bars)
         self._current = min(self._current, len(x) - 1)
-        self.set_curve("values", self._curve)
+        self.set_curve("values", self.curve)
 
     def read(self, place: QPointF) -> tuple[float, float] | None:
         """The value with x nearest to a position in the widget; None outside the plot."""
@@ -212,7 +202,7 @@ class ReadingPlot(PlotView):
         index = pointed if pointed >= 0 else self._current if self.hasFocus() else -1
         if index >= 0:
             x, y = self._value(index)
-            place = self.draw_cross_hair(painter, self._curve, x, y)
+            place = self.draw_cross_hair(painter, self.curve, x, y)
             labels = PlotLabels(painter, self.chart.area, self._theme.palette, lambda left, right: [])
             labels.write(place, self._words(x, y), framed=True)
 
@@ -227,7 +217,7 @@ class ReadingPlot(PlotView):
             self.chosen.emit(self._value(index)[0])
 
     def keyPressEvent(self, ev: QKeyEvent) -> None:
-        key, last = Qt.Key(ev.key()), len(self._curve.x) - 1
+        key, last = Qt.Key(ev.key()), len(self.curve.x) - 1
         current = max(self._current, 0)
         targets = {
             Qt.Key.Key_Left: current - 1,
@@ -247,13 +237,13 @@ class ReadingPlot(PlotView):
             ev.ignore()
 
     def _value(self, index: int) -> tuple[float, float]:
-        return float(self._curve.x[index]), float(self._curve.y[index])
+        return float(self.curve.x[index]), float(self.curve.y[index])
 
     def _index_at(self, place: QPointF) -> int:
         """The index of the value with the nearest x; below 0 outside the plot."""
-        if not len(self._curve.x) or not self.chart.area.contains(place):
+        if not len(self.curve.x) or not self.chart.area.contains(place):
             return -1
-        return self._curve.nearest(self.chart.x_at(place.x()))
+        return self.curve.nearest(self.chart.x_at(place.x()))
 
     def _go_to(self, index: int) -> None:
         self._current = index

@@ -6,7 +6,7 @@ See also `style_sheet.py`, which uses these colours, and `icons.py`, whose icons
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -104,40 +104,30 @@ class Theme(QObject):
 
     def __init__(self, mode: Mode = "system", parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._mode: Mode = mode
-        self._text_size = BODY_PIXELS
+        self.mode: Mode = mode  # the colour scheme to use: "system", "light" or "dark"
+        self.text_size = BODY_PIXELS  # the size of body text in pixels; every other size is in proportion to it
         self._families = ("", "")
         self._application: QApplication | None = None
         self._system_font: QFont | None = None
-        self._palette = self._chosen_palette()
+        self.palette = self._chosen_palette()
         # Queued: the signal comes before the style has the new scheme's palette, which would then replace ours.
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh, Qt.ConnectionType.QueuedConnection)
 
-    @property
-    def palette(self) -> Palette:
-        """The current colours."""
-        return self._palette
-
-    @property
-    def mode(self) -> Mode:
-        """The colour scheme to use: "system", "light" or "dark"."""
-        return self._mode
+    def follow(self, apply: Callable[[], object]) -> None:
+        """Calls `apply` now, and after each change of colours, fonts or sizes."""
+        self.changed.connect(apply)
+        apply()
 
     def set_mode(self, mode: Mode) -> None:
         """Sets the mode; unknown values count as "system"."""
-        self._mode = mode if mode in get_args(Mode) else "system"
+        self.mode = mode if mode in get_args(Mode) else "system"
         self._refresh()
-
-    @property
-    def text_size(self) -> int:
-        """The size of body text in pixels; every other size is in proportion to it."""
-        return self._text_size
 
     def set_text_size(self, pixels: int) -> None:
         """Sets the size of body text, limited to 9 to 40 pixels."""
         pixels = min(max(pixels, 9), 40)
-        if pixels != self._text_size:
-            self._text_size = pixels
+        if pixels != self.text_size:
+            self.text_size = pixels
             self._apply()
             self.changed.emit()
 
@@ -150,7 +140,7 @@ class Theme(QObject):
 
     def scaled(self, pixels: int) -> int:
         """Scales a size designed for body text of 13 pixels to the current text size."""
-        return max(1, round(pixels * self._text_size / BODY_PIXELS))
+        return max(1, round(pixels * self.text_size / BODY_PIXELS))
 
     def monospace_font(self, size: int = BODY_PIXELS) -> QFont:
         """Returns the font of tokens and bytes; `size` is in pixels for body text of 13."""
@@ -166,7 +156,7 @@ class Theme(QObject):
     @property
     def style_sheet(self) -> str:
         """The style sheet in the current colours and sizes."""
-        roles = {role: getattr(self._palette, role) for role in Palette.__dataclass_fields__}
+        roles = {role: getattr(self.palette, role) for role in Palette.__dataclass_fields__}
         return style_sheet(roles, self.scaled, image_folders())
 
     def apply(self, application: QApplication) -> None:
@@ -192,17 +182,17 @@ class Theme(QObject):
                 self.changed.emit()
 
     def _chosen_palette(self) -> Palette:
-        if self._mode == "system":
+        if self.mode == "system":
             return DARK if QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark else LIGHT
-        return DARK if self._mode == "dark" else LIGHT
+        return DARK if self.mode == "dark" else LIGHT
 
     def _refresh(self) -> None:
         if self._application is not None:
             # The window frame and native dialogs follow the hint; an unknown scheme means the system's.
             wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
-            QGuiApplication.styleHints().setColorScheme(wanted.get(self._mode, Qt.ColorScheme.Unknown))
-        before, self._palette = self._palette, self._chosen_palette()
-        if self._palette != before:
+            QGuiApplication.styleHints().setColorScheme(wanted.get(self.mode, Qt.ColorScheme.Unknown))
+        before, self.palette = self.palette, self._chosen_palette()
+        if self.palette != before:
             self._apply()
             self.changed.emit()
 
@@ -211,14 +201,14 @@ class Theme(QObject):
             return
         QPixmapCache.clear()
         font = QFont(self._system_font)
-        font.setPixelSize(self._text_size)
+        font.setPixelSize(self.text_size)
         if self._families[0]:
             font.setFamilies([self._families[0]])
         # Qt takes four times as long to replace one sheet by another as to remove the first.
         with _no_style_changes(self._application.allWidgets()):
             self._application.setStyleSheet("")
         self._application.setFont(font)
-        self._application.setPalette(widget_palette(self._palette))
+        self._application.setPalette(widget_palette(self.palette))
         self._application.setStyleSheet(self.style_sheet)
 
 

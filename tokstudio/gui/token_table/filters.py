@@ -136,8 +136,7 @@ class FilterPanel(QFrame):
         self.setProperty("card", True)
         self.setAccessibleName("Filter by kind, script, use and length")
         self._build(kinds, uses, has_scripts)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
 
     def chosen(self) -> frozenset[str]:
         """The checked kinds, forms, scripts and uses."""

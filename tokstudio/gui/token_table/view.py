@@ -263,8 +263,7 @@ class FollowTable(QTableView):
         self.setAccessibleName(name)
         self._set_up()
         model.reordering.connect(self._lighten_selection)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
 
     def _set_up(self) -> None:
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

@@ -46,7 +46,7 @@ class TokenChips(QAbstractScrollArea):
     def __init__(self, theme: Theme, rows: int = 2, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme, self._most_rows = theme, rows
-        self._chips: tuple[Chip, ...] = ()
+        self.chips: tuple[Chip, ...] = ()
         self._places: list[QRect] = []
         self._current = self._hovered = -1
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -55,14 +55,13 @@ class TokenChips(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
         self.verticalScrollBar().valueChanged.connect(self._look_ahead)
-        theme.changed.connect(self._arrange)
-        self._arrange()
+        theme.follow(self._arrange)
 
     def set_chips(self, chips: Sequence[Chip]) -> None:
         """Shows tokens in this order; the same ones as before change nothing."""
-        if tuple(chips) == self._chips:
+        if tuple(chips) == self.chips:
             return
-        self._chips = tuple(chips)
+        self.chips = tuple(chips)
         self._current, self._hovered = (0 if chips else -1), -1
         self.verticalScrollBar().setValue(0)
         self._arrange()
@@ -70,8 +69,8 @@ class TokenChips(QAbstractScrollArea):
 
     def add_chips(self, chips: Sequence[Chip]) -> None:
         """Adds tokens at the end; the current one and the scroll position stay."""
-        self._chips += tuple(chips)
-        self._current = max(self._current, 0 if self._chips else -1)
+        self.chips += tuple(chips)
+        self._current = max(self._current, 0 if self.chips else -1)
         self._arrange()
         self._describe()
 
@@ -80,10 +79,6 @@ class TokenChips(QAbstractScrollArea):
         if rows != self._most_rows:
             self._most_rows = rows
             self.updateGeometry()
-
-    def chips(self) -> tuple[Chip, ...]:
-        """Returns the tokens."""
-        return self._chips
 
     def place_of(self, index: int) -> QRect:
         """Returns the rectangle of a box in the viewport."""
@@ -105,7 +100,7 @@ class TokenChips(QAbstractScrollArea):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setFont(self._theme.monospace_font(_FONT))
             shown = event.rect().translated(0, self.verticalScrollBar().value())
-            for index in range(self._first_below(shown.top()), len(self._chips)):
+            for index in range(self._first_below(shown.top()), len(self.chips)):
                 if self._places[index].top() > shown.bottom():
                     break
                 self._draw(painter, index)
@@ -113,7 +108,7 @@ class TokenChips(QAbstractScrollArea):
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             index = self._at(event.pos())
-            chip = self._chips[index] if index >= 0 else None
+            chip = self.chips[index] if index >= 0 else None
             QToolTip.showText(event.globalPos(), f"{chip.label}  id {chip.id:,}" if chip else "", self.viewport())
             return True
         if event.type() == QEvent.Type.Leave:
@@ -131,10 +126,10 @@ class TokenChips(QAbstractScrollArea):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         index = self._at(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and index >= 0 and index == self._current:
-            self.clicked.emit(self._chips[index].id)
+            self.clicked.emit(self.chips[index].id)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, last = Qt.Key(event.key()), len(self._chips) - 1
+        key, last = Qt.Key(event.key()), len(self.chips) - 1
         back, forth = (Qt.Key.Key_Left, Qt.Key.Key_Up), (Qt.Key.Key_Right, Qt.Key.Key_Down)
         if last < 0:
             event.ignore()
@@ -147,7 +142,7 @@ class TokenChips(QAbstractScrollArea):
             if key == Qt.Key.Key_End:
                 self.moreWanted.emit()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            self.clicked.emit(self._chips[self._current].id)
+            self.clicked.emit(self.chips[self._current].id)
         else:
             event.ignore()
 
@@ -161,7 +156,7 @@ class TokenChips(QAbstractScrollArea):
         painter.drawRoundedRect(QRectF(place).adjusted(1, 1, -1, -1), 5, 5)
         painter.setPen(QColor(palette.text))
         room = place.adjusted(_PADDING, 0, -_PADDING, 0)
-        label = painter.fontMetrics().elidedText(self._chips[index].label, Qt.TextElideMode.ElideMiddle, room.width())
+        label = painter.fontMetrics().elidedText(self.chips[index].label, Qt.TextElideMode.ElideMiddle, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter, isolated(label))
 
     def _arrange(self) -> None:
@@ -171,7 +166,7 @@ class TokenChips(QAbstractScrollArea):
         widest = min(self._theme.scaled(_WIDEST), room)
         self._places = []
         x = row = in_row = self._widest_row = 0
-        for chip in self._chips:
+        for chip in self.chips:
             width = min(max(metrics.horizontalAdvance(chip.label) + 1 + 2 * _PADDING, self._height), widest)
             if x and x + width > room:
                 x, row, in_row = 0, row + 1, 0
@@ -179,7 +174,7 @@ class TokenChips(QAbstractScrollArea):
             self._widest_row = max(self._widest_row, in_row)
             self._places.append(QRect(x, row * (self._height + _GAP), width, self._height))
             x += width + _GAP
-        self._rows = row + 1 if self._chips else 0
+        self._rows = row + 1 if self.chips else 0
         page = self.viewport().height()
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, self._rows * (self._height + _GAP) - _GAP - page))
@@ -190,7 +185,7 @@ class TokenChips(QAbstractScrollArea):
 
     def _at(self, place: QPoint) -> int:
         first = self._first_below(place.y() + self.verticalScrollBar().value())
-        row = range(first, min(first + self._widest_row, len(self._chips)))
+        row = range(first, min(first + self._widest_row, len(self.chips)))
         return next((i for i in row if self.place_of(i).contains(place)), -1)
 
     def _first_below(self, y: int) -> int:
@@ -199,7 +194,7 @@ class TokenChips(QAbstractScrollArea):
 
     def _look_ahead(self) -> None:
         bar = self.verticalScrollBar()
-        if self._chips and bar.maximum() - bar.value() <= 2 * (self._height + _GAP):
+        if self.chips and bar.maximum() - bar.value() <= 2 * (self._height + _GAP):
             self.moreWanted.emit()
 
     def _hover(self, index: int) -> None:
@@ -217,8 +212,8 @@ class TokenChips(QAbstractScrollArea):
         self.viewport().update()
 
     def _describe(self) -> None:
-        count = len(self._chips)
+        count = len(self.chips)
         text = f"{count:,} token{'' if count == 1 else 's'}."
         if 0 <= self._current < count:
-            text += f" {self._chips[self._current].label}, id {self._chips[self._current].id:,}."
+            text += f" {self.chips[self._current].label}, id {self.chips[self._current].id:,}."
         self.setAccessibleDescription(text)

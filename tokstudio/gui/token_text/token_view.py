@@ -67,7 +67,7 @@ class TokenView(QAbstractScrollArea):
         self._anchor = self._current = self._hovered = -1
         self._target = -1
         self.occurrences = np.empty(0, np.int64)
-        self._marked: frozenset[int] = frozenset()
+        self.marked: frozenset[int] = frozenset()  # the highlighted tokens
         self._ids_known = True
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
@@ -90,7 +90,7 @@ class TokenView(QAbstractScrollArea):
         """
         self.select(-1, -1)
         self._set_hovered(-1)
-        self._marked = frozenset()
+        self.marked = frozenset()
         before = self.table
         if table.data != before.data:
             top = int(np.searchsorted(before.edges, self._top_byte, side="right")) - 1
@@ -113,14 +113,10 @@ class TokenView(QAbstractScrollArea):
 
     def mark(self, tokens: Collection[int]) -> None:
         """Highlights some tokens, and scrolls to the first of them unless one is visible."""
-        self._marked = frozenset(tokens)
-        if tokens and self._marked.isdisjoint(self._visible_tokens()):
+        self.marked = frozenset(tokens)
+        if tokens and self.marked.isdisjoint(self._visible_tokens()):
             self._bring_into_view(min(tokens))
         self.viewport().update()
-
-    def marked(self) -> frozenset[int]:
-        """Returns the highlighted tokens."""
-        return self._marked
 
     def set_ids_known(self, are_known: bool) -> None:
         """Sets whether the pieces are tokens with ids to show; if not, the ids only give them their colours."""
@@ -424,7 +420,7 @@ class TokenView(QAbstractScrollArea):
 
     def _paint_rows(self, painter: QPainter, event: QPaintEvent) -> None:
         id_font = self._id_font if self._show_ids else None
-        look = TextStyle(self._white_space, id_font, self.selection(), self._hovered, self.occurrences, self._marked)
+        look = TextStyle(self._white_space, id_font, self.selection(), self._hovered, self.occurrences, self.marked)
         rows = RowPainter(painter, self.rows, self._theme.palette, look)
         height, scrolled = self._row_height(), self.verticalScrollBar().value()
         first = max(self._row_at(event.rect().top()), 0)

@@ -65,8 +65,7 @@ class BottomCard(QFrame):
         self._again.timeout.connect(self._place_again)
         self._docks: list[QDockWidget] = []
         parent.installEventFilter(self)
-        theme.changed.connect(self._paint_sign)
-        self._paint_sign()
+        theme.follow(self._paint_sign)
         self.hide()
 
     def offer(self, sentence: str) -> None:

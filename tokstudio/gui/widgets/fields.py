@@ -134,8 +134,7 @@ class LimitField(Field):
         self.number.setEnabled(False)
         self.check.toggled.connect(self._toggled)
         self.number.valueChanged.connect(self.changed)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
 
     @property
     def controls(self) -> list[QWidget]:
@@ -182,8 +181,7 @@ class SpinField(Field):
         self.add_label(text, control, word)
         self.row.addWidget(control)
         control.valueChanged.connect(self.changed)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
 
     def _apply_theme(self) -> None:
         self._control.apply_style(self._theme)
@@ -301,8 +299,7 @@ class ListField(Field):
         self.column.insertWidget(1, self.edit)
         self.column.insertWidget(2, self.read_as)
         self.edit.textChanged.connect(self.changed)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
 
     @property
     def controls(self) -> list[QWidget]:

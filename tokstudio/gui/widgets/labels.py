@@ -8,6 +8,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication, QEvent, QRect, QSize, Qt
 from PySide6.QtGui import (
@@ -27,6 +28,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QWidget
 
 from tokstudio.core.guide.glossary import explained
+
+_Widget = TypeVar("_Widget", bound=QWidget)
 
 # --- A guarded painter for overrides of `paintEvent` ------------------------------------------------------------------
 
@@ -105,6 +108,14 @@ def is_right_to_left(text: str) -> bool:
 def plain(text: str) -> str:
     """Escapes a text for a tool tip, so that a file name that looks like HTML is shown as it is."""
     return html.escape(text).replace("\n", "<br>") if "<" in text else text
+
+
+def named(widget: _Widget, name: str, tip: str = "") -> _Widget:
+    """Gives a widget the name that a screen reader says, and perhaps a tool tip; returns it."""
+    widget.setAccessibleName(name)
+    if tip:
+        widget.setToolTip(tip)
+    return widget
 
 
 def plain_label(role: str = "", text: str = "") -> QLabel:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.labels import named, plain
 
 # --- Buttons that trigger an action of the window or look like a link -------------------------------------------------
 
@@ -85,9 +85,7 @@ def tool_button(
         clicked: What it does.
         menu: What it opens.
     """
-    button = QToolButton()
-    button.setToolTip(tip)
-    button.setAccessibleName(name or tip)
+    button = named(QToolButton(), name or tip, tip)
     button.setText(text)
     if drawing is not None:
         button.setIcon(drawing)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import JumpSlider
-from tokstudio.gui.widgets.labels import plain_label
+from tokstudio.gui.widgets.labels import named, plain_label
 from tokstudio.gui.widgets.layouts import row
 
 _NOTHING = "–"
@@ -65,10 +65,8 @@ class StepBar(QWidget):
         self._obstacle = ""
         self._more: int | None = None
         self._playing = False
-        self.slider = _Slider(Qt.Orientation.Horizontal)
+        self.slider = named(_Slider(Qt.Orientation.Horizontal), words.slider, words.tip)
         self.slider.setRange(0, 0)
-        self.slider.setAccessibleName(words.slider)
-        self.slider.setToolTip(words.tip)
         self.slider.valueChanged.connect(self._on_value)
         self.slider.spacePressed.connect(self.playAsked)
         self.slider.sliderPressed.connect(self.grasped)
@@ -96,8 +94,7 @@ class StepBar(QWidget):
         right = buttons["next"], buttons["last"], self.label, self.speed_button
         row(*left, (self.slider, 1), *right, spacing=_SPACING, parent=self)
         self.play_button.setVisible(plays)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
         self._show_state()
 
     def set_range(self, maximum: int) -> None:
@@ -171,8 +168,7 @@ class StepBar(QWidget):
         return self.slider.value()
 
     def _button(self, name: str, text: str, keys: str) -> QToolButton:
-        button = QToolButton()
-        button.setAccessibleName(text)
+        button = named(QToolButton(), text)
         shown = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
         button.setToolTip(f"{text} ({shown})" if shown else text)
         button.setIcon(icon(name, self._theme))

@@ -33,6 +33,7 @@ from tokstudio.core.base.resources import resource
 from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.version import __version__
 
@@ -189,8 +190,7 @@ class AboutDialog(_Dialog):
         self.table.setColumnWidth(1, 110)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.rows.addWidget(self.table, 3)
-        self.licence = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
-        self.licence.setAccessibleName("Licence")
+        self.licence = named(QPlainTextEdit(readOnly=True, tabChangesFocus=True), "Licence")
         self.rows.addWidget(self.licence, 2)
         self.table.currentCellChanged.connect(self._show_licence)
         self.table.setCurrentCell(0, 0)
@@ -237,9 +237,8 @@ class ShortcutsDialog(_Dialog):
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> QTableWidget:
     """A read-only table for mouse and keyboard."""
-    table = QTableWidget(len(rows), len(titles))
+    table = named(QTableWidget(len(rows), len(titles)), name)
     table.setHorizontalHeaderLabels(titles)
-    table.setAccessibleName(name)
     table.verticalHeader().hide()
     table.setShowGrid(False)
     table.setTabKeyNavigation(False)

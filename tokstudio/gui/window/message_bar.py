@@ -14,7 +14,7 @@ from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.card import BottomCard
-from tokstudio.gui.widgets.labels import guarded_painter
+from tokstudio.gui.widgets.labels import guarded_painter, named
 
 # --- A frame around a widget for a moment, to show where a link has led -----------------------------------------------
 
@@ -119,10 +119,8 @@ class NoticeCard(BottomCard):
 
 def close_button(theme: Theme, name: str, tip: str) -> QToolButton:
     """A cross that closes something; `name` is its accessible name."""
-    button = QToolButton()
+    button = named(QToolButton(), name, tip)
     button.setIcon(icon("close", theme))
-    button.setAccessibleName(name)
-    button.setToolTip(tip)
     return button
 
 
@@ -147,9 +145,8 @@ class MessageBar(BottomCard):
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         # Selectable text is drawn a little lower than it is measured.
         self.text.setContentsMargins(0, 0, 0, 4)
-        self.details = QPlainTextEdit(readOnly=True)
+        self.details = named(QPlainTextEdit(readOnly=True), "Details")
         self.details.setMaximumHeight(_DETAILS_HEIGHT)
-        self.details.setAccessibleName("Details")
         self.column.addWidget(self.details)
         self.details_button.toggled.connect(self._show_details)
         self.copy_button.clicked.connect(self._copy)

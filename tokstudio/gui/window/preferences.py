@@ -58,8 +58,7 @@ class PreferencesDialog(QDialog):
         self.reset_button.clicked.connect(self._reset)
         column(TallBody(page), buttons, parent=self)
         preferences.changed.connect(self._show_values)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
         self._show_values()
         room = self.screen().availableSize()
         height = page.sizeHint().height() + buttons.sizeHint().height() + 48

@@ -21,7 +21,7 @@ from tokstudio.gui.session.common.jobs import Job
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import MergeCaptions
-from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, plain
+from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, named, plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.window.message_bar import close_button
@@ -85,9 +85,8 @@ class StatusLine(QStatusBar):
         self.setSizeGripEnabled(False)
 
         self.label = ElidedLabel()
-        self.bar = QProgressBar(maximum=1000, textVisible=False)
+        self.bar = named(QProgressBar(maximum=1000, textVisible=False), "Progress")
         self.bar.setFixedWidth(180)
-        self.bar.setAccessibleName("Progress")
         self.cancel = close_button(theme, "Cancel", "Cancel")
         self.cancel.clicked.connect(self._cancel)
         self.left_over = QLabel(textFormat=Qt.TextFormat.PlainText)

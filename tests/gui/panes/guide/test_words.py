@@ -107,9 +107,9 @@ def test_the_chosen_figure_and_words_and_marks_are_explained(qtbot, window):
         qtbot.waitUntil(lambda word=word: word_of(label) == word, timeout=PATIENCE)
         assert label.toolTip() == explained("", word)
     others = window.text.encode.others
-    qtbot.waitUntil(lambda: "Words and marks" in dict(others.counts()), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "Words and marks" in dict(others.counts), timeout=PATIENCE)
     qtbot.waitUntil(others.isVisible, timeout=PATIENCE)
-    place = others.place_of([name for name, _ in others.counts()].index("Words and marks")).center()
+    place = others.place_of([name for name, _ in others.counts].index("Words and marks")).center()
     assert explained("", "words-and-marks") in others.tip_at(place)
     qtbot.mouseMove(others, place)
     qtbot.mouseClick(others, Qt.MouseButton.LeftButton, pos=place)

@@ -154,13 +154,13 @@ def test_each_step_is_described_and_its_tokens_are_marked(qtbot, session, steps)
     assert steps.phase.text() == "Split into 1 pre-token"
     steps.bar.slider.setValue(1)
     assert steps.phase.text() == f"Base tokens: {len(SENTENCE)} bytes"
-    assert not steps.view.marked()
+    assert not steps.view.marked
     several = next(number for number in range(2, len(rounds)) if len(rounds.round(number).starts) > 1)
     for number in (several, len(rounds) - 1):
         steps.bar.slider.setValue(number)
         made, state = rounds.round(number), rounds.state(number)
-        assert {int(state.starts[token]) for token in steps.view.marked()} == set(made.starts.tolist())
-        assert all(int(state.ids[token]) == made.token for token in steps.view.marked())
+        assert {int(state.starts[token]) for token in steps.view.marked} == set(made.starts.tolist())
+        assert all(int(state.ids[token]) == made.token for token in steps.view.marked)
         assert steps.phase.text().startswith(f"Step {number + 1} of {len(rounds)}: ")
         assert steps.phase.text().endswith(f"(merge {made.merge})")
     steps.bar.slider.setValue(several)

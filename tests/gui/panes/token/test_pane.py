@@ -75,20 +75,20 @@ def test_a_token_is_shown_as_it_is_at_the_playhead_with_what_is_built_from_it(se
     session.view.look_at(ord("t"))
     tokenizer = session.view.tokenizer
     built = [256 + row for row, pair in enumerate(tokenizer.merges.tolist()) if ord("t") in pair]
-    assert [chip.id for chip in trained.chips.chips()] == built[:50]
+    assert [chip.id for chip in trained.chips.chips] == built[:50]
     assert trained.built.text().startswith(f"Built from it: {len(built)} token")
     place = trained.chips.place_of(0).center()
     qtbot.mouseClick(trained.chips.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert session.view.token == built[0]
     session.view.look_at(ord("t"))
-    second = trained.chips.chips()[1].id
+    second = trained.chips.chips[1].id
     qtbot.keyClick(trained.chips, Qt.Key.Key_Right)
     qtbot.keyClick(trained.chips, Qt.Key.Key_Return)
     assert session.view.token == second
     run = session.runs.active
     session.view.look_at(ord("t"))
     session.view.set_playhead(3)
-    assert all(chip.id < 259 for chip in trained.chips.chips())
+    assert all(chip.id < 259 for chip in trained.chips.chips)
     session.view.set_playhead(0)
     assert not trained.chips.isVisible()
     assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the corpus, rank 1 of 256")
@@ -123,14 +123,14 @@ def test_scrolling_lists_more_built_tokens(qtbot, session, pane):
     session.runs.add_tokenizer(Tokenizer(np.array(pairs, np.int32)), "wide")
     session.view.look_at(97)
     assert pane.built.text() == "Built from it: 300 tokens"
-    assert len(pane.chips.chips()) < 300
+    assert len(pane.chips.chips) < 300
     pane.chips.setFocus()
     for _ in range(300):
         qtbot.keyClick(pane.chips, Qt.Key.Key_End)
-    assert [chip.id for chip in pane.chips.chips()] == list(range(256, 556))
+    assert [chip.id for chip in pane.chips.chips] == list(range(256, 556))
     # What was added is still there when the playhead moves on, and goes when it comes before it.
     session.view.set_playhead(299)
-    assert [chip.id for chip in pane.chips.chips()] == list(range(256, 555))
+    assert [chip.id for chip in pane.chips.chips] == list(range(256, 555))
     qtbot.keyClick(pane.chips, Qt.Key.Key_End)
     place = pane.chips.place_of(298)
     qtbot.mouseClick(pane.chips.viewport(), Qt.MouseButton.LeftButton, pos=place.center())

@@ -113,7 +113,7 @@ def test_with_a_tie_the_choices_of_other_rules_are_listed(qtbot, session, pane, 
     pane.tabs.setFocus()
     qtbot.keyClick(pane.tabs, Qt.Key.Key_Right)
     assert pane.rules.isVisible()
-    told = {choice.rule: choice for choice in pane.rules.choices()}
+    told = {choice.rule: choice for choice in pane.rules.choices}
     rules = {
         "Lowest id": "lowest-id",
         "Hugging Face": "huggingface",

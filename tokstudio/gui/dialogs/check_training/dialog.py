@@ -25,7 +25,7 @@ from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import ReadOnlyTable
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import named, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import push_button
 from tokstudio.gui.widgets.pane import Dialog
@@ -56,8 +56,7 @@ class MakeExerciseDialog(Dialog):
         self._folder = Path()
         self.form = ExerciseForm(theme, session.corpus, preferences, choosers)
         self.form.choose_own_text()
-        self.bar = QProgressBar(maximum=0, textVisible=False)
-        self.bar.setAccessibleName("Progress")
+        self.bar = named(QProgressBar(maximum=0, textVisible=False), "Progress")
         self.show_button = push_button("S&how Files", self._show_files)
         self.show_button.hide()
         self.close_button = push_button("Close", self.reject)
@@ -151,8 +150,7 @@ class CheckTrainingDialog(Dialog):
             self.form.choose_own_text()
         self.model = OutcomesModel(theme, self)
         self._make_results(theme)
-        self.bar = QProgressBar(maximum=0, textVisible=False)
-        self.bar.setAccessibleName("Progress")
+        self.bar = named(QProgressBar(maximum=0, textVisible=False), "Progress")
         self._make_buttons()
         adding = (self.add_button, self.folder_button, self.clear_button, STRETCH, self.configure_button)
         buttons = (self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button)
@@ -173,9 +171,8 @@ class CheckTrainingDialog(Dialog):
         self.table.horizontalHeader().setHighlightSections(False)
         for number, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(number, theme.scaled(width))
-        self.details = QPlainTextEdit(readOnly=True)
+        self.details = named(QPlainTextEdit(readOnly=True), "What was found in the selected submission")
         self.details.setPlaceholderText(_EMPTY)
-        self.details.setAccessibleName("What was found in the selected submission")
         self.details.setTabChangesFocus(True)
         flags = Qt.TextInteractionFlag
         self.details.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)

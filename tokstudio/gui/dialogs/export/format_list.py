@@ -13,7 +13,7 @@ from tokstudio.core.formats.common.format import Fit, Format
 from tokstudio.gui.dialogs.export.queue import ExportOutcome
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import named, paragraph_label
 from tokstudio.gui.widgets.layouts import TallBody, column, row, rule
 from tokstudio.gui.widgets.menus import link_button
 
@@ -42,9 +42,8 @@ class FormatRow(QWidget):
         self.check.toggled.connect(self._toggled)
         self.state = paragraph_label("muted")
         self.state.setWordWrap(False)
-        self.bar = QProgressBar(textVisible=False)
+        self.bar = named(QProgressBar(textVisible=False), f"Progress of {shown.title}")
         self.bar.setFixedWidth(_BAR)
-        self.bar.setAccessibleName(f"Progress of {shown.title}")
         tip = "Copy the Python code that loads the written files"
         self.copy_button = link_button("Copy Python", self._copy, tip)
         self.copy_button.setAccessibleName(f"Copy the Python code that loads {shown.title}")
@@ -154,8 +153,7 @@ class SignedLine(QWidget):
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         row((self._sign, Qt.AlignmentFlag.AlignTop), (self.label, 1), spacing=6, parent=self)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
 
     def _apply_theme(self) -> None:
         side = self._theme.scaled(_SIDE)
@@ -197,8 +195,7 @@ class FormatList(QFrame):
             layout.addWidget(row)
             self.rows[shown.name] = row
         layout.addStretch(1)
-        self._body = TallBody(content)
-        self._body.setAccessibleName("Formats")
+        self._body = named(TallBody(content), "Formats")
         column(self._body, margins=(1, 1, 1, 1), parent=self)
         self.forget_fits()
 

@@ -61,8 +61,7 @@ class ReservedField(Field):
             item.setCheckState(Qt.CheckState.Unchecked)
         self.list.itemChanged.connect(self.changed)
         self.setVisible(bool(tokens))
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
 
     @property
     def chosen(self) -> tuple[str, ...]:

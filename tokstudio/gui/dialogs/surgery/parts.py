@@ -71,8 +71,7 @@ class EffectView(QWidget):
         self._rest = QWidget()  # where there are no tokens
         parts = (self._table, self.notes, self.heading, (self.tokens, 1), (self._rest, 1))
         column(*parts, spacing=8, parent=self)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
         self.show_effect(None)
 
     def show_effect(self, effect: Effect | None) -> None:

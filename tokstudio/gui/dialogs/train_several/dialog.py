@@ -38,7 +38,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import named, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 from tokstudio.gui.widgets.menus import Menu
 
@@ -57,13 +57,11 @@ class CellEditors(QStyledItemDelegate):
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
         column = COLUMNS[index.column()]
         if column.choices is None:
-            number = Number(column.most, column.suffix)
+            number = named(Number(column.most, column.suffix), column.title)
             number.setParent(parent)
-            number.setAccessibleName(column.title)
             number.apply_style(self._theme)
             return number
-        box = QComboBox(parent)
-        box.setAccessibleName(column.title)
+        box = named(QComboBox(parent), column.title)
         value = index.data(Qt.ItemDataRole.EditRole)
         # An expression of the user's own is not among the choices.
         own = {} if value in column.choices else {value: value}
@@ -155,10 +153,9 @@ class TrainSeveralDialog(QDialog):
     # ---- construction
 
     def _make_table(self, theme: Theme) -> None:
-        self.table = QTableView(showGrid=True, wordWrap=False)
+        self.table = named(QTableView(showGrid=True, wordWrap=False), "Trainings")
         self.table.setModel(self.model)
         self.table.setItemDelegate(CellEditors(theme, self.table))
-        self.table.setAccessibleName("Trainings")
         self.table.setTabKeyNavigation(False)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         trigger = QAbstractItemView.EditTrigger

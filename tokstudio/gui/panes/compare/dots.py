@@ -97,9 +97,9 @@ class Dots(QAbstractScrollArea):
         self._content: MatrixContent | None = None
         self._markers: tuple[Marker, ...] = ()
         self._values = np.zeros((0, 0))
-        self._order: list[int] = []
+        self.order: list[int] = []  # the numbers of the texts from top to bottom
         self._pointed = -1
-        self._legend: list[tuple[QRectF, str]] = []  # the place and the name of each tokenizer
+        self.legend: list[tuple[QRectF, str]] = []  # the place and the name of each tokenizer
         self._above = 0  # the height of the legend
         self._top = 0  # of what scrolls
         self.setAccessibleName("Figures of the texts as dots")
@@ -107,27 +107,17 @@ class Dots(QAbstractScrollArea):
         self.viewport().setMouseTracking(True)
         theme.changed.connect(self._lay_out)
 
-    @property
-    def legend(self) -> list[tuple[QRectF, str]]:
-        """The place and the name, perhaps shortened, of each tokenizer."""
-        return self._legend
-
-    @property
-    def order(self) -> list[int]:
-        """The numbers of the texts from top to bottom."""
-        return self._order
-
     def show_content(self, content: MatrixContent | None) -> None:
         """Shows another state."""
         self._content = content
         self._markers = () if content is None else markers(content.hues)
         values = np.zeros((0, 0)) if content is None else content.table.values
         self._values = values
-        self._order = []
+        self.order = []
         if content is not None:
             is_measured = ~np.isnan(values)
             means = np.where(is_measured, values, 0).sum(axis=1) / np.maximum(1, is_measured.sum(axis=1))
-            self._order = content.in_groups(-means if content.figure.better == "more" else means).tolist()
+            self.order = content.in_groups(-means if content.figure.better == "more" else means).tolist()
         self._lay_out()
 
     def sizeHint(self) -> QSize:
@@ -151,7 +141,7 @@ class Dots(QAbstractScrollArea):
     def row_text(self, row: int) -> str:
         """The name of a row with the values of all tokenizers."""
         assert self._content is not None
-        table, text = self._content.table, self._order[row]
+        table, text = self._content.table, self.order[row]
         values = (f"{name}: {table.signed(text, number)}" for number, name in enumerate(table.tokenizers))
         return "\n".join([table.texts[text], *values])
 
@@ -186,7 +176,7 @@ class Dots(QAbstractScrollArea):
         painter.save()
         painter.setClipRect(QRectF(0, top, self.viewport().width(), bottom - top))
         height = self._theme.scaled(_ROW)
-        for row, text in enumerate(self._order):
+        for row, text in enumerate(self.order):
             y = first + row * height
             if y + height < top or y > bottom:
                 continue
@@ -209,7 +199,7 @@ class Dots(QAbstractScrollArea):
         for tick, text in zip(ticks, texts, strict=True):
             painter.drawText(QRectF(x_of(tick) - 50, bottom, 100, self._head()), Qt.AlignmentFlag.AlignCenter, text)
         painter.setClipRect(QRectF(0, 0, self.viewport().width(), bottom))
-        for number, (place, name) in enumerate(self._legend):
+        for number, (place, name) in enumerate(self.legend):
             at = place.translated(0, 0 if self._top else -offset)
             self._draw_mark(painter, number, QPointF(at.left() + _RADIUS, at.center().y()))
             painter.setPen(QColor(palette.text))
@@ -227,13 +217,13 @@ class Dots(QAbstractScrollArea):
         """Places the names of all tokenizers above the rows, in as many lines as they need."""
         metrics, head = self._metrics(), self._head()
         left = self._left(content) + 12
-        x, line, self._legend = left, 0, list[tuple[QRectF, str]]()
+        x, line, self.legend = left, 0, list[tuple[QRectF, str]]()
         for name in content.comparison.tokenizers:
             short = metrics.elidedText(name, Qt.TextElideMode.ElideRight, self._theme.scaled(_LONGEST))
             width = _SWATCH + metrics.horizontalAdvance(short) + 2
             if x > left and x + width > self.viewport().width():
                 x, line = left, line + 1
-            self._legend.append((QRectF(x, line * head, width, head), short))
+            self.legend.append((QRectF(x, line * head, width, head), short))
             x += width + 16
         self._above = (line + 1) * head
         # A legend that leaves too little room scrolls with the rows.
@@ -273,7 +263,7 @@ class Dots(QAbstractScrollArea):
         if not self._top <= place.y() < self.viewport().height() - self._head():
             return -1
         row = (place.y() - self._above + self.verticalScrollBar().value()) // self._theme.scaled(_ROW)
-        return row if 0 <= row < len(self._order) else -1
+        return row if 0 <= row < len(self.order) else -1
 
     def _point(self, row: int) -> None:
         if row != self._pointed:
@@ -282,11 +272,11 @@ class Dots(QAbstractScrollArea):
 
     def _lay_out(self) -> None:
         if self._content is None:
-            self._legend, self._above, self._top = [], self._head(), self._head()
+            self.legend, self._above, self._top = [], self._head(), self._head()
         else:
             self._lay_out_legend(self._content)
         room = self.viewport().height() - self._top - self._head()
-        needed = self._above - self._top + len(self._order) * self._theme.scaled(_ROW)
+        needed = self._above - self._top + len(self.order) * self._theme.scaled(_ROW)
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, needed - room))
         bar.setPageStep(max(1, room))

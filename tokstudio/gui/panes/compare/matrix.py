@@ -83,7 +83,7 @@ class MatrixModel(TableModel):
         super().__init__(parent)
         self._theme = theme
         self._summaries = summaries
-        self._content: MatrixContent | None = None
+        self.content: MatrixContent | None = None
         self._values: NDArray[np.float64] = np.zeros((0, 0))
         self._titles: list[tuple[str, str]] = []  # of summaries: the title and its meaning
         self._below: list[Below] = []  # the summaries
@@ -93,15 +93,10 @@ class MatrixModel(TableModel):
         self._shown_names: Mapping[str, str] = {}  # shown instead of names, by name
         self.first = 1  # the first column of values
 
-    @property
-    def content(self) -> MatrixContent | None:
-        """What it shows."""
-        return self._content
-
     def show(self, content: MatrixContent | None) -> None:
         """Shows another state."""
         shape, heads = (self.rowCount(), self.columnCount()), list(self.titles)
-        self._content = content
+        self.content = content
         self.first = 2 if content is not None and content.table.units is not None else 1
         self._values, self._best, self._titles, self._below = np.zeros((0, 0)), np.zeros((0, 0), np.bool_), [], []
         if content is not None:
@@ -129,13 +124,13 @@ class MatrixModel(TableModel):
 
     def text_of(self, row: int) -> ComparedText | None:
         """The text of a row; None for a summary."""
-        if self._content is None or self._summaries or not 0 <= row < len(self._order):
+        if self.content is None or self._summaries or not 0 <= row < len(self._order):
             return None
-        return self._content.comparison.measured[int(self._order[row])]
+        return self.content.comparison.measured[int(self._order[row])]
 
     def tokenizer_of(self, column: int) -> str | None:
         """The name of the tokenizer of a column."""
-        names = self._content.comparison.tokenizers if self._content is not None else ()
+        names = self.content.comparison.tokenizers if self.content is not None else ()
         return names[column - self.first] if self.first <= column < self.first + len(names) else None
 
     def count(self) -> int:
@@ -145,13 +140,13 @@ class MatrixModel(TableModel):
         """Returns the names of the columns, for a screen reader with the sizes of the tokenizers."""
         head = super().headerData(section, orientation, role)
         if role == Qt.ItemDataRole.AccessibleTextRole and head is not None and section >= self.first:
-            assert self._content is not None
-            return self._content.comparison.compared[section - self.first].sized_name
+            assert self.content is not None
+            return self.content.comparison.compared[section - self.first].sized_name
         return head
 
     def _set_titles(self) -> None:
         """Sets what is above the text, perhaps the unit, and the tokenizers."""
-        content, self.titles, self.tips = self._content, list[str](), list[str]()
+        content, self.titles, self.tips = self.content, list[str](), list[str]()
         if content is not None:
             self.titles, self.tips = ["Text", UNITS][: self.first], [""] * self.first
             for each in content.comparison.compared:
@@ -215,8 +210,8 @@ class MatrixModel(TableModel):
 
     def _shown(self, row: int) -> tuple[MatrixContent, int]:
         """What is shown, and the number of the text or summary in a row."""
-        assert self._content is not None
-        return self._content, int(self._order[row])
+        assert self.content is not None
+        return self.content, int(self._order[row])
 
     def _written(self, content: MatrixContent, row: int, number: int) -> str:
         if self._summaries:
@@ -264,17 +259,17 @@ class MatrixModel(TableModel):
 
     def _sorted(self) -> NDArray[np.int64]:
         rows = np.arange(len(self._values))
-        if self._sorting is None or self._content is None or self._summaries:
+        if self._sorting is None or self.content is None or self._summaries:
             return rows
         column, order = self._sorting
         if column < self.first:
-            measured = self._content.comparison.measured
+            measured = self.content.comparison.measured
             keys = [text.units if column else text.name.casefold() for text in measured]
             return np.array(sorted(rows.tolist(), key=keys.__getitem__, reverse=order != _ASCENDING), np.int64)
         if column - self.first >= self._values.shape[1]:
             return rows
         values = self._values[:, column - self.first]
-        return self._content.in_groups(values if order == _ASCENDING else -values)
+        return self.content.in_groups(values if order == _ASCENDING else -values)
 
 
 _ASCENDING = Qt.SortOrder.AscendingOrder
@@ -331,8 +326,7 @@ class Matrix(QWidget):
         self.table.horizontalScrollBar().valueChanged.connect(self.summary.horizontalScrollBar().setValue)
         self._line = rule()
         column((self.table, 1), self._line, self.summary, spacing=0, parent=self)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
 
     def show_content(self, content: MatrixContent | None) -> None:
         """Shows another state; columns get their widths anew where there are others."""

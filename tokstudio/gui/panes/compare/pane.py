@@ -23,7 +23,7 @@ from tokstudio.gui.session.measuring.comparison import SIMPLE
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import ActionButton, Menu, TickMenu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
@@ -62,14 +62,12 @@ class ComparePane(Pane):
         self.tabs = HeaderTabs("Views of the comparison", _TABS)
         self.tabs.currentChanged.connect(self._refresh)
         self.header.insertWidget(1, self.tabs)
-        self.texts = ChoiceBox(())
-        self.texts.setAccessibleName("Texts")
+        self.texts = named(ChoiceBox(()), "Texts")
         self.texts.currentIndexChanged.connect(self._choose_texts)
         self.figures = ChoiceBox([Choice(each.name, each.title, each.formula) for each in FIGURES.values()])
         self.figures.setAccessibleName("Figure")
         self.figures.currentIndexChanged.connect(self._choose_figure)
-        self.tokenizers = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.tokenizers.setAccessibleName("Tokenizers")
+        self.tokenizers = named(QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup), "Tokenizers")
         self.tokenizers.setToolTip("Choose the tokenizers to compare")
         self.tokenizers_menu = TickMenu("Tokenizers", self)
         self.tokenizers_menu.aboutToShow.connect(self._fill_tokenizers)

@@ -29,7 +29,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
-from tokstudio.gui.widgets.labels import paragraph_label, plain_label
+from tokstudio.gui.widgets.labels import named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -66,11 +66,9 @@ class SameTextView(QWidget):
         self._asked: object = None
         self._ordered: tuple[object, NDArray[np.int64]] | None = None  # texts and tokenizers, the lines by difference
         self._rank = -1  # of the line among those that differ, if it was reached in their order
-        self.texts = ChoiceBox(())
-        self.texts.setAccessibleName("Text")
+        self.texts = named(ChoiceBox(()), "Text")
         self.texts.currentIndexChanged.connect(self._choose_text)
-        self.line = Number(1)
-        self.line.setAccessibleName("Line")
+        self.line = named(Number(1), "Line")
         self.line.setKeyboardTracking(False)
         self.line.setMinimum(1)
         self.line.valueChanged.connect(self._choose_line)
@@ -97,8 +95,7 @@ class SameTextView(QWidget):
         column(self._stack, parent=self)
         self._encoding = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
         self._counting = LatestJob(session.jobs, self, self._take_order, self._fail, asked=False)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
 
     def refresh(self) -> None:
         """Follows the texts and tokenizers that are compared; call it while the view is visible."""

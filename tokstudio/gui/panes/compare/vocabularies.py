@@ -29,7 +29,7 @@ from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_text.spelling import figure, marked, shown
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
-from tokstudio.gui.widgets.labels import in_a_sentence, paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.labels import in_a_sentence, named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -242,8 +242,7 @@ class VocabulariesView(QWidget):
         for box, name in ((self.first, "First tokenizer"), (self.second, "Second tokenizer")):
             box.setAccessibleName(name)
             box.currentIndexChanged.connect(self._compare)
-        self.parts = QTabBar()
-        self.parts.setAccessibleName("Part of the vocabularies")
+        self.parts = named(QTabBar(), "Part of the vocabularies")
         self.parts.setExpanding(False)
         for _ in range(3):
             self.parts.addTab("")
@@ -277,8 +276,7 @@ class VocabulariesView(QWidget):
         column(self._stack, parent=self)
         self._comparing = LatestJob(session.jobs, self, self._take_pair, self._fail, asked=False)
         self._listing = LatestJob(session.jobs, self, self._take_rows, self._fail, quiet=True)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
 
     def _make_table(self) -> ReadOnlyTable:
         table = ReadOnlyTable("Compared tokens")
@@ -293,8 +291,7 @@ class VocabulariesView(QWidget):
         return table
 
     def _make_summary(self) -> QTableWidget:
-        summary = QTableWidget(0, 4)
-        summary.setAccessibleName("Tokens by script or length; a row filters")
+        summary = named(QTableWidget(0, 4), "Tokens by script or length; a row filters")
         summary.verticalHeader().hide()
         summary.setShowGrid(False)
         summary.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

@@ -32,7 +32,7 @@ from tokstudio.gui.token_text.rows import Shaper
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
-from tokstudio.gui.widgets.labels import guarded_painter, isolated, paragraph_label, plain_label
+from tokstudio.gui.widgets.labels import guarded_painter, isolated, named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
@@ -301,16 +301,14 @@ class WordsView(QWidget):
         super().__init__()
         self._state, self._theme = session.comparison, theme
         self._asked: object = None
-        self.own = QPlainTextEdit()
-        self.own.setAccessibleName("Own words")
+        self.own = named(QPlainTextEdit(), "Own words")
         self.own.setPlaceholderText(_PLACEHOLDER)
         self.own.setTabChangesFocus(True)
         self._typed = QTimer(self, singleShot=True, interval=session.jobs.pauses.keys)
         self._typed.timeout.connect(self._take_typed)
         self.own.textChanged.connect(self._typed.start)
         self.open = link_button("Open a File…", opening.trigger)
-        self.texts = ChoiceBox(())
-        self.texts.setAccessibleName("Text whose most frequent words are shown")
+        self.texts = named(ChoiceBox(()), "Text whose most frequent words are shown")
         self.texts.currentIndexChanged.connect(self._encode)
         self.rows = WordRows(theme, self)
         self.table = ReadOnlyTable("Words and their pieces")
@@ -332,8 +330,7 @@ class WordsView(QWidget):
         self._stack = stacked(self.empty, listed)
         row(beside, (self._stack, 1), spacing=10, parent=self)
         self._encoding = LatestJob(session.jobs, self, self._take, self._fail, asked=False)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
 
     def refresh(self) -> None:
         """Follows the tokenizers and texts that are compared; call it while the view is visible."""

@@ -25,7 +25,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training.control import BY_LIBRARY, TrainingControl
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.labels import ElidedLabel, paragraph_label, plain, set_word
+from tokstudio.gui.widgets.labels import ElidedLabel, named, paragraph_label, plain, set_word
 from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.menus import ActionButton, Menu, link_button, set_why_not, tool_button
 from tokstudio.gui.widgets.pane import EmptyState, Pane
@@ -70,8 +70,7 @@ class CompressionPane(Pane):
         self._shown_switches = 0
         self.plot = CurvePlot(theme)
         self._opened = curves.OpenedCurves(self.plot, session.on_text)
-        self.bar = StepBar(theme, PLAYHEAD, plays=True)
-        self.bar.setAccessibleName("Playhead")
+        self.bar = named(StepBar(theme, PLAYHEAD, plays=True), "Playhead")
         set_word(self.bar, "playhead")
         self.legend = Legend(theme)
         self._marks = actions["compression_marks"]

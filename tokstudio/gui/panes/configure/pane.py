@@ -35,7 +35,7 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import Field, LimitField, set_role
-from tokstudio.gui.widgets.labels import paragraph_label, plain
+from tokstudio.gui.widgets.labels import named, paragraph_label, plain
 from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, set_tab_order
 from tokstudio.gui.widgets.pane import Pane
 
@@ -223,8 +223,7 @@ class ConfigurePane(Pane):
         for button in self._links:
             self.body.addWidget(button)
         self.body.addWidget(self._button_row)
-        self._theme.changed.connect(self._keep_room_for_buttons)
-        self._keep_room_for_buttons()
+        self._theme.follow(self._keep_room_for_buttons)
         order = [*self.size_field.controls, *self.frequency_field.controls]
         order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview]
         order += [self.algorithm.choice.combo, self.more_button, *self.more.controls, *self._links]
@@ -283,11 +282,10 @@ class ConfigurePane(Pane):
         self._runs.changed.connect(self._refresh)
 
     def _make_more_button(self, action: QAction) -> QToolButton:
-        button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button = named(QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon), "More settings")
         button.setText("More")
         button.setCheckable(True)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        button.setAccessibleName("More settings")
         button.setToolTip(MORE_TIP)
         button.clicked.connect(action.trigger)
         return button

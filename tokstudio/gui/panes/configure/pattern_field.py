@@ -31,7 +31,7 @@ from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import MARGIN, TokenView
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field
-from tokstudio.gui.widgets.labels import paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.labels import named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 
 # --- The question how a tokenizer splits text -------------------------------------------------------------------------
@@ -145,8 +145,7 @@ class PatternField(QWidget):
         self.own = _Expression(theme)
         self.own.explain("regular-expression")
         self.caption = paragraph_label("muted")
-        self.preview = _SplitView(theme)
-        self.preview.setAccessibleName("Preview of the split")
+        self.preview = named(_SplitView(theme), "Preview of the split")
         # Hidden until the first text is split, as it would be empty.
         self.preview.hide()
         self.caption.hide()
@@ -319,8 +318,7 @@ class _Expression(Field):
         self.edit.setPlaceholderText("Regular expression")
         self.row.addWidget(self.edit)
         self.edit.textChanged.connect(self.changed)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
 
     def set_text(self, text: str) -> None:
         """Sets the expression without emitting signals."""

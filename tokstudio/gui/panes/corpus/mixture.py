@@ -155,8 +155,7 @@ class WeightRow(QWidget):
         self.slider.valueChanged.connect(lambda step: self._change(_WEIGHTS[step + _STEPS]))
         self.slider.sliderReleased.connect(self.released)
         self.field.valueChanged.connect(lambda value: self._change(round(value * ONCE)))
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
 
     @property
     def held(self) -> bool:

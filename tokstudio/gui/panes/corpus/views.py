@@ -51,18 +51,13 @@ class SourcesModel(TableModel):
         super().__init__(parent)
         self._theme = theme
         self._reload = icon("reload", theme, "accent")
-        self._sources: tuple[Source, ...] = ()
+        self.sources: tuple[Source, ...] = ()  # the sources in the rows
         self._changed: dict[Source, str] = {}
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """The sources in the rows."""
-        return self._sources
 
     @property
     def widest_size(self) -> str:
         """The longest text in the column of sizes."""
-        counted = (_words(source) for source in self._sources if source.counts is not None)
+        counted = (_words(source) for source in self.sources if source.counts is not None)
         return max(("999.9 MB", CHANGED if self._changed else "", *counted), key=len)
 
     @property
@@ -72,45 +67,45 @@ class SourcesModel(TableModel):
 
     def is_changed(self, row: int) -> bool:
         """Whether the file of a row has changed or disappeared since it was read."""
-        return 0 <= row < len(self._sources) and self._sources[row] in self._changed
+        return 0 <= row < len(self.sources) and self.sources[row] in self._changed
 
     def set_sources(self, sources: tuple[Source, ...]) -> None:
         """Shows other sources; rows added at the end keep selection and scroll position."""
-        size_before = len(self._sources)
+        size_before = len(self.sources)
         self._changed = _of(sources, self._changed)
-        if sources[:size_before] == self._sources:
+        if sources[:size_before] == self.sources:
             if len(sources) > size_before:
                 self.beginInsertRows(QModelIndex(), size_before, len(sources) - 1)
-                self._sources = sources
+                self.sources = sources
                 self.endInsertRows()
             return
         self.beginResetModel()
-        self._sources = sources
+        self.sources = sources
         self.endResetModel()
 
     def set_changed(self, changed: Mapping[Source, str]) -> None:
         """Marks sources whose files have changed, each with `CHANGED` or `GONE`."""
-        marked = _of(self._sources, changed)
+        marked = _of(self.sources, changed)
         if marked != self._changed:
             self._changed = marked
             self.tell()
 
     def count(self) -> int:
-        return len(self._sources)
+        return len(self.sources)
 
     def text(self, row: int, column: int) -> str | None:
-        source = self._sources[row]
+        source = self.sources[row]
         if column == SIZE:
             size = size_text(source.bytes) if source.counts is None else _words(source)
             return MISSING if is_missing(source) else self._changed.get(source) or size
         return source.name if column == NAME else None
 
     def tip(self, row: int, column: int) -> str:
-        changed = self._changed.get(self._sources[row], "")
-        return ("Read the file again" if changed else "") if column == RELOAD else _tip(self._sources[row], changed)
+        changed = self._changed.get(self.sources[row], "")
+        return ("Read the file again" if changed else "") if column == RELOAD else _tip(self.sources[row], changed)
 
     def colour(self, row: int, column: int) -> str | None:
-        wrong = self.is_changed(row) or is_missing(self._sources[row])
+        wrong = self.is_changed(row) or is_missing(self.sources[row])
         return None if column != SIZE else self._theme.palette.warning if wrong else self._theme.palette.muted
 
     def font(self, row: int, column: int) -> QFont | None:
@@ -120,7 +115,7 @@ class SourcesModel(TableModel):
         if column != RELOAD or not self.is_changed(row):
             return None
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"Reload {self._sources[row].name}"
+            return f"Reload {self.sources[row].name}"
         return self._reload if role == Qt.ItemDataRole.DecorationRole else None
 
 
@@ -205,8 +200,7 @@ class SourceList(ReadOnlyTable):
         self.horizontalHeader().hide()
         self.horizontalHeader().setMinimumSectionSize(16)
         self.horizontalHeader().setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        theme.changed.connect(self.fit)
-        self.fit()
+        theme.follow(self.fit)
 
     def selected_rows(self) -> list[int]:
         """Returns the selected rows, ascending."""
@@ -292,8 +286,7 @@ class StatisticsTable(QWidget):
         self._grid.setColumnStretch(1, 1)
         for row, name in enumerate(_FIGURES):
             self._add_row(row, name)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
+        theme.follow(self._apply_theme)
 
     def shown(self) -> dict[str, str]:
         """Returns the visible rows: name and figure."""

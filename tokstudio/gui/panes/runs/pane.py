@@ -155,8 +155,7 @@ class RunTable(ReadOnlyTable):
         self.columns_menu = self._make_columns_menu()
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._show_columns_menu)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
 
     # ---- columns
 

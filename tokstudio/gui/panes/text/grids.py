@@ -50,23 +50,18 @@ class CountsGrid(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._counts: tuple[Count, ...] = ()
+        self.counts: tuple[Count, ...] = ()  # all counts, visible or not
         self._columns = 1
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Tokens of the same text with other tokenizers")
         self.setMouseTracking(True)
-        theme.changed.connect(self._follow_theme)
-        self._follow_theme()
+        theme.follow(self._follow_theme)
 
     def set_counts(self, counts: Sequence[Count]) -> None:
         """Shows names and counts; None is an unknown count."""
-        self._counts = tuple(counts)
+        self.counts = tuple(counts)
         self.setAccessibleDescription(", ".join(f"{name} {figure(count)}" for name, count in counts))
         self._arrange()
-
-    def counts(self) -> tuple[Count, ...]:
-        """Returns all counts, visible or not."""
-        return self._counts
 
     def shown(self) -> tuple[str, ...]:
         """Returns the text of each cell: "GPT-2 51", and "3 more" for those that do not fit."""
@@ -108,8 +103,8 @@ class CountsGrid(QWidget):
         cells, index = self._cells(), self._index_at(place)
         if index < 0:
             return ""
-        hidden = self._counts[index:] if len(cells) < len(self._counts) and index == len(cells) - 1 else ()
-        return "\n".join(_tip_of(count) for count in hidden or (self._counts[index],))
+        hidden = self.counts[index:] if len(cells) < len(self.counts) and index == len(cells) - 1 else ()
+        return "\n".join(_tip_of(count) for count in hidden or (self.counts[index],))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with guarded_painter(self) as painter:
@@ -140,20 +135,20 @@ class CountsGrid(QWidget):
 
     def _cells(self) -> list[tuple[str, str]]:
         room = self._columns * _MOST_ROWS
-        kept = len(self._counts) if len(self._counts) <= room else room - 1
-        cells = [(name, figure(count)) for name, count in self._counts[:kept]]
-        more = len(self._counts) - kept
+        kept = len(self.counts) if len(self.counts) <= room else room - 1
+        cells = [(name, figure(count)) for name, count in self.counts[:kept]]
+        more = len(self.counts) - kept
         return [*cells, (f"{more} more", "")] if more else cells
 
     def _arrange(self) -> None:
         # Columns are wide enough for whole names, unless cells would then need more rows.
         metrics, narrowest = QFontMetrics(self._font), self._theme.scaled(_NARROWEST)
-        cells = (metrics.horizontalAdvance(f"{name} {figure(count)}") for name, count in self._counts)
+        cells = (metrics.horizontalAdvance(f"{name} {figure(count)}") for name, count in self.counts)
         widest = max(narrowest, *cells, 0)
         most, whole = ((self.width() + _GAP) // (width + _GAP) for width in (narrowest, widest))
-        needed = -(-len(self._counts) // _MOST_ROWS)
+        needed = -(-len(self.counts) // _MOST_ROWS)
         self._columns = max(1, whole, min(needed, most))
-        rows = min(-(-len(self._counts) // self._columns), _MOST_ROWS)
+        rows = min(-(-len(self.counts) // self._columns), _MOST_ROWS)
         self.setFixedHeight(max(rows, 1) * self._height)
         self.update()
 
@@ -192,8 +187,7 @@ class IdGrid(QAbstractScrollArea):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Ids")
-        theme.changed.connect(self._follow_theme)
-        self._follow_theme()
+        theme.follow(self._follow_theme)
         self._describe()
 
     def set_ids(self, ids: NDArray[np.uint32], special: NDArray[np.bool_]) -> None:

@@ -28,7 +28,7 @@ from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import TokenView
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.figures import FigureName, Figures
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import named, paragraph_label
 from tokstudio.gui.widgets.layouts import column, row
 from tokstudio.gui.widgets.menus import link_button
 
@@ -55,7 +55,7 @@ class TextInput(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._text = ""
-        self._shortened = False
+        self.shortened = False  # whether only the beginning is shown, which cannot be edited
         self._setting = False
         self.setTabChangesFocus(True)
         self._edited_at = 0
@@ -64,14 +64,9 @@ class TextInput(QPlainTextEdit):
         self.textChanged.connect(self._take)
 
     @property
-    def shortened(self) -> bool:
-        """Whether only the beginning is shown, which cannot be edited."""
-        return self._shortened
-
-    @property
     def shown(self) -> int:
         """The number of visible characters."""
-        return len(_beginning(self._text)) if self._shortened else len(self._text)
+        return len(_beginning(self._text)) if self.shortened else len(self._text)
 
     def text(self) -> str:
         """Returns the whole text, exactly as it was set, pasted and typed."""
@@ -103,15 +98,15 @@ class TextInput(QPlainTextEdit):
         shortened = _too_long(text)
         self._setting = True
         try:
-            if shortened or self._shortened:
+            if shortened or self.shortened:
                 self.setPlainText(_beginning(text) if shortened else text)
                 self._undone = 0
             else:
                 self._replace_all(text)
         finally:
             self._setting = False
-        if shortened != self._shortened:
-            self._shortened = shortened
+        if shortened != self.shortened:
+            self.shortened = shortened
             self.setReadOnly(shortened)
             self.shortened_changed.emit()
 
@@ -137,7 +132,7 @@ class TextInput(QPlainTextEdit):
         begin, end = map(self._place, (cursor.selectionStart(), cursor.selectionEnd()))
         behind = cursor.selectionStart() + _units(_as_shown(pasted))
         self.set_text(self._text[:begin] + pasted + self._text[end:])
-        if not self._shortened:
+        if not self.shortened:
             cursor.setPosition(min(behind, self.document().characterCount() - 1))
             self.setTextCursor(cursor)
             self.ensureCursorVisible()
@@ -461,13 +456,11 @@ class TextPage(QWidget):
             self.set_state("busy", "encoding…")
 
     def _build(self, theme: Theme, figures: tuple[FigureName, ...], placeholder: str) -> None:
-        self.input = TextInput()
+        self.input = named(TextInput(), "Text")
         self.input.setPlaceholderText(placeholder)
-        self.input.setAccessibleName("Text")
         self.input.shortened_changed.connect(self.tell_shortened)
         self._note = paragraph_label("muted")
-        self._clear = link_button("Clear", self._clear_text)
-        self._clear.setAccessibleName("Clear the text")
+        self._clear = named(link_button("Clear", self._clear_text), "Clear the text")
         self._note_row = QWidget()
         row((self._note, 1), (self._clear, Qt.AlignmentFlag.AlignTop), parent=self._note_row)
         self._note_row.hide()

@@ -33,7 +33,7 @@ from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import figure
 from tokstudio.gui.widgets.controls import Percent
 from tokstudio.gui.widgets.figures import FigureName
-from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, paragraph_label
+from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
@@ -49,16 +49,14 @@ class DropoutBar(QWidget):
         super().__init__()
         self._view, self._theme = view, theme
         self._switch = actions["encode_with_dropout"]
-        self.share = Percent()
+        self.share = named(Percent(), "Share of merges that are passed over")
         self.share.setToolTip("How often a merge that could be made is passed over")
-        self.share.setAccessibleName("Share of merges that are passed over")
         self.again = link_button("Again", actions["dropout_again"].trigger, "Pass over other merges")
         self.off = link_button("Off", self._switch.trigger, "Encode without dropout")
         row(TermLabel("Dropout", "dropout"), self.share, self.again, self.off, STRETCH, spacing=8, parent=self)
         self.share.valueChanged.connect(self._set_share)
         view.dropout_changed.connect(self._follow)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
         self._follow()
 
     def _follow(self) -> None:
@@ -193,8 +191,7 @@ class EncodePage(TextPage):
         self.caption = link_button("Other tokenizers", lambda: self.session.comparison.stack_text(), tip)
         self.others = CountsGrid(self._theme)
         self.brief = ElidedLabel("muted")  # replaces the counts where there is little room
-        self.specials = QCheckBox("Special tokens")
-        self.specials.setAccessibleName("Recognise special tokens")
+        self.specials = named(QCheckBox("Special tokens"), "Recognise special tokens")
         self.specials.toggled.connect(self._switch_specials)
         recognise = actions["recognise_specials"]
         self.specials.setChecked(recognise.isChecked())
@@ -279,7 +276,7 @@ class EncodePage(TextPage):
 
     def _fit(self) -> None:
         """Shows the requested parts that fit; a switch that has an effect is always shown."""
-        ids, compared, scaled = self._show.isChecked(), bool(self.others.counts()), self._theme.scaled
+        ids, compared, scaled = self._show.isChecked(), bool(self.others.counts), self._theme.scaled
         self.view.set_show_ids(ids)
         beside = self.height() - self.figures.sizeHint().height()
         listed = ids and self.encoded is not None and beside >= scaled(_ROOM_FOR_IDS)
@@ -369,8 +366,7 @@ class DecodePage(TextPage):
         self.output.setMinimumHeight(30)
         self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.column.insertWidget(2, self.output)
-        theme.changed.connect(self._fit_output)
-        self._fit_output()
+        theme.follow(self._fit_output)
         actions["show_ids"].toggled.connect(self.view.set_show_ids)
         self.view.set_show_ids(actions["show_ids"].isChecked())
         self.view.selectionChanged.connect(self.look_at_selected)

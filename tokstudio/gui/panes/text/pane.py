@@ -67,8 +67,7 @@ class TextPane(Pane):
             page.state_changed.connect(self._show_state)
         for view in (self.encode.view, self.steps.view):
             offer_actions(view, [actions[name] for name in _MENU])
-        theme.changed.connect(self._show_state)
-        self._show_state()
+        theme.follow(self._show_state)
 
     @property
     def page(self) -> EncodePage | DecodePage | StepsPage:

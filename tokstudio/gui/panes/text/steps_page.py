@@ -26,7 +26,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.token_text.token_view import TokenView
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import named, paragraph_label
 from tokstudio.gui.widgets.layouts import TallBody, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
@@ -338,8 +338,7 @@ class StepsPage(QWidget):
         self.bar = StepBar(theme, _WORDS, first=1)
         self.bar.moved.connect(self._show)
         self.phase = paragraph_label()
-        self.view = TokenView(theme)
-        self.view.setAccessibleName("Pieces of this step")
+        self.view = named(TokenView(theme), "Pieces of this step")
         self.view.setMinimumHeight(64)
         self.view.selectionChanged.connect(self._tell_selected)
         self.why_not = steps.WhyNotLine(theme)

@@ -18,7 +18,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.labels import plain_label
+from tokstudio.gui.widgets.labels import named, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
@@ -97,8 +97,7 @@ class LinesPage(QWidget):
     def _build(self) -> None:
         self.note = plain_label("muted")
         self.note.setMinimumWidth(1)
-        self.stop = link_button("Stop", self._stop)
-        self.stop.setAccessibleName("Stop looking for the token")
+        self.stop = named(link_button("Stop", self._stop), "Stop looking for the token")
         self.stop.hide()
         self.empty = EmptyState(_NO_CORPUS)
         self.empty.setMinimumWidth(1)

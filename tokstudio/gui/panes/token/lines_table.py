@@ -351,8 +351,7 @@ class ConcordanceTable(ReadOnlyTable):
         self.verticalScrollBar().valueChanged.connect(self._look_ahead)
         self.verticalScrollBar().rangeChanged.connect(self._look_ahead)
         model.rowsInserted.connect(self.fit)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
 
     def fit(self) -> None:
         """Fits the columns: the token in the middle with its width, and equal room on both sides."""

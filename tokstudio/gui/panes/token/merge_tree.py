@@ -27,7 +27,7 @@ from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_chips import Chip, TokenChips
 from tokstudio.gui.token_text.token_label import in_characters, token_label
 from tokstudio.gui.widgets.figures import svg_of
-from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label
+from tokstudio.gui.widgets.labels import guarded_painter, named, paragraph_label
 from tokstudio.gui.widgets.layouts import column
 
 __all__ = ["MergeTree", "TreeNode"]
@@ -60,8 +60,7 @@ class MergeTree(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
         self.setAccessibleName("Merge tree")
-        theme.changed.connect(self._arrange)
-        self._arrange()
+        theme.follow(self._arrange)
 
     def set_tree(self, node: TreeNode | None) -> None:
         """Shows the tree of a token; None shows nothing."""
@@ -333,8 +332,7 @@ class MergesPage(QWidget):
         self.tree.setMinimumHeight(40)
         self.tree.nodeClicked.connect(self.chosen)
         self.built = paragraph_label("muted")
-        self.chips = TokenChips(theme)
-        self.chips.setAccessibleName("Built from it")
+        self.chips = named(TokenChips(theme), "Built from it")
         self.chips.clicked.connect(self.chosen)
         self.chips.moreWanted.connect(self._more)
         self._filler = QWidget()
@@ -357,7 +355,7 @@ class MergesPage(QWidget):
         self._tokenizer = tokenizer
         left, right = tokenizer.merges[:playhead].T
         self._rows = np.flatnonzero((left == token) | (right == token))
-        ids = [chip.id for chip in self.chips.chips()]
+        ids = [chip.id for chip in self.chips.chips]
         results = tokenizer.merge_results[self._rows[: max(_CHIPS_AT_ONCE, len(ids))]].tolist()
         same = min(len(ids), len(results))
         if not same or results[:same] != ids[:same]:
@@ -379,7 +377,7 @@ class MergesPage(QWidget):
         self._fit()
 
     def _more(self) -> None:
-        tokenizer, number_shown = self._tokenizer, len(self.chips.chips())
+        tokenizer, number_shown = self._tokenizer, len(self.chips.chips)
         if tokenizer is not None and number_shown < len(self._rows):
             more = tokenizer.merge_results[self._rows[number_shown : number_shown + _CHIPS_AT_ONCE]].tolist()
             self.chips.add_chips([Chip(token, self._label(tokenizer, token)) for token in more])
@@ -411,4 +409,4 @@ class MergesPage(QWidget):
         # Without a tree, there is room at any height.
         roomy = self.tree.isHidden() or self.height() >= self._theme.scaled(_ROOM_FOR_MORE)
         for widget in (self.built, self.chips):
-            widget.setVisible(roomy and bool(self.chips.chips()))
+            widget.setVisible(roomy and bool(self.chips.chips))

@@ -21,7 +21,7 @@ from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, Token
 from tokstudio.gui.token_text.spelling import copied, marked
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.widgets.fields import say
-from tokstudio.gui.widgets.labels import ElidedLabel, isolated, paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.labels import ElidedLabel, isolated, named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import push_button
 
@@ -33,18 +33,17 @@ _TICK = 100  # milliseconds
 class BusyLine(QWidget):
     """A text, a bar and Cancel; it reads the progress by a timer while it is visible.
 
-    `named` has texts for the phases of the work; other phases are shown by their name.
+    `phases` has texts for those of the work; other phases are shown by their name.
     """
 
     cancelAsked = Signal()  # the user has pressed Cancel
 
-    def __init__(self, words: str, progress: Callable[[], Progress], named: dict[str, str]) -> None:
+    def __init__(self, words: str, progress: Callable[[], Progress], phases: dict[str, str]) -> None:
         super().__init__()
         self._progress = progress
-        self._named = named
+        self._phases = phases
         self.label, self.phase = paragraph_label("", words), plain_label("muted")
-        self.bar = QProgressBar(textVisible=False)
-        self.bar.setAccessibleName("Progress")
+        self.bar = named(QProgressBar(textVisible=False), "Progress")
         self.cancel = push_button("Cancel", self.cancelAsked)
         self._timer = QTimer(self, interval=_TICK)
         self._timer.timeout.connect(self._refresh)
@@ -65,7 +64,7 @@ class BusyLine(QWidget):
         self.bar.setRange(0, 1000 if progress.total else 0)
         if progress.total:
             self.bar.setValue(1000 * progress.done // progress.total)
-        words = self._named.get(progress.phase, progress.phase.capitalize())
+        words = self._phases.get(progress.phase, progress.phase.capitalize())
         self.phase.setText(f"{words}…" if words else "")
 
 
@@ -157,7 +156,7 @@ class RuleGrid(QWidget):
     def __init__(self, theme: Theme, rows: int) -> None:
         super().__init__()
         self._theme = theme
-        self._choices: tuple[RuleChoice, ...] = ()
+        self.choices: tuple[RuleChoice, ...] = ()
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(12)
@@ -167,20 +166,15 @@ class RuleGrid(QWidget):
         for line, labels in enumerate(self._rows):
             for place, label in enumerate(labels):
                 grid.addWidget(label, line, place)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
 
     def set_choices(self, choices: Sequence[RuleChoice]) -> None:
         """Shows one row for each rule, or none."""
-        self._choices = tuple(choices)
+        self.choices = tuple(choices)
         for (name, pair, same), choice in zip(self._rows, choices, strict=False):
             name.setText(choice.rule)
             pair.setText(choice.pair)
             say(same, *(("the same", "muted") if choice.same else ("another pair", "warning")))
-
-    def choices(self) -> tuple[RuleChoice, ...]:
-        """Returns the rules."""
-        return self._choices
 
     def _apply_style(self) -> None:
         for _, pair, _ in self._rows:

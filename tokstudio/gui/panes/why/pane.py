@@ -29,7 +29,7 @@ from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.token_text.token_label import in_characters, token_label
-from tokstudio.gui.widgets.labels import isolated, paragraph_label, plain_label
+from tokstudio.gui.widgets.labels import isolated, named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
@@ -150,8 +150,7 @@ class WhyPane(Pane):
         session.runs.changed.connect(self._runs_changed)
         session.training.state_changed.connect(self.refresh)
         self.visibilityChanged.connect(self._set_seen)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
+        theme.follow(self._apply_style)
         self.refresh()
 
     def sizeHint(self) -> QSize:
@@ -340,8 +339,7 @@ class WhyPane(Pane):
     def _build(self, theme: Theme) -> None:
         self.empty = EmptyState("")
         self.empty.setMinimumWidth(1)
-        self.line = MergeLine(theme)
-        self.line.setAccessibleName("Merge")
+        self.line = named(MergeLine(theme), "Merge")
         self.line.clicked.connect(self._view.look_at)
         self.number = plain_label("muted")
         self.number.setMinimumWidth(1)

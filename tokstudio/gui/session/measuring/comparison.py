@@ -77,7 +77,7 @@ class ComparisonState(QObject):
         self.own_words = ""  # words to compare, as the user wrote them
         self.problem = ""  # why the texts could not be read; "" if they could
         self.notes: tuple[str, ...] = ()  # what the user should know of how they were read, a sentence each
-        self._rows: tuple[ComparedText, ...] | None = None  # of the chosen set; None until they are read
+        self.rows: tuple[ComparedText, ...] | None = None  # of the chosen set; None until they are read
         self._changes = 0  # how often the texts were chosen or changed
         self._measured = Measurements()
         # Kept, as a tokenizer at the playhead is made anew each time.
@@ -87,7 +87,7 @@ class ComparisonState(QObject):
         self._asked: tuple[object, ...] = ()  # what the job measures
         self._seen = False
         self._closed = False
-        self._cancelled = False
+        self.cancelled = False  # whether the user has cancelled the measuring
         self._later = QTimer(self, singleShot=True, interval=jobs.pauses.changes)
         self._later.timeout.connect(self._look)
         self._tell = QTimer(self, singleShot=True, interval=jobs.pauses.compared)
@@ -122,7 +122,7 @@ class ComparisonState(QObject):
         simple: dict[str, AnyTokenizer | None] = {
             "Characters": CharacterTokenizer(), "Bytes": ByteTokenizer(), "Words and marks": None
         }  # fmt: skip
-        words = tuple(row.sha256 for row in self._rows or ())
+        words = tuple(row.sha256 for row in self.rows or ())
         columns += [
             ComparedColumn(name, (name, words if tokenizer is None else ()), tokenizer)
             for name, tokenizer in simple.items()
@@ -146,19 +146,9 @@ class ComparisonState(QObject):
         )
 
     @property
-    def rows(self) -> tuple[ComparedText, ...] | None:
-        """The texts of the chosen set; None until they are read."""
-        return self._rows
-
-    @property
     def busy(self) -> bool:
         """Whether something is being measured."""
         return self._job.busy or self._later.isActive()
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the user has cancelled the measuring."""
-        return self._cancelled
 
     @property
     def is_measured(self) -> bool:
@@ -172,7 +162,7 @@ class ComparisonState(QObject):
     @property
     def comparison(self) -> Comparison | None:
         """What is known so far; None until the texts are read."""
-        if (rows := self._rows) is None:
+        if (rows := self.rows) is None:
             return None
         base = base_of(rows, self.base, is_parallel=self.texts.is_parallel)
         return self._measured.comparison(rows, self.columns, base, self.against)
@@ -287,7 +277,7 @@ class ComparisonState(QObject):
     def measure(self) -> None:
         """Measures what is missing after the user has cancelled it, and tries again what failed."""
         self._measured.forget_failed()
-        self._cancelled, self.problem = False, ""
+        self.cancelled, self.problem = False, ""
         self._again()
         self.changed.emit()
 
@@ -324,23 +314,23 @@ class ComparisonState(QObject):
             self._forget_rows()
 
     def _forget_rows(self) -> None:
-        self._rows, self.problem, self.notes, self._cancelled, self._asked = None, "", (), False, ()
+        self.rows, self.problem, self.notes, self.cancelled, self._asked = None, "", (), False, ()
         self._changes += 1
         self.changed.emit()
         self._again()
 
     def _look(self) -> None:
         """Measures what is missing; what was under way for something else is cancelled."""
-        if not self._seen or self._closed or self._cancelled:
+        if not self._seen or self._closed or self.cancelled:
             return
         columns, needs_words = self.columns, FIGURES[self.figure].needs_words
-        asked = self.texts, self._rows, tuple(column.key for column in columns), needs_words
+        asked = self.texts, self.rows, tuple(column.key for column in columns), needs_words
         if self._job.busy and asked == self._asked:
             return
         self._job.cancel()
         self._asked, results = asked, dict(self._measured.found)
-        if self._rows is None or missing_works(results, self._rows, columns, needs_words, self._store):
-            self._job.run(partial(self._work, self._changes, self.texts, self._rows, results, columns, needs_words))
+        if self.rows is None or missing_works(results, self.rows, columns, needs_words, self._store):
+            self._job.run(partial(self._work, self._changes, self.texts, self.rows, results, columns, needs_words))
         else:
             self._tell.start()
 
@@ -381,7 +371,7 @@ class ComparisonState(QObject):
 
     def _take_texts(self, changes: int, rows: tuple[ComparedText, ...], notes: tuple[str, ...]) -> None:
         if changes == self._changes:
-            self._rows, self.notes, self.problem = rows, notes, ""
+            self.rows, self.notes, self.problem = rows, notes, ""
             if notes:
                 self._jobs.tell(" ".join(notes))
             self._asked = self.texts, rows, *self._asked[2:]
@@ -398,7 +388,7 @@ class ComparisonState(QObject):
 
     def _failed(self, error: Exception) -> None:
         if isinstance(error, Cancelled):
-            self._cancelled = True
+            self.cancelled = True
         elif self._asked:  # else the texts have changed since the job began
             self.problem = str(error)
         if not isinstance(error, TokStudioError):
