@@ -17,7 +17,6 @@ from tokstudio.gui.commands.surgery_commands import SurgeryCommands
 from tokstudio.gui.dialogs.export.queue import TOKENIZERS
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session import availability
-from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.training_plans import AS_THEY_ARE, EQUAL
@@ -38,15 +37,28 @@ def _exports(exporting: ExportCommands) -> Iterator[Action]:
         yield Action(f"export_{name.name}", text, tip, run, (), "export", availability.run_in_the_making)
 
 
-# In each entry of these tables, the texts come first, the handler second.
 # fmt: off
 
 
-def _file_actions(
-    preferences: Preferences, commands: Commands, projects: ProjectDocument, opening: OpenCommands
+def list_actions(
+    session: Session,
+    theme: Theme,
+    preferences: Preferences,
+    window: Window,
+    projects: ProjectDocument,
+    opening: OpenCommands,
+    exporting: ExportCommands,
+    comparing: CompareCommands,
+    surgery: SurgeryCommands,
+    commands: Commands,
 ) -> tuple[Action, ...]:
-    """Projects, what adds text to the corpus, and the list of recent files."""
+    """Lists the actions; in each entry, the texts come first, the handler second.
+
+    The panes need not exist yet: an action looks them up when it is called.
+    """
+    runs, training, view = session.runs, session.training, session.view
     return (
+        # Projects, what adds text to the corpus, and the list of recent files.
         Action("open_project", "Open Pro&ject…", "Open a project with all its runs.",
             projects.ask_and_open, keys=("Ctrl+Alt+P",), icon="open"),
         Action("save_project", "&Save Project", "Save corpus, settings, runs and text.",
@@ -68,12 +80,7 @@ def _file_actions(
         Action("sample_python", "A &Python Program", "Add a short Python program.",
             partial(commands.add_sample, "python"), icon="text"),
         Action("clear_recent", "&Clear Recent", "Clear the list of recent files.", preferences.forget_recent),
-    )
-
-
-def _corpus_actions(session: Session, window: Window, commands: Commands, opening: OpenCommands) -> tuple[Action, ...]:
-    """Changes of the sources in the corpus and of their weights."""
-    return (
+        # Changes of the sources in the corpus and of their weights.
         Action("remove_source", "Remo&ve Selected", "Remove the selected sources from the corpus.",
             lambda: window.corpus.remove_selected(), icon="remove", obstacle=availability.no_corpus),
         Action("reload_source", "Re&load Selected", "Read the selected files again.",
@@ -90,12 +97,7 @@ def _corpus_actions(session: Session, window: Window, commands: Commands, openin
         Action("weights_by_temperature", "By &Temperature…",
             "Weight the sources so that their shares are in proportion to a power of their sizes.",
             lambda: window.corpus.ask_temperature(), obstacle=availability.no_mixture),
-    )
-
-
-def _tokenizer_file_actions(window: Window, opening: OpenCommands, exporting: ExportCommands) -> tuple[Action, ...]:
-    """Opening tokenizers, exports, Quit."""
-    return (
+        # Opening tokenizers, exports, Quit.
         Action("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.",
             opening.open_tokenizer, keys=("Ctrl+Shift+O",), icon="tokenizer"),
         Action("open_tokenizer_folder", "Open To&kenizer Folder…", "Open the tokenizer in a folder.",
@@ -125,13 +127,7 @@ def _tokenizer_file_actions(window: Window, opening: OpenCommands, exporting: Ex
             exporting.export_tree_svg, icon="export", obstacle=availability.no_tree),
         Action("quit", "&Quit", "Close TokStudio.",
             window.close, keys=(_Key.Quit, "Ctrl+Q"), role=QAction.MenuRole.QuitRole),
-    )
-
-
-def _edit_actions(session: Session, preferences: Preferences, window: Window, commands: Commands) -> tuple[Action, ...]:
-    """Undo, copies, finding, preferences."""
-    view = session.view
-    return (
+        # Undo, copies, finding, preferences.
         Action("undo", "&Undo", "Take back the last change.",
             session.history.undo, keys=(_Key.Undo,), icon="undo", obstacle=availability.nothing_to_undo),
         Action("redo", "Re&do", "Do again what was undone last.",
@@ -153,13 +149,7 @@ def _edit_actions(session: Session, preferences: Preferences, window: Window, co
             window.focus_filter, keys=("Ctrl+Shift+F",), icon="filter"),
         Action("preferences", "&Preferences…", "Set defaults, appearance, threads, copies and questions.",
             window.show_preferences, keys=(_Key.Preferences, "Ctrl+,"), role=QAction.MenuRole.PreferencesRole),
-    )
-
-
-def _training_actions(session: Session, window: Window, commands: Commands) -> tuple[Action, ...]:
-    """Training, and its control while it runs."""
-    runs, training = session.runs, session.training
-    return (
+        # Training, and its control while it runs.
         Action("train", "&Train", "Train a tokenizer on the corpus.",
             training.start, keys=("Ctrl+R", "F5"), icon="train", obstacle=lambda s: s.training.obstacle),
         Action("train_on_sample", "Train on a Samp&le", "Train on as much of the corpus as fits into memory.",
@@ -196,13 +186,8 @@ def _training_actions(session: Session, window: Window, commands: Commands) -> t
             partial(commands.play_sample, "scripts"), icon="train", obstacle=availability.cannot_train_a_sample),
         Action("sample_train_python", "Train on “A P&ython Program”", "Train on the Python program.",
             partial(commands.play_sample, "python"), icon="train", obstacle=availability.cannot_train_a_sample),
-    )
-
-
-def _run_actions(session: Session, opening: OpenCommands, commands: Commands) -> tuple[Action, ...]:
-    """The playhead, and what is done with one run."""
-    runs, view = session.runs, session.view
-    return (
+        *commands.parallel.actions(),
+        # The playhead, and what is done with one run.
         Action("first", "To the St&art", "Move the playhead before the first merge.",
             partial(view.set_playhead, 0), keys=("Alt+Home",), icon="first", obstacle=availability.at_start),
         Action("previous", "One Merge &Back", "Move the playhead back by one merge.",
@@ -242,12 +227,7 @@ def _run_actions(session: Session, opening: OpenCommands, commands: Commands) ->
             commands.measuring.file, icon="open"),
         Action("delete_run", "&Delete Run", "Delete the active run.",
             lambda: commands.delete(runs.active), icon="delete", obstacle=availability.run_in_the_making),
-    )
-
-
-def _compare_actions(comparing: CompareCommands) -> tuple[Action, ...]:
-    """What tokenizers are compared on, and what is taken away."""
-    return (
+        # What tokenizers are compared on, and what is taken away.
         Action("compare_on_story", "Compare on Our &Story",
             "Compare the tokenizers on a story of twenty sentences in many languages.",
             comparing.compare_on_story, icon="text"),
@@ -275,12 +255,7 @@ def _compare_actions(comparing: CompareCommands) -> tuple[Action, ...]:
             comparing.save_csv, icon="export", obstacle=availability.nothing_compared),
         Action("save_report", "&Report…", "Write a page about the compared tokenizers: settings, curves, all figures.",
             comparing.save_report, icon="export", obstacle=availability.nothing_compared),
-    )
-
-
-def _surgery_actions(surgery: SurgeryCommands) -> tuple[Action, ...]:
-    """Tokenizers made of others."""
-    return (
+        # Tokenizers made of others.
         Action("extend_tokenizer", "&Extend on the Corpus…",
             "Train the active tokenizer further on the corpus: its tokens and merges stay, and new ones follow.",
             surgery.extend, icon="train", obstacle=availability.cannot_extend),
@@ -300,24 +275,14 @@ def _surgery_actions(surgery: SurgeryCommands) -> tuple[Action, ...]:
         Action("show_proof", "&What Stayed the Same…",
             "Prove what the active tokenizer has in common with the one that it was made of.",
             surgery.show_proof, icon="info", obstacle=availability.nothing_to_prove),
-    )
-
-
-def _tools_actions(window: Window) -> tuple[Action, ...]:
-    """What a class needs."""
-    return (
+        # What a class needs.
         Action("check_training", "&Check a Training…",
             "Compare students' merges with the right ones, and name the mistakes that explain a difference.",
             window.show_check_training),
         Action("make_exercise", "&Make an Exercise…",
             "Write a text, settings and the right merges for a class.",
             window.show_make_exercise),
-    )
-
-
-def _view_actions(view: ViewState, preferences: Preferences, window: Window, commands: Commands) -> tuple[Action, ...]:
-    """Questions about merges, and what is shown."""
-    return (
+        # Questions about merges, and what is shown.
         Action("why_merge", "Wh&y This Merge?",
             "Show the candidate pairs for the current token's merge, and the rule that decided.",
             commands.why_merge, keys=("Ctrl+Shift+Y",), icon="help", obstacle=availability.no_trained_run),
@@ -347,12 +312,7 @@ def _view_actions(view: ViewState, preferences: Preferences, window: Window, com
             lambda on: preferences.set("compression_marks", on), checkable=True),
         Action("more_settings", "&More Settings", "Show all training settings.",
             lambda on: preferences.set("more_settings", on), checkable=True),
-    )
-
-
-def _arrangement_actions(theme: Theme, window: Window, commands: Commands) -> tuple[Action, ...]:
-    """Theme, size of the text, workspaces and panes."""
-    return (
+        # Theme, size of the text, workspaces and panes.
         Action("theme_system", "Follow &System", "Use the light or dark theme of the system.",
             partial(commands.set_theme, "system"), checkable=True),
         Action("theme_light", "&Light", "Use the light theme.",
@@ -378,12 +338,7 @@ def _arrangement_actions(theme: Theme, window: Window, commands: Commands) -> tu
             window.float_pane),
         Action("reset_layout", "&Reset Layout", "Put all panes of this workspace back in their original places.",
             window.reset_layout),
-    )
-
-
-def _help_actions(window: Window) -> tuple[Action, ...]:
-    """Guide, tour, game, shortcuts, version."""
-    return (
+        # Guide, tour, game, shortcuts, version.
         Action("guide", "&Guide", "Read how tokenizers work and how to use this window.",
             window.show_guide, keys=(_Key.HelpContents, "F1"), icon="help"),
         Action("glossary", "G&lossary", "Look up a word of the window.",
@@ -401,33 +356,3 @@ def _help_actions(window: Window) -> tuple[Action, ...]:
     )
 
 # fmt: on
-
-
-def list_actions(
-    session: Session,
-    theme: Theme,
-    preferences: Preferences,
-    window: Window,
-    projects: ProjectDocument,
-    opening: OpenCommands,
-    exporting: ExportCommands,
-    comparing: CompareCommands,
-    surgery: SurgeryCommands,
-    commands: Commands,
-) -> tuple[Action, ...]:
-    """Lists the actions. The panes need not exist yet: an action looks them up when it is called."""
-    return (
-        *_file_actions(preferences, commands, projects, opening),
-        *_corpus_actions(session, window, commands, opening),
-        *_tokenizer_file_actions(window, opening, exporting),
-        *_edit_actions(session, preferences, window, commands),
-        *_training_actions(session, window, commands),
-        *commands.parallel.actions(),
-        *_run_actions(session, opening, commands),
-        *_compare_actions(comparing),
-        *_surgery_actions(surgery),
-        *_tools_actions(window),
-        *_view_actions(session.view, preferences, window, commands),
-        *_arrangement_actions(theme, window, commands),
-        *_help_actions(window),
-    )

@@ -50,7 +50,6 @@ class DistributionPane(Pane):
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("distribution", "Distribution")
         self._session = session
-        self._seen = False
         self._tokens: RunTokens | None = None
         self._ranked: NDArray[np.int64] = np.zeros(0, np.int64)
         self.lengths = named(ReadingPlot(theme, self._length_words), "Tokens by their length in bytes")
@@ -73,7 +72,6 @@ class DistributionPane(Pane):
         for signal in (session.view.playhead_changed, session.training.merges_added, session.corpus.sources_changed):
             signal.connect(self._changed)
         session.runs.changed.connect(self._changed)
-        self.visibilityChanged.connect(self._set_seen)
 
     @property
     def view(self) -> View:
@@ -81,8 +79,7 @@ class DistributionPane(Pane):
         return "ranks" if self.tabs.currentIndex() else "lengths"
 
     def catch_up(self) -> None:
-        """Draws the state at the playhead."""
-        if not self._seen:
+        if not self.seen:
             return
         run = self._session.runs.active
         if run is None or not run.ready:
@@ -132,18 +129,13 @@ class DistributionPane(Pane):
         if self._tokens is not None and self._tokens.run not in self._session.runs.shown:
             # A deleted run is released at once, even in a hidden pane.
             self._tokens = None
-        if not self._seen:
+        if not self.seen:
             return
         run = self._session.runs.active
         if run is None or self._tokens is None or self._tokens.run is not run:
             self.catch_up()
         elif not self._later.isActive():
             self._later.start(_SELDOM if len(run) > _MANY else self._session.jobs.pauses.moves)
-
-    def _set_seen(self, seen: bool) -> None:
-        if seen != self._seen:
-            self._seen = seen
-            self.catch_up()
 
     def _say(self, text: str, *, offer: bool = False) -> None:
         self.empty.label.setText(text)

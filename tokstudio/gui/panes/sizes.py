@@ -235,7 +235,6 @@ class SizesPane(Pane):
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("sizes", "How Large?")
         self._session, self._theme = session, theme
-        self._seen = False
         self._shown: tuple[object, ...] = ()
         self._model = SizesModel(theme, self)
         self._make_fields()
@@ -256,7 +255,6 @@ class SizesPane(Pane):
         session.view.playhead_changed.connect(self._follow)
         session.runs.changed.connect(self._changed)
         session.training.merges_added.connect(self._grow)
-        self.visibilityChanged.connect(self._set_seen)
         theme.follow(self._apply_theme)
 
     def set_model(self, width: int, tied: bool) -> None:
@@ -293,7 +291,6 @@ class SizesPane(Pane):
     # ---- updates
 
     def catch_up(self) -> None:
-        """Shows the sizes of the active run."""
         run = self._session.runs.active
         text = measured_text(run) if run is not None else None
         if run is None or text is None:
@@ -308,7 +305,7 @@ class SizesPane(Pane):
         self._shown = _state(run)
 
     def _changed(self) -> None:
-        if not self._seen:
+        if not self.seen:
             # A deleted run is released at once, even in a hidden pane.
             self._shown = ()
             self._model.clear()
@@ -316,18 +313,12 @@ class SizesPane(Pane):
             self.catch_up()
 
     def _grow(self) -> None:
-        if self._seen and not self._later.isActive():
+        if self.seen and not self._later.isActive():
             self._later.start()
 
     def _follow(self) -> None:
-        if self._seen and self._shown == _state(self._session.runs.active):
+        if self.seen and self._shown == _state(self._session.runs.active):
             self._model.set_playhead(self._session.view.playhead)
-
-    def _set_seen(self, seen: bool) -> None:
-        if seen != self._seen:
-            self._seen = seen
-            if seen:
-                self.catch_up()
 
     def _apply_theme(self) -> None:
         self.model_width.apply_style(self._theme)

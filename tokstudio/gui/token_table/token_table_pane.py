@@ -33,7 +33,6 @@ class TablePane(Pane):
     def __init__(self, key: str, title: str, session: Session, theme: Theme, model: TokenTable, empty: str) -> None:
         super().__init__(key, title)
         self._session = session
-        self._seen = False
         self._query: Query = Query("")
         self.model = model
         self.table = FollowTable(model, theme, title)
@@ -62,7 +61,6 @@ class TablePane(Pane):
         self.filter.left.connect(self._go_to_table)
         self.table.rowChosen.connect(self._choose)
         self.table.copied.connect(self._say_copied)
-        self.visibilityChanged.connect(self._set_seen)
         session.view.token_changed.connect(self._token_changed)
         self._to_reveal = False  # whether to scroll to the target when the pane becomes visible
         self._awaited = False  # or when its rows are ready
@@ -86,15 +84,6 @@ class TablePane(Pane):
         self.filter.selectAll()
 
     # ---- for the panes
-
-    @property
-    def seen(self) -> bool:
-        """Whether the pane is visible; hidden panes do no work."""
-        return self._seen
-
-    def catch_up(self) -> None:
-        """Shows the current state of the session."""
-        raise NotImplementedError
 
     def filtered(self) -> bool:
         """Whether some rows are hidden."""
@@ -150,13 +139,10 @@ class TablePane(Pane):
         if self.seen or self.model.run not in (None, *self._session.runs.shown):
             self.catch_up()
 
-    def _set_seen(self, seen: bool) -> None:
-        if seen != self._seen:
-            self._seen = seen
-            if seen:
-                self.catch_up()
-                if self._to_reveal:
-                    self._reveal_found()
+    def _see(self, seen: bool) -> None:
+        super()._see(seen)
+        if seen and self._to_reveal:
+            self._reveal_found()
 
     def make_query(self, text: str) -> Query:
         """Parses the text of the filter."""
@@ -183,12 +169,12 @@ class TablePane(Pane):
         self._session.view.look_at(self.model.token_at(row))
 
     def _token_changed(self) -> None:
-        if self._seen and not self._session.view.hover:
+        if self.seen and not self._session.view.hover:
             self._show_token(scroll=True)
 
     def _follow_found(self) -> None:
         self._to_reveal = self._session.view.target is not None
-        if self._seen and self._to_reveal:
+        if self.seen and self._to_reveal:
             self._reveal_found()
 
     def _reveal_found(self) -> None:

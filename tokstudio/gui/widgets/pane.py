@@ -64,20 +64,28 @@ class Pane(QDockWidget):
         bottom.setProperty("card", "bottom")
         self.body = column(spacing=8, margins=(_MARGIN, 4, _MARGIN, _MARGIN), parent=bottom)
         self.setWidget(bottom)
-        self._was_visible = False  # the last value of `visibilityChanged`
-        self.visibilityChanged.connect(self._remember)
+        self.seen = False  # the last value of `visibilityChanged`; hidden panes do no work
+        self.visibilityChanged.connect(self._see)
 
     def moveEvent(self, event: QMoveEvent) -> None:
         """Checks for a change of visibility after a move."""
         super().moveEvent(event)
         QTimer.singleShot(0, self, self._check_visible)
 
-    def _remember(self, visible: bool) -> None:
-        self._was_visible = visible
+    def catch_up(self) -> None:
+        """Shows the current state of the session; called when the pane appears, as it is not followed while hidden."""
+
+    def leave(self) -> None:
+        """Ends what is only done while the pane is seen."""
+
+    def _see(self, seen: bool) -> None:
+        if seen != self.seen:
+            self.seen = seen
+            (self.catch_up if seen else self.leave)()
 
     def _check_visible(self) -> None:
         """Emits `visibilityChanged` where Qt does not: when a pane leaves a group of tabs."""
-        if not self._was_visible and not self.visibleRegion().isEmpty():
+        if not self.seen and not self.visibleRegion().isEmpty():
             self.visibilityChanged.emit(True)
 
     def arrive(self, part: str) -> None:

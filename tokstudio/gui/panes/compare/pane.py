@@ -97,13 +97,12 @@ class ComparePane(Pane):
         whole.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         whole.setMinimumSize(_LEAST)
         self.body.addWidget(whole)
-        self._theme, self._seen = theme, False
+        self._theme = theme
         self._connect()
         self._fill_texts()
         self._refresh()
 
     def _connect(self) -> None:
-        self.visibilityChanged.connect(self._set_seen)
         self._state.changed.connect(self._refresh)
         self._state.stack_asked.connect(partial(self._show_tab, _SAME_TEXT))
         self._state.words_asked.connect(partial(self._show_tab, _WORDS))
@@ -161,15 +160,15 @@ class ComparePane(Pane):
 
     # ---- updates
 
-    def _set_seen(self, seen: bool) -> None:
-        self._seen = seen
+    def _see(self, seen: bool) -> None:
+        super()._see(seen)
         self._state.set_seen(seen)
         self._refresh()
 
     def _refresh(self) -> None:
         if "vocabularies" in vars(self):  # if it was made
             self.vocabularies.forget_missing()
-        if not self._seen:
+        if not self.seen:
             # Deleted runs are released at once, even in a hidden pane.
             self._show_content(None)
             return

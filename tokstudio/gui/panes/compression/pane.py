@@ -62,7 +62,6 @@ class CompressionPane(Pane):
         super().__init__("compression", "Compression")
         self._session = session
         self._theme = theme
-        self._seen = False
         self._view = curves.RATIO
         self._by_log = {view: view.log for view in curves.VIEWS}
         self._drawn: dict[int, tuple[object, ...]] = {}
@@ -90,7 +89,6 @@ class CompressionPane(Pane):
         session.by_source.changed.connect(self._changed)
         session.on_text.changed.connect(self._changed)
         self.legend.chosen.connect(self._activate)
-        self.visibilityChanged.connect(self._set_seen)
         session.training.merges_added.connect(self._merges_added)
         session.view.playhead_changed.connect(self._playhead_changed)
         for signal in (session.runs.changed, session.training.state_changed, session.corpus.sources_changed):
@@ -229,13 +227,8 @@ class CompressionPane(Pane):
         self._draw()
         self._show_playhead()
 
-    def _set_seen(self, seen: bool) -> None:
-        if seen != self._seen:
-            self._seen = seen
-            if seen:
-                self.catch_up()
-            else:
-                self._opened.leave()
+    def leave(self) -> None:
+        self._opened.leave()
 
     def _changed(self) -> None:
         if self._shown_active not in self._session.runs.shown:
@@ -243,11 +236,11 @@ class CompressionPane(Pane):
             self._shown_active = None
             self._lines.leave()
             self._opened.leave()
-        if self._seen:
+        if self.seen:
             self.catch_up()
 
     def _merges_added(self) -> None:
-        if not self._seen or self._session.runs.active is None:
+        if not self.seen or self._session.runs.active is None:
             return
         self._choose_page()
         if len(self._session.runs.active) < _MANY:
@@ -257,7 +250,7 @@ class CompressionPane(Pane):
         self._show_playhead()
 
     def _playhead_changed(self) -> None:
-        if self._seen:
+        if self.seen:
             self._show_playhead()
             if self._lines.has_curves:
                 self._draw()
@@ -317,7 +310,7 @@ class CompressionPane(Pane):
                 self._draw_run(run, other)
         if replaced:
             self.plot.fit_zoom()
-        wanted = [run for run in shown if not run.has_counts] if self._view is curves.RATIO and self._seen else []
+        wanted = [run for run in shown if not run.has_counts] if self._view is curves.RATIO and self.seen else []
         opened = self._opened.draw(wanted, active)
         if self.stack.currentWidget() is not self.plot:
             runs, opened = [], []

@@ -134,7 +134,6 @@ class WhyPane(Pane):
         super().__init__("why", "Why")
         self._runs, self._view = session.runs, session.view
         self._theme = theme
-        self._seen = False
         self._asked: Asked | None = None
         self._answer: WhyMerge | None = None
         self._known: dict[tuple[StudioRun, int], WhyMerge] = {}
@@ -146,12 +145,11 @@ class WhyPane(Pane):
         self._patience.timeout.connect(self._say_busy)
         self._build(theme)
         self._characters.toggled.connect(self._rewrite)
-        session.view.token_changed.connect(self.refresh)
+        session.view.token_changed.connect(self.catch_up)
         session.runs.changed.connect(self._runs_changed)
-        session.training.state_changed.connect(self.refresh)
-        self.visibilityChanged.connect(self._set_seen)
+        session.training.state_changed.connect(self.catch_up)
         theme.follow(self._apply_style)
-        self.refresh()
+        self.catch_up()
 
     def sizeHint(self) -> QSize:
         """Returns the size of the Token pane, which shares its place."""
@@ -167,9 +165,9 @@ class WhyPane(Pane):
         """Whether an answer is being computed."""
         return self._settled.isActive() or self._latest.busy
 
-    def refresh(self) -> None:
+    def catch_up(self) -> None:
         """Shows the merge of the current token; does nothing while hidden."""
-        if not self._seen:
+        if not self.seen:
             return
         now = asked(self._view)
         if isinstance(now, str):
@@ -281,12 +279,8 @@ class WhyPane(Pane):
 
     # ---- updates
 
-    def _set_seen(self, seen: bool) -> None:
-        self._seen = seen
-        if seen:
-            self.refresh()
-        else:
-            self._clear_answer()
+    def leave(self) -> None:
+        self._clear_answer()
 
     def _runs_changed(self) -> None:
         runs = self._runs.shown
@@ -295,7 +289,7 @@ class WhyPane(Pane):
             self.model.grow()
         else:
             self.model.set_answer(None, None)
-        self.refresh()
+        self.catch_up()
 
     def _rewrite(self) -> None:
         """Writes tokens in the other alphabet."""
@@ -317,7 +311,7 @@ class WhyPane(Pane):
 
     def _ask_again(self) -> None:
         self._asked = None
-        self.refresh()
+        self.catch_up()
 
     def _cancel(self) -> None:
         self._latest.cancel()
