@@ -272,7 +272,7 @@ class SizesPane(Pane):
     # ---- construction
 
     def _make_fields(self) -> None:
-        self.model_width = named(Number(_WIDEST), "Model width")
+        self.model_width = named(Number(self._theme, _WIDEST), "Model width")
         self.model_width.setMinimum(1)
         self.model_width.setToolTip("The numbers in each embedding of a model: its hidden size")
         label = TermLabel("Model &width", "embedding")
@@ -321,7 +321,6 @@ class SizesPane(Pane):
             self._model.set_playhead(self._session.view.playhead)
 
     def _apply_theme(self) -> None:
-        self.model_width.apply_style(self._theme)
         for label in (self.answer, self.measured, self.formulas):
             label.setFont(self._theme.tabular_font())
 

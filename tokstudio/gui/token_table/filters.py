@@ -239,11 +239,10 @@ class FilterPanel(QFrame):
         return [plain_label("title", title), *(self._box(name, name) for name in names), 6]
 
     def _build_lengths(self) -> QHBoxLayout:
-        self.least, self.most = Number(_LONGEST), Number(_LONGEST)
+        self.least, self.most = Number(self._theme, _LONGEST), Number(self._theme, _LONGEST)
         for number, name in ((self.least, "Fewest bytes of a token"), (self.most, "Most bytes of a token")):
             number.setSpecialValueText(_ANY)
             number.setAccessibleName(name)
-            number.setMinimumWidth(84)
             number.valueChanged.connect(self._emit_changed)
         return row(QLabel("Length from"), self.least, QLabel("to"), self.most, QLabel("bytes"), STRETCH, spacing=8)
 
@@ -267,8 +266,6 @@ class FilterPanel(QFrame):
 
     def _apply_style(self) -> None:
         self._scroll.setMinimumHeight(self._theme.scaled(150))
-        for number in (self.least, self.most):
-            number.apply_style(self._theme)
 
 
 class FilterButton(QToolButton):

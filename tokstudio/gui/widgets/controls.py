@@ -122,18 +122,19 @@ class ChoiceBox(QComboBox):
 class Number(QSpinBox):
     """A number that can be typed with and without separators."""
 
-    def __init__(self, most: int = LARGEST, suffix: str = "") -> None:
+    def __init__(self, theme: Theme, most: int = LARGEST, suffix: str = "") -> None:
         super().__init__()
+        self._theme = theme
         self.setGroupSeparatorShown(True)
         # Smaller numbers can be typed, so that the error message can be read.
         self.setRange(0, most)
         self.setSuffix(suffix)
         self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
         _set_up(self)
+        theme.follow(self._apply_style)
 
-    def apply_style(self, theme: Theme) -> None:
-        """Follows the text size."""
-        _apply_style(self, self.lineEdit(), theme)
+    def _apply_style(self) -> None:
+        _apply_style(self, self.lineEdit(), self._theme)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Ignores the mouse wheel without the focus."""
@@ -146,13 +147,15 @@ class Number(QSpinBox):
 class Decimal(QDoubleSpinBox):
     """A number from 0 on with up to three decimals, after a point or a comma; a typed comma becomes a point."""
 
-    def __init__(self, most: float, suffix: str = "") -> None:
+    def __init__(self, theme: Theme, most: float, suffix: str = "") -> None:
         super().__init__()
+        self._theme = theme
         self.setDecimals(DECIMALS)
         self.setRange(0, most)
         self.setSuffix(suffix)
         self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
         _set_up(self)
+        theme.follow(self._apply_style)
 
     def textFromValue(self, value: float) -> str:
         """Omits zeros at the end."""
@@ -166,9 +169,8 @@ class Decimal(QDoubleSpinBox):
         """Reads what `validate` accepts."""
         return super().valueFromText(text.translate(_SIGNS))
 
-    def apply_style(self, theme: Theme) -> None:
-        """Follows the text size."""
-        _apply_style(self, self.lineEdit(), theme)
+    def _apply_style(self) -> None:
+        _apply_style(self, self.lineEdit(), self._theme)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Ignores the mouse wheel without the focus."""
@@ -181,8 +183,8 @@ class Decimal(QDoubleSpinBox):
 class Percent(Decimal):
     """A percentage, at least 0 and less than 100."""
 
-    def __init__(self) -> None:
-        super().__init__(100 - 10**-DECIMALS, " %")
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, 100 - 10**-DECIMALS, " %")
 
     @property
     def share(self) -> float:

@@ -116,9 +116,8 @@ class LimitField(Field):
     def __init__(
         self, text: str, help_text: str, first: int, theme: Theme, suffix: str = "", *, word: str = ""
     ) -> None:
-        self.number = Number(suffix=suffix)
+        self.number = Number(theme, suffix=suffix)
         super().__init__(help_text, self.number)
-        self._theme = theme
         self.check = QCheckBox(text)
         self.number.setValue(first)
         # A click on the text of the check box changes it, so the word has a mark of its own.
@@ -134,7 +133,6 @@ class LimitField(Field):
         self.number.setEnabled(False)
         self.check.toggled.connect(self._toggled)
         self.number.valueChanged.connect(self.changed)
-        theme.follow(self._apply_theme)
 
     @property
     def controls(self) -> list[QWidget]:
@@ -168,31 +166,23 @@ class LimitField(Field):
         self.number.setEnabled(checked)
         self.changed.emit()
 
-    def _apply_theme(self) -> None:
-        self.number.apply_style(self._theme)
-
 
 class SpinField(Field):
     """A label and a number that cannot be switched off."""
 
-    def __init__(self, text: str, help_text: str, control: Number | Decimal, theme: Theme, *, word: str = "") -> None:
+    def __init__(self, text: str, help_text: str, control: Number | Decimal, *, word: str = "") -> None:
         super().__init__(help_text, control)
-        self._control, self._theme = control, theme
         self.add_label(text, control, word)
         self.row.addWidget(control)
         control.valueChanged.connect(self.changed)
-        theme.follow(self._apply_theme)
-
-    def _apply_theme(self) -> None:
-        self._control.apply_style(self._theme)
 
 
 class NumberField(SpinField):
     """A whole number; see `SpinField`."""
 
     def __init__(self, text: str, help_text: str, theme: Theme, *, word: str = "") -> None:
-        self.number = Number()
-        super().__init__(text, help_text, self.number, theme, word=word)
+        self.number = Number(theme)
+        super().__init__(text, help_text, self.number, word=word)
 
     @property
     def value(self) -> int:
@@ -209,10 +199,10 @@ class ShareField(SpinField):
     """A percentage up to the share `most`; see `SpinField`."""
 
     def __init__(self, text: str, help_text: str, most: float, theme: Theme, *, word: str = "") -> None:
-        self.number = Percent()
+        self.number = Percent(theme)
         self.number.setMaximum(100 * most)
         self._given = 0.0
-        super().__init__(text, help_text, self.number, theme, word=word)
+        super().__init__(text, help_text, self.number, word=word)
 
     @property
     def value(self) -> float:
@@ -230,9 +220,9 @@ class DecimalField(SpinField):
     """A number with decimals, from 0 to `most`; see `SpinField`."""
 
     def __init__(self, text: str, help_text: str, most: float, theme: Theme, *, word: str = "") -> None:
-        self.number = Decimal(most)
+        self.number = Decimal(theme, most)
         self._given = 0.0
-        super().__init__(text, help_text, self.number, theme, word=word)
+        super().__init__(text, help_text, self.number, word=word)
 
     @property
     def value(self) -> float:

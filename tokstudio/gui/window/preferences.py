@@ -58,7 +58,6 @@ class PreferencesDialog(QDialog):
         self.reset_button.clicked.connect(self._reset)
         column(TallBody(page), buttons, parent=self)
         preferences.changed.connect(self._show_values)
-        theme.follow(self._apply_theme)
         self._show_values()
         room = self.screen().availableSize()
         height = page.sizeHint().height() + buttons.sizeHint().height() + 48
@@ -97,7 +96,7 @@ class PreferencesDialog(QDialog):
             check.toggled.connect(partial(self._preferences.set, entry.key))
             return check
         if isinstance(entry.default, int):
-            number = Number(entry.most, entry.suffix)
+            number = Number(self._theme, entry.most, entry.suffix)
             number.setMinimum(entry.least)
             number.setSpecialValueText(entry.least_name)
             # Otherwise each typed digit would set a value.
@@ -123,11 +122,6 @@ class PreferencesDialog(QDialog):
                 else:
                     control.setCurrentIndex([choice.value for choice in control.choices].index(value))
         self.controls[AUTOSAVE_SECONDS.key].setEnabled(self._preferences.of(AUTOSAVE))
-
-    def _apply_theme(self) -> None:
-        for control in self.controls.values():
-            if isinstance(control, Number):
-                control.apply_style(self._theme)
 
     # ---- input
 

@@ -130,12 +130,11 @@ class ExerciseForm(QWidget):
         self.text = QComboBox()
         self.text.addItems([_OF_WINDOW, _OWN])
         self.file_button = push_button("&File…", self._choose_file, "Choose a file of text")
-        self.vocabulary_size = Number()
+        self.vocabulary_size = Number(theme)
         self.vocabulary_size.setSpecialValueText("As in each list")
         self.vocabulary_size.setToolTip(
             "Tokens in all, with the bytes and the special tokens; 0: as many as each list makes"
         )
-        self.vocabulary_size.apply_style(theme)
         self.pattern = QComboBox(editable=True)
         self.pattern.addItems(NAMES)
         self.pattern.setToolTip("How the text is split before merging: a name, or a regular expression")

@@ -80,7 +80,7 @@ class PruneDialog(SurgeryDialog):
         own = run.uses.at(len(run)) if run.has_counts else None
         self._work = PruneWork(self._tokenizer, run.name, session.corpus.current, own, session.store)
         self.ways = QButtonGroup(self)
-        self.size_limit, self.least, self.script = Number(), Number(), ChoiceBox(_scripts())
+        self.size_limit, self.least, self.script = Number(theme), Number(theme), ChoiceBox(_scripts())
         self.size_limit.setValue(max(len(self._tokenizer) - len(self._tokenizer.merges) // 2, 1))
         self.least.setValue(_FEW)
         choices = [
@@ -90,7 +90,7 @@ class PruneDialog(SurgeryDialog):
         ]
         self.uses = ChoiceField("&Uses", [*choices, _NONE], theme, word="uses")
         self.ids = ChoiceField("&Ids", _IDS, theme, word="id")
-        self.fields = self._make_ways(theme)
+        self.fields = self._make_ways()
         these = these and bool(tokens)
         self.ways.button(TOKENS if these else SIZE).setChecked(True)
         self.ways.button(TOKENS).setEnabled(bool(tokens))
@@ -98,7 +98,7 @@ class PruneDialog(SurgeryDialog):
         self.build(run.name, len(self._tokenizer), _ABOUT, (*self.fields, self.uses, self.ids))
         (self.ways.button(TOKENS) if these else self.size_limit).setFocus()
 
-    def _make_ways(self, theme: Theme) -> list[WayField]:
+    def _make_ways(self) -> list[WayField]:
         named = several(len(self._tokens), "selected token").replace("selected token", "selected &token")
         controls = (
             ("Down to a &size of", self.size_limit, "The number of tokens to end with"),
@@ -109,8 +109,6 @@ class PruneDialog(SurgeryDialog):
         fields = [WayField(text, tip, control) for text, control, tip in controls]
         for number, field in enumerate(fields):
             self.ways.addButton(field.button, number)
-        for number in (self.size_limit, self.least):
-            number.apply_style(theme)
         return fields
 
     def _connect(self) -> None:

@@ -57,9 +57,8 @@ class CellEditors(QStyledItemDelegate):
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
         column = COLUMNS[index.column()]
         if column.choices is None:
-            number = named(Number(column.most, column.suffix), column.title)
+            number = named(Number(self._theme, column.most, column.suffix), column.title)
             number.setParent(parent)
-            number.apply_style(self._theme)
             return number
         box = named(QComboBox(parent), column.title)
         value = index.data(Qt.ItemDataRole.EditRole)

@@ -68,7 +68,7 @@ class SameTextView(QWidget):
         self._rank = -1  # of the line among those that differ, if it was reached in their order
         self.texts = named(ChoiceBox(()), "Text")
         self.texts.currentIndexChanged.connect(self._choose_text)
-        self.line = named(Number(1), "Line")
+        self.line = named(Number(theme, 1), "Line")
         self.line.setKeyboardTracking(False)
         self.line.setMinimum(1)
         self.line.valueChanged.connect(self._choose_line)
@@ -95,7 +95,6 @@ class SameTextView(QWidget):
         column(self._stack, parent=self)
         self._encoding = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
         self._counting = LatestJob(session.jobs, self, self._take_order, self._fail, asked=False)
-        theme.follow(self._apply_style)
 
     def refresh(self) -> None:
         """Follows the texts and tokenizers that are compared; call it while the view is visible."""
@@ -215,9 +214,6 @@ class SameTextView(QWidget):
         button.setAccessibleName(tip.split(" (")[0])
         button.clicked.connect(clicked)
         return button
-
-    def _apply_style(self) -> None:
-        self.line.apply_style(self._theme)
 
 
 def _counted(columns: Sequence[ComparedColumn]) -> list[ComparedColumn]:

@@ -218,7 +218,6 @@ class RatiosField(_ByLanguage[Decimal]):
         self._theme = theme
         self._before: tuple[tuple[str, float], ...] = ()  # as they were shown
         self._given: Mapping[str, float] = {}
-        theme.changed.connect(self._apply_theme)
 
     @property
     def value(self) -> tuple[tuple[str, float], ...]:
@@ -237,10 +236,9 @@ class RatiosField(_ByLanguage[Decimal]):
         return round(self._given.get(language, 1.0), DECIMALS)
 
     def _make(self) -> Decimal:
-        field = Decimal(MOST_RATIO)
+        field = Decimal(self._theme, MOST_RATIO)
         field.setValue(1)
         field.setToolTip("Above 1, the language chooses more often; below 1, less often")
-        field.apply_style(self._theme)
         field.valueChanged.connect(self.changed)
         return field
 
@@ -248,10 +246,6 @@ class RatiosField(_ByLanguage[Decimal]):
         if self._shown(one.language) != one.control.value():
             with QSignalBlocker(one.control):
                 one.control.setValue(self._shown(one.language))
-
-    def _apply_theme(self) -> None:
-        for one in self.rows:
-            one.control.apply_style(self._theme)
 
 
 def lines_text(text: str) -> str:

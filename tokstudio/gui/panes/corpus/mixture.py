@@ -54,11 +54,11 @@ class TemperatureDialog(Dialog):
     def __init__(self, corpus: CorpusState, theme: Theme, parent: QWidget) -> None:
         super().__init__("Weights by Temperature", parent)
         self._corpus, self._before, self._sources = corpus, corpus.weights, corpus.sources
-        self.exponent = Decimal(AS_THEY_ARE)
+        self.exponent = Decimal(theme, AS_THEY_ARE)
         self.exponent.setStepType(Decimal.StepType.DefaultStepType)
         self.exponent.setSingleStep(_STEP)
         self.exponent.setValue(_FIRST)
-        field = SpinField("&Exponent a", "", self.exponent, theme)
+        field = SpinField("&Exponent a", "", self.exponent)
         field.set_brief(True)
         buttons = push_button("Cancel", self.reject), push_button("Set Weights", self.accept, is_main=True)
         self.note.setText(_WHY)
@@ -139,7 +139,7 @@ class WeightRow(QWidget):
         self.slider = _Slider(Qt.Orientation.Horizontal)
         self.slider.setRange(-_STEPS, _STEPS)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.field = Decimal(LARGEST_WEIGHT)
+        self.field = Decimal(theme, LARGEST_WEIGHT)
         # A number is not a weight before it is whole.
         self.field.setKeyboardTracking(False)
         for control in (self.slider, self.field):
@@ -196,7 +196,6 @@ class WeightRow(QWidget):
         self.moved.emit(weight)
 
     def _apply_theme(self) -> None:
-        self.field.apply_style(self._theme)
         self.share.setFont(self._theme.tabular_font())
 
 

@@ -47,16 +47,15 @@ class DropoutBar(QWidget):
 
     def __init__(self, view: ViewState, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__()
-        self._view, self._theme = view, theme
+        self._view = view
         self._switch = actions["encode_with_dropout"]
-        self.share = named(Percent(), "Share of merges that are passed over")
+        self.share = named(Percent(theme), "Share of merges that are passed over")
         self.share.setToolTip("How often a merge that could be made is passed over")
         self.again = link_button("Again", actions["dropout_again"].trigger, "Pass over other merges")
         self.off = link_button("Off", self._switch.trigger, "Encode without dropout")
         row(TermLabel("Dropout", "dropout"), self.share, self.again, self.off, STRETCH, spacing=8, parent=self)
         self.share.valueChanged.connect(self._set_share)
         view.dropout_changed.connect(self._follow)
-        theme.follow(self._apply_style)
         self._follow()
 
     def _follow(self) -> None:
@@ -70,9 +69,6 @@ class DropoutBar(QWidget):
     def _set_share(self) -> None:
         if self._view.dropout is not None:
             self._view.set_dropout(replace(self._view.dropout, probability=self.share.share))
-
-    def _apply_style(self) -> None:
-        self.share.apply_style(self._theme)
 
 
 # --- The page Encode of the Text pane: a text, its coloured tokens, figures, ids, and the check by decoding -----------
