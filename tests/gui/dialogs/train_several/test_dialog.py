@@ -59,17 +59,17 @@ def test_it_begins_with_the_settings_of_configure_and_rows_are_added_duplicated_
     assert dialog.train_button.text() == "Train 1 Run"
     assert dialog.train_button.isEnabled()
     qtbot.mouseClick(dialog.duplicate_button, Qt.MouseButton.LeftButton)
-    assert "Row 2 is the same as row 1" in dialog.problem.text()
+    assert "Row 2 is the same as row 1" in dialog.note.text()
     assert not dialog.train_button.isEnabled()
     assert [index.row() for index in dialog.table.selectionModel().selectedRows()] == [1]
     dialog.model.setData(dialog.model.index(1, PERCENT), 25)
-    assert dialog.problem.text() == ""
+    assert dialog.note.text() == ""
     assert texts(dialog, PERCENT) == ["100 %", "25 %"]
     qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
     assert texts(dialog, PERCENT) == ["100 %"]
     dialog.table.selectRow(0)
     qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
-    assert "Add at least one row" in dialog.problem.text()
+    assert "Add at least one row" in dialog.note.text()
     qtbot.mouseClick(dialog.add_button, Qt.MouseButton.LeftButton)
     assert texts(dialog, SIZE) == ["280"]
     dialog.model.setData(dialog.model.index(0, PATTERN), r"\w+|\W+")
@@ -104,12 +104,12 @@ def test_without_rows_the_corpus_may_change(qtbot, session, dialog):
 
 def test_a_row_that_cannot_be_trained_is_named_and_nothing_starts(qtbot, session, dialog):
     dialog.model.setData(dialog.model.index(0, SIZE), 200)
-    assert dialog.problem.text() == "Row 1: Vocabulary size must be greater than 256."
+    assert dialog.note.text() == "Row 1: Vocabulary size must be greater than 256."
     assert "greater than 256" in dialog.model.index(0, SIZE).data(Qt.ItemDataRole.ToolTipRole)
     assert not dialog.train_button.isEnabled()
     dialog.model.setData(dialog.model.index(0, SIZE), 300)
     session.corpus.set_sources(())
-    assert dialog.problem.text() == "Open a text first."
+    assert dialog.note.text() == "Open a text first."
 
 
 def test_cells_are_edited_as_choices_and_as_numbers(qtbot, dialog):
@@ -162,25 +162,25 @@ def test_algorithms_are_varied_and_a_row_that_cannot_be_trained_says_why(session
     of_unigram = [dialog.model.index(6, column) for column in (PATTERN, SIZE, TIES)]
     assert [index.data() for index in of_unigram] == ["–", "400", "–"]
     assert [bool(index.flags() & Qt.ItemFlag.ItemIsEditable) for index in of_unigram] == [False, True, False]
-    assert dialog.problem.text().startswith("Row 2: Parity-aware BPE needs at least two languages")
+    assert dialog.note.text().startswith("Row 2: Parity-aware BPE needs at least two languages")
     assert not dialog.train_button.isEnabled()
     shown = [dialog.model.index(row, ALGORITHM).data(Qt.ItemDataRole.ForegroundRole) for row in range(4)]
     assert [colour is not None for colour in shown] == [False, True, False, False]
     assert "two languages" in dialog.model.index(1, ALGORITHM).data(Qt.ItemDataRole.ToolTipRole)
     session.corpus.add_text("die Katze und der Hut " * 30)
-    assert dialog.problem.text() == ""
+    assert dialog.note.text() == ""
     assert dialog.model.index(1, ALGORITHM).data(Qt.ItemDataRole.ForegroundRole) is None
     assert dialog.train_button.text() == f"Train {len(ALGORITHM_TITLES)} Runs"
     dialog.model.setData(dialog.model.index(2, PATTERN), "none")
-    assert dialog.problem.text() == "Row 3: SuperBPE needs a pattern for its first stage: choose one, such as gpt2."
+    assert dialog.note.text() == "Row 3: SuperBPE needs a pattern for its first stage: choose one, such as gpt2."
     dialog.model.setData(dialog.model.index(2, PATTERN), "gpt2")
     dialog.model.setData(dialog.model.index(3, BASE), "characters")
-    assert dialog.problem.text().startswith("Row 4: Characters as base tokens are whole already")
+    assert dialog.note.text().startswith("Row 4: Characters as base tokens are whole already")
 
 
 def test_a_row_of_superbpe_follows_its_size(dialog):
     dialog.model.setData(dialog.model.index(0, ALGORITHM), "superbpe")
-    assert dialog.problem.text().startswith("Row 1: The transition must be at least 256, not 210")
+    assert dialog.note.text().startswith("Row 1: The transition must be at least 256, not 210")
     dialog.model.setData(dialog.model.index(0, SIZE), 400)
-    assert dialog.problem.text() == ""
+    assert dialog.note.text() == ""
     assert dialog.model.plans[0].settings.transition == 300

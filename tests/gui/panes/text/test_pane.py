@@ -366,11 +366,11 @@ def test_as_many_as_are_compared_are_counted(qtbot, session, trained, make_run):
     opened = session.runs.all[1:]
     for _ in range(3):
         make_run(vocabulary_size=260)
-    counts = trained.encode.others.counts
+    others = trained.encode.others
     expected = ["Run 1", "GPT-2", "GPT-4", "Run 2", "Run 3", "Words and marks"]
-    qtbot.waitUntil(lambda: [name for name, _ in counts()] == expected, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: [name for name, _ in others.counts] == expected, timeout=PATIENCE)
     sizes = [len(run.tokenizer.encode("the cat is that")) for run in opened]
-    assert [count for _, count in counts()[1:3]] == sizes
+    assert [count for _, count in others.counts[1:3]] == sizes
     trained.resize(280, 500)
     assert others(trained)[-1].endswith(" more")
 

@@ -6,22 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QItemSelectionModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QSize,
-    Qt,
-    QTimer,
-)
+from PySide6.QtCore import QAbstractItemModel, QItemSelectionModel, QSize, Qt, QTimer
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QDialog,
     QHBoxLayout,
     QHeaderView,
-    QPushButton,
     QSpinBox,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -38,13 +28,13 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
+from tokstudio.gui.widgets.figures import Index
 from tokstudio.gui.widgets.labels import named, paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
-from tokstudio.gui.widgets.menus import Menu
+from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import Menu, push_button
+from tokstudio.gui.widgets.pane import Dialog
 
 # --- The editors of the table's cells: a list of choices, or a number -------------------------------------------------
-
-_Index = QModelIndex | QPersistentModelIndex
 
 
 class CellEditors(QStyledItemDelegate):
@@ -54,7 +44,7 @@ class CellEditors(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         column = COLUMNS[index.column()]
         if column.choices is None:
             number = named(Number(self._theme, column.most, column.suffix), column.title)
@@ -70,7 +60,7 @@ class CellEditors(QStyledItemDelegate):
         QTimer.singleShot(0, box, box.showPopup)
         return box
 
-    def setEditorData(self, editor: QWidget, index: _Index) -> None:
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
         value = index.data(Qt.ItemDataRole.EditRole)
         if isinstance(editor, QComboBox):
             editor.setCurrentIndex(editor.findData(value))
@@ -78,7 +68,7 @@ class CellEditors(QStyledItemDelegate):
             editor.setValue(value or 0)
             editor.selectAll()
 
-    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: _Index) -> None:
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
         if isinstance(editor, QComboBox):
             model.setData(index, editor.currentData())  # pyright: ignore[reportArgumentType]
         elif isinstance(editor, QSpinBox):
@@ -101,7 +91,7 @@ _HELP = (
 )
 
 
-class TrainSeveralDialog(QDialog):
+class TrainSeveralDialog(Dialog):
     """A table of settings.
 
     Args:
@@ -125,27 +115,21 @@ class TrainSeveralDialog(QDialog):
         remark: str = "",
         then: Callable[[Sequence[StudioRun]], object] | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Train Several", parent)
         self._training, self._queue, self._then = training, queue, then
         self._first = TrainingPlan(training.settings)
-        self.setWindowTitle("Train Several")
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         of_rows = training.settings, training.defaults, queue.corpus
         self.model = PlansModel(plans or (self._first,), *of_rows, theme, self)
         self._make_table(theme)
-        self.problem = paragraph_label("error")
-        self.problem.setMinimumHeight(theme.scaled(18))
+        self.note.setMinimumHeight(theme.scaled(18))
         self.remark = paragraph_label("muted", remark)
         self.remark.setVisible(bool(remark))
         above = paragraph_label("muted", _HELP), self._edit_buttons()
-        below = self.remark, self.problem, self._buttons()
-        column(*above, (self.table, 1), *below, spacing=10, margins=(20, 16, 20, 16), parent=self)
         for signal in (self.model.dataChanged, self.model.modelReset, self.model.rowsInserted, self.model.rowsRemoved):
             signal.connect(self._check)
         self.table.selectionModel().selectionChanged.connect(self._check)
         training.state_changed.connect(self._check_corpus)
-        resize_on_screen(self, theme, _SIZE)
+        self.fill(theme, _SIZE, *above, (self.table, 1), self.remark, self.note, self._buttons())
         self._select([0])
         self._check()
 
@@ -177,22 +161,15 @@ class TrainSeveralDialog(QDialog):
         for words, changes in VARIATIONS.items():
             menu.addAction(words, partial(self._vary, changes))
         self.vary_button.setMenu(menu)
-        self.add_button = QPushButton("&Add", autoDefault=False)
-        self.add_button.setToolTip("Add a row with the settings of Configure")
-        self.duplicate_button = QPushButton("D&uplicate", autoDefault=False)
-        self.remove_button = QPushButton("&Remove", autoDefault=False)
-        self.add_button.clicked.connect(self._add)
-        self.duplicate_button.clicked.connect(self._duplicate)
-        self.remove_button.clicked.connect(self._remove)
+        self.add_button = push_button("&Add", self._add, "Add a row with the settings of Configure")
+        self.duplicate_button = push_button("D&uplicate", self._duplicate)
+        self.remove_button = push_button("&Remove", self._remove)
         shown = (self.vary_button, STRETCH, self.add_button, self.duplicate_button, self.remove_button)
         return row(*shown, spacing=8)
 
     def _buttons(self) -> QHBoxLayout:
-        self.cancel_button = QPushButton("Cancel", autoDefault=False)
-        self.cancel_button.clicked.connect(self.reject)
-        self.train_button = QPushButton("Train", default=True)
-        self.train_button.setProperty("primary", "true")
-        self.train_button.clicked.connect(self._train)
+        self.cancel_button = push_button("Cancel", self.reject)
+        self.train_button = push_button("Train", self._train, is_main=True)
         return row(STRETCH, self.cancel_button, self.train_button, spacing=8)
 
     # ---- updates
@@ -204,7 +181,7 @@ class TrainSeveralDialog(QDialog):
     def _check(self) -> None:
         plans = self.model.plans
         problem = self.model.problem or self._training.corpus_obstacle
-        self.problem.setText(problem or "")
+        self.say(problem or "", "error")
         self.train_button.setEnabled(problem is None)
         self.train_button.setText(f"Train {several(len(plans), 'Run')}" if plans else "Train")
         for button in (self.duplicate_button, self.remove_button):

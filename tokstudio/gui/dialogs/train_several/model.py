@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QModelIndex, QObject, Qt
+from PySide6.QtGui import QFont
 
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.settings import SETTINGS, SettingColumn
@@ -16,12 +16,8 @@ from tokstudio.gui.state.training_plans import TrainingPlan, problem_of_plans
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LARGEST
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.figures import Index, TableModel
 
-_Index: TypeAlias = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
-_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _OFF = "–"
 
 Change: TypeAlias = dict[str, Any]  # of one field of the settings, or of "percent"
@@ -65,7 +61,7 @@ VARIATIONS: Mapping[str, Sequence[Change]] = {
 }
 
 
-class PlansModel(QAbstractTableModel):
+class PlansModel(TableModel):
     """One row per training.
 
     Args:
@@ -74,6 +70,10 @@ class PlansModel(QAbstractTableModel):
         defaults: The default settings.
         corpus: What they would be trained on.
     """
+
+    titles = tuple(column.title for column in COLUMNS)
+    tips = tuple(column.tip for column in COLUMNS)
+    numbers = frozenset(number for number, column in enumerate(COLUMNS) if column.choices is None)
 
     def __init__(
         self,
@@ -99,8 +99,7 @@ class PlansModel(QAbstractTableModel):
         if (corpus.sources, corpus.weights) != (self._corpus.sources, self._corpus.weights):
             self._corpus = corpus
             self._problems.clear()
-            if self.plans:
-                self._tell(0, len(self.plans) - 1)
+            self.tell()
 
     # ---- rows
 
@@ -147,55 +146,43 @@ class PlansModel(QAbstractTableModel):
 
     # ---- Qt's own
 
-    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self.plans)
+    def count(self) -> int:
+        return len(self.plans)
 
-    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: Index) -> Qt.ItemFlag:
         flags = super().flags(index)
         has = index.isValid() and _has(self.plans[index.row()], COLUMNS[index.column()])
         return flags | Qt.ItemFlag.ItemIsEditable if has else flags
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation == Qt.Orientation.Vertical:
-            return section + 1 if role == Qt.ItemDataRole.DisplayRole else None
-        column = COLUMNS[section]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return column.title
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return column.tip
-        return _alignment(column) if role == Qt.ItemDataRole.TextAlignmentRole else None
+        if orientation == Qt.Orientation.Vertical and role == Qt.ItemDataRole.DisplayRole:
+            return section + 1
+        return super().headerData(section, orientation, role)
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Returns the value of a field, or its text; a row that cannot be trained is red, and its tip says why."""
-        if not index.isValid():
-            return None
-        column, plan = COLUMNS[index.column()], self.plans[index.row()]
-        if role in (Qt.ItemDataRole.ForegroundRole, Qt.ItemDataRole.ToolTipRole):
-            problem = self._problem_of(plan)
-            if role == Qt.ItemDataRole.ToolTipRole:
-                return plain(problem or column.tip)
-            return None if problem is None else QColor(self._theme.palette.error)
-        if role == Qt.ItemDataRole.EditRole:
-            return value_of(plan, column)
-        if role == Qt.ItemDataRole.DisplayRole:
-            return _text(value_of(plan, column), column) if _has(plan, column) else _OFF
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(column)
-        return self._theme.tabular_font() if role == Qt.ItemDataRole.FontRole else None
+    def text(self, row: int, column: int) -> str:
+        plan, shown = self.plans[row], COLUMNS[column]
+        return _text(value_of(plan, shown), shown) if _has(plan, shown) else _OFF
 
-    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def tip(self, row: int, column: int) -> str:
+        return self._problem_of(self.plans[row]) or COLUMNS[column].tip
+
+    def colour(self, row: int, column: int) -> str | None:
+        """Marks a row that cannot be trained; its tip says why."""
+        return self._theme.palette.error if self._problem_of(self.plans[row]) is not None else None
+
+    def font(self, row: int, column: int) -> QFont:
+        return self._theme.tabular_font()
+
+    def more(self, row: int, column: int, role: int) -> object:
+        return value_of(self.plans[row], COLUMNS[column]) if role == Qt.ItemDataRole.EditRole else None
+
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         if not index.isValid() or role != Qt.ItemDataRole.EditRole:
             return False
         column = COLUMNS[index.column()]
         self.plans[index.row()] = self._changed(self.plans[index.row()], {column.field: value})
-        self._tell(index.row(), index.row())
+        self.tell(index.row(), index.row())
         return True
-
-    def _tell(self, first: int, last: int) -> None:
-        self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
 
     def _problem_of(self, plan: TrainingPlan) -> str | None:
         if plan not in self._problems:
@@ -229,7 +216,3 @@ def _text(value: Any, column: PlanColumn) -> str:  # noqa: ANN401
     if column.choices is not None:
         return column.choices.get(value, value)
     return _OFF if value is None else f"{value:,}{column.suffix}"
-
-
-def _alignment(column: PlanColumn) -> int:
-    return _RIGHT if column.choices is None else _LEFT
