@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPaintEvent, QPen, QRegion
-from PySide6.QtWidgets import QFrame, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.menus import push_button
 
 # --- A shade over the window that leaves one place light, to see and to use -------------------------------------------
 
@@ -95,17 +96,12 @@ class TourCard(QFrame):
         self.title = plain_label("headline")
         self.title.setWordWrap(True)
         self.text, self.caption, self.task = paragraph_label(), paragraph_label(), paragraph_label()
-        self.help_button = QPushButton()
-        self.leave_button, self.back_button, self.next_button = (
-            QPushButton(text) for text in ("&Leave", "&Back", "&Next")
-        )
+        self.help_button = push_button("", self.helped)
+        tip = "Leave the tour (Esc); Continue the Tour in the menu Help goes on here."
+        self.leave_button = push_button("&Leave", self.left, tip)
+        self.back_button, self.next_button = push_button("&Back", self.back), push_button("&Next", self.next)
         for button in (self.help_button, self.leave_button, self.back_button, self.next_button):
             button.installEventFilter(self)
-        self.help_button.clicked.connect(self.helped)
-        self.leave_button.clicked.connect(self.left)
-        self.back_button.clicked.connect(self.back)
-        self.next_button.clicked.connect(self.next)
-        self.leave_button.setToolTip("Leave the tour (Esc); Continue the Tour in the menu Help goes on here.")
         font = self.task.font()
         font.setBold(True)
         self.task.setFont(font)

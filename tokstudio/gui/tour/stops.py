@@ -81,7 +81,7 @@ class Stop:
     task: str  # what the person does; `{train}` stands for the shortcut of the action `train`
     place: str  # the pane or button that stays light, as a field of `Stage`
     done: Callable[[Scene], bool]  # whether the task is done
-    after: Callable[[Scene], str]  # what it has shown, in some sentences
+    after: str | Callable[[Scene], str]  # what it has shown, in some sentences
     place_after: str = ""  # the place once it is done; "" for the same
     task_after: str = ""  # what the person can do then; "" for nothing
     # what else the card should not cover, as fields of `Stage`; the place of the task is such in any case
@@ -112,24 +112,12 @@ def to_the_end(session: Session) -> None:
 # ---- what is done at each stop, and what it has shown
 
 
-def _begun(scene: Scene) -> bool:
-    return is_of_tour(scene.session.runs.active) and scene.session.training.current is not None
-
-
-def _ended(scene: Scene) -> bool:
-    return scene.run.ended is not None and len(scene.run) > 0
-
-
 def _merges_made(scene: Scene) -> str:
     merged = several(len(scene.run), "merge was", "merges were")
     return (
         f"{merged} made, as many as the settings allow. Each row is one, the newest on top: the new token, the two "
         "that it joins, and how often these stood side by side."
     )
-
-
-def _is_back(scene: Scene) -> bool:
-    return scene.session.view.playhead < len(scene.run) / 2
 
 
 def _at_playhead(scene: Scene) -> str:
@@ -153,15 +141,6 @@ def _has_reason(scene: Scene) -> bool:
     return seen and not isinstance(asked(scene.session.view), str)
 
 
-def _reason(scene: Scene) -> str:
-    return (
-        "These two were joined because no pair stood side by side more often at that moment. The table ranks the pairs "
-        "by their counts: the first one won. If counts are equal, the pair that comes first in the text wins. Counts "
-        "change with each merge: after this one, many a “t” belongs to “·t”, so “t” and “h”, second here, are not "
-        "joined until merge 31. The column Merge says which merge each pair became."
-    )
-
-
 def _select_text(stage: Stage) -> None:
     stage.text.arrive("")
     stage.text.encode.input.selectAll()
@@ -183,22 +162,6 @@ def _own_tokens(scene: Scene) -> str:
     )
 
 
-def _shows_steps(scene: Scene) -> bool:
-    return scene.stage.text.page is scene.stage.text.steps and bool(scene.session.view.text)
-
-
-def _steps(scene: Scene) -> str:
-    return (
-        "Step 1 shows the pre-tokens of your sentence, step 2 its single letters. Each later step makes one merge, at "
-        "every place where its two tokens stand inside a pre-token. So tokens stay parts of words, which can be used "
-        "in other sentences too."
-    )
-
-
-def _shows_japanese(scene: Scene) -> bool:
-    return any("\u3040" <= character <= "\u30ff" for character in scene.session.view.text[:_LONGEST])
-
-
 def _cost(scene: Scene) -> str:
     text = scene.session.view.text[:_LONGEST]
     cost = f"These {len(text):,} characters are {several(scene.tokens(text), 'token')}."
@@ -209,10 +172,6 @@ def _cost(scene: Scene) -> str:
         "Japanese, so no merge joins its bytes. A model works token by token, and is mostly paid by the token: the "
         "same sentence takes more time and money in Japanese. A tokenizer trained on Japanese would need fewer tokens."
     )
-
-
-def _has_moved(scene: Scene) -> bool:
-    return scene.session.view.playhead != scene.playhead
 
 
 def _held_out(scene: Scene) -> str:
@@ -228,13 +187,6 @@ def _held_out(scene: Scene) -> str:
     )
 
 
-def _exported(scene: Scene) -> str:
-    return (
-        "That was the tour. To train on a text of your own, press Open Corpus. To read on, open the Guide in the menu "
-        "Help."
-    )
-
-
 STOPS: tuple[Stop, ...] = (
     Stop(
         "Train",
@@ -242,8 +194,8 @@ STOPS: tuple[Stop, ...] = (
         "tokens. Training is how it learns which pieces to use, here from an English article.",
         "Press Train in the tool bar, or {train}.",
         "train",
-        _begun,
-        lambda scene: "",
+        lambda scene: is_of_tour(scene.session.runs.active) and scene.session.training.current is not None,
+        "",
         with_run=False,
     ),
     Stop(
@@ -253,7 +205,7 @@ STOPS: tuple[Stop, ...] = (
         "explains one merge after another; the table runs ahead of it.",
         "Watch some merges. Then press Jump to the End, or {hurry}.",
         "merges",
-        _ended,
+        lambda scene: scene.run.ended is not None and len(scene.run) > 0,
         _merges_made,
     ),
     Stop(
@@ -263,7 +215,7 @@ STOPS: tuple[Stop, ...] = (
         "Drag the line into the left half, and watch the sentence in the Text pane. With the keyboard: press Tab until "
         "you reach the slider, then Home.",
         "compression",
-        _is_back,
+        lambda scene: scene.session.view.playhead < len(scene.run) / 2,
         _at_playhead,
         beside=("text",),
     ),
@@ -273,7 +225,10 @@ STOPS: tuple[Stop, ...] = (
         "Right-click its row in Merges and choose Why This Merge?, or press {why_merge}.",
         "merges",
         _has_reason,
-        _reason,
+        "These two were joined because no pair stood side by side more often at that moment. The table ranks the pairs "
+        "by their counts: the first one won. If counts are equal, the pair that comes first in the text wins. Counts "
+        "change with each merge: after this one, many a “t” belongs to “·t”, so “t” and “h”, second here, are not "
+        "joined until merge 31. The column Merge says which merge each pair became.",
         place_after="why",
         enter=_select_first_merge,
     ),
@@ -295,8 +250,10 @@ STOPS: tuple[Stop, ...] = (
         "cut in the same way.",
         "Choose Steps in the Text pane, or press {step_through_text}.",
         "text",
-        _shows_steps,
-        _steps,
+        lambda scene: scene.stage.text.page is scene.stage.text.steps and bool(scene.session.view.text),
+        "Step 1 shows the pre-tokens of your sentence, step 2 its single letters. Each later step makes one merge, at "
+        "every place where its two tokens stand inside a pre-token. So tokens stay parts of words, which can be used "
+        "in other sentences too.",
         task_after="Press the first arrow right of the slider some times.",
     ),
     Stop(
@@ -305,7 +262,7 @@ STOPS: tuple[Stop, ...] = (
         "from bytes, so a Japanese character begins as three tokens.",
         "Open Samples, the button with a T at the top right of the Text pane, and choose Japanese.",
         "text",
-        _shows_japanese,
+        lambda scene: any("\u3040" <= character <= "\u30ff" for character in scene.session.view.text[:_LONGEST]),
         _cost,
     ),
     Stop(
@@ -315,7 +272,7 @@ STOPS: tuple[Stop, ...] = (
         "Drag the playhead to the left and to the right, and look at the gap between the two curves. With the "
         "keyboard: press Tab until you reach the slider, then Left or Right.",
         "compression",
-        _has_moved,
+        lambda scene: scene.session.view.playhead != scene.playhead,
         _held_out,
         beside=("text",),
     ),
@@ -327,7 +284,8 @@ STOPS: tuple[Stop, ...] = (
         "Press Export and choose Tokenizer Files in its menu, or press {export_tokenizer}.",
         "export",
         lambda scene: scene.exported,
-        _exported,
+        "That was the tour. To train on a text of your own, press Open Corpus. To read on, open the Guide in the menu "
+        "Help.",
         enter=to_the_end,
     ),
 )

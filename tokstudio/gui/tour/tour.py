@@ -222,7 +222,8 @@ class Tour(QObject):
             self.card.say(number, stop.title, text)
             self.card.offer(verb)
         elif self._done:
-            self.card.say(number, stop.title, stop.after(self._scene), stop.task_after)
+            after = stop.after if isinstance(stop.after, str) else stop.after(self._scene)
+            self.card.say(number, stop.title, after, stop.task_after)
             self.card.offer("")
         else:
             training = self._stage.session.training

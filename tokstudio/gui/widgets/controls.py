@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QLocale, QSize, Qt, Signal
+from PySide6.QtCore import QLocale, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QPalette, QValidator, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
@@ -65,6 +65,13 @@ class ChoiceBox(QComboBox):
         self.clear()
         for choice in self.choices:
             self.addItem(f"{choice.name}  {choice.meaning}")
+
+    def set_names(self, names: Sequence[str], first: int = 0) -> None:
+        """Replaces the choices by names, without signals; a chosen name stays chosen, or else the one at `first` is."""
+        chosen = self.choices[self.currentIndex()].name if self.choices else None
+        with QSignalBlocker(self):
+            self.set_choices([Choice(name, name, "") for name in names])
+            self.setCurrentIndex(names.index(chosen) if chosen in names else min(first, len(names) - 1))
 
     def showPopup(self) -> None:
         metrics = self.view().fontMetrics()

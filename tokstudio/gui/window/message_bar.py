@@ -15,6 +15,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.card import BottomCard
 from tokstudio.gui.widgets.labels import guarded_painter, named
+from tokstudio.gui.widgets.menus import tool_button
 
 # --- A frame around a widget for a moment, to show where a link has led -----------------------------------------------
 
@@ -119,9 +120,7 @@ class NoticeCard(BottomCard):
 
 def close_button(theme: Theme, name: str, tip: str) -> QToolButton:
     """A cross that closes something; `name` is its accessible name."""
-    button = named(QToolButton(), name, tip)
-    button.setIcon(icon("close", theme))
-    return button
+    return tool_button(tip, icon("close", theme), name=name)
 
 
 # --- A card at the bottom of the window that shows an error until it is closed, without blocking the window -----------

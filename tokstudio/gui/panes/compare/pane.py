@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.figures import FIGURES
@@ -25,7 +25,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order, stacked
-from tokstudio.gui.widgets.menus import ActionButton, Menu, TickMenu, set_why_not
+from tokstudio.gui.widgets.menus import ActionButton, Menu, TickMenu, push_button, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
 _View = TypeVar("_View", bound=QWidget)
@@ -80,8 +80,7 @@ class ComparePane(Pane):
         for box in (self.texts, self.figures):
             box.setMaximumWidth(_WIDEST_CHOICE)
         self.problem = paragraph_label()
-        self.measure = QPushButton("&Measure")
-        self.measure.clicked.connect(actions["measure_comparison"].trigger)
+        self.measure = push_button("&Measure", actions["measure_comparison"].trigger)
         self._problem = QWidget()
         row((self.problem, 1), self.measure, spacing=8, parent=self._problem)
         self.meaning = paragraph_label("muted")

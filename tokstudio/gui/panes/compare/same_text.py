@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenStore
@@ -28,9 +28,10 @@ from tokstudio.gui.session.measuring.compared import ComparedColumn
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
+from tokstudio.gui.widgets.controls import ChoiceBox, Number
 from tokstudio.gui.widgets.labels import named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
+from tokstudio.gui.widgets.menus import push_button, tool_button
 from tokstudio.gui.widgets.pane import EmptyState
 
 LONGEST = 3_000  # characters of a line that are shown
@@ -73,11 +74,11 @@ class SameTextView(QWidget):
         self.line.setMinimum(1)
         self.line.valueChanged.connect(self._choose_line)
         self.total = plain_label("muted")
-        self.before = self._button("Line before (Left)", "previous", lambda: self._step(-1))
-        self.after = self._button("Next line (Right)", "next", lambda: self._step(1))
-        self.differing = QPushButton("Differs &Most")
-        self.differing.setToolTip("Go to the next of the lines that differ most: by most tokens to fewest (D)")
-        self.differing.clicked.connect(self._go_to_difference)
+        back, forth = (icon(name, theme) for name in ("previous", "next"))
+        self.before = tool_button("Line before (Left)", back, name="Line before", clicked=lambda: self._step(-1))
+        self.after = tool_button("Next line (Right)", forth, name="Next line", clicked=lambda: self._step(1))
+        tip = "Go to the next of the lines that differ most: by most tokens to fewest (D)"
+        self.differing = push_button("Differs &Most", self._go_to_difference, tip)
         self.lines = StackedLines(theme)
         self.lines.tokenAsked.connect(self.tokenAsked)
         self.lines.stepAsked.connect(self._step)
@@ -106,12 +107,8 @@ class SameTextView(QWidget):
             return
         listed = [(each.sha256, each.name) for each in rows]
         if listed != self._listed:
-            names = [each.name for each in rows]
-            before = self._listed[self.texts.currentIndex()][1] if self._listed else ""
             self._listed = listed
-            with QSignalBlocker(self.texts):
-                self.texts.set_choices([Choice(name, name, "") for name in names])
-                self.texts.setCurrentIndex(names.index(before) if before in names else 0)
+            self.texts.set_names([each.name for each in rows])
             self._forget_lines()
         self._stack.setCurrentIndex(1)
         self.differing.setEnabled(len(_counted(self._state.columns)) > 1)
@@ -204,16 +201,6 @@ class SameTextView(QWidget):
     def _take_order(self, ordered: tuple[object, NDArray[np.int64]]) -> None:
         self._ordered = ordered
         self._go_to_difference()
-
-    # ---- parts
-
-    def _button(self, tip: str, name: str, clicked: object) -> QToolButton:
-        button = QToolButton()
-        button.setIcon(icon(name, self._theme))
-        button.setToolTip(tip)
-        button.setAccessibleName(tip.split(" (")[0])
-        button.clicked.connect(clicked)
-        return button
 
 
 def _counted(columns: Sequence[ComparedColumn]) -> list[ComparedColumn]:

@@ -307,14 +307,9 @@ class VocabulariesView(QWidget):
         if [each.key for each in columns] != [each.key for each in self._columns] or names != [
             each.name for each in self._columns
         ]:
-            chosen = [box.currentIndex() for box in (self.first, self.second)]
-            before = [self._columns[at].name if 0 <= at < len(self._columns) else "" for at in chosen]
             self._columns = columns
-            for number, box in enumerate((self.first, self.second)):
-                with QSignalBlocker(box):
-                    box.set_choices([Choice(name, name, "") for name in names])
-                    at = names.index(before[number]) if before[number] in names else min(number, len(names) - 1)
-                    box.setCurrentIndex(at)
+            self.first.set_names(names)
+            self.second.set_names(names, 1)
         self._stack.setCurrentIndex(len(columns) > 1)
         if len(columns) > 1:
             self._compare()

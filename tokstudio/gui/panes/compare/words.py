@@ -30,7 +30,7 @@ from tokstudio.gui.token_text.blocks import EncodedText, TokenBlocks
 from tokstudio.gui.token_text.painter import INSET, RowPainter, TextStyle
 from tokstudio.gui.token_text.rows import Shaper
 from tokstudio.gui.token_text.spelling import marked, shown
-from tokstudio.gui.widgets.controls import Choice, ChoiceBox
+from tokstudio.gui.widgets.controls import ChoiceBox
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import guarded_painter, isolated, named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
@@ -340,10 +340,7 @@ class WordsView(QWidget):
         texts = self._state.rows or ()
         names = [each.name for each in texts]
         if names != [choice.value for choice in self.texts.choices]:
-            before = self.texts.choices[self.texts.currentIndex()].value if self.texts.choices else ""
-            with QSignalBlocker(self.texts):
-                self.texts.set_choices([Choice(name, name, "") for name in names])
-                self.texts.setCurrentIndex(names.index(before) if before in names else 0)
+            self.texts.set_names(names)
         self._encode()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QDialog, QGraphicsOpacityEffect, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QGraphicsOpacityEffect, QLineEdit, QWidget
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -33,6 +33,8 @@ from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field
 from tokstudio.gui.widgets.labels import named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
 
 # --- The question how a tokenizer splits text -------------------------------------------------------------------------
 
@@ -337,7 +339,7 @@ _SIZE = QSize(480, 400)  # room for the preview, which is empty at first
 _SHOWN = 2000  # characters of the sample text
 
 
-class PatternDialog(QDialog):
+class PatternDialog(Dialog):
     """Asks for a named pattern or an expression, and shows how it splits the current text."""
 
     answered = Signal(object)  # the pattern (str), or None if cancelled; emitted exactly once
@@ -345,10 +347,7 @@ class PatternDialog(QDialog):
     def __init__(
         self, question: PatternQuestion, session: Session, theme: Theme, parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(question.verb)
-        self.setWindowModality(Qt.WindowModality.WindowModal)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        super().__init__(question.verb, parent)
         headline = plain_label("headline", f"How does {question.name} split text?")
         headline.setWordWrap(True)
         why = paragraph_label("muted", _WHY)
@@ -356,11 +355,8 @@ class PatternDialog(QDialog):
         self.field.set_value(question.pattern)
         self.field.changed.connect(self._check)
         self.field.problem_changed.connect(self._allow)
-        self.cancel = QPushButton("Cancel", autoDefault=False)
-        self.cancel.clicked.connect(self.reject)
-        self.accept_button = QPushButton(question.verb, default=True)
-        self.accept_button.setProperty("primary", True)
-        self.accept_button.clicked.connect(self.accept)
+        self.cancel = push_button("Cancel", self.reject)
+        self.accept_button = push_button(question.verb, self.accept, is_main=True)
         self.finished.connect(self._answer)
         buttons = row(STRETCH, self.cancel, self.accept_button)
         column(headline, why, self.field, STRETCH, buttons, spacing=10, margins=(24, 20, 24, 16), parent=self)
