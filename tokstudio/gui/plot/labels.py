@@ -55,7 +55,7 @@ class PlotLabels:
             words = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self._area.width() - 2 * _PADDING)
             size = self._size(words)
             box = self._inside(QRectF(QPointF(place.x() + _PADDING, place.y() - 8 - size.height()), size))
-            if not self._overlaps(box):
+            if not any(box.intersects(other) for other in self._written):
                 self._draw(box, words, framed)
 
     def name(self, place: QPointF, text: str, others: Sequence[QPointF]) -> None:
@@ -89,7 +89,7 @@ class PlotLabels:
 
     def _nearest(self, place: QPointF, words: str, above: bool) -> QRectF | None:
         """The nearest free box for a text beside a point."""
-        boxes = sorted(self._free(place, self._size(words), above), key=lambda one: _distance(one, place))
+        boxes = sorted(self._free(place, self._size(words), above), key=lambda box: abs(box.center().y() - place.y()))
         return boxes[0] if boxes else None
 
     def _free(self, place: QPointF, size: QSizeF, above: bool) -> Iterator[QRectF]:
@@ -115,9 +115,6 @@ class PlotLabels:
         box.moveTop(max(min(box.top(), area.bottom() - box.height()), area.top()))
         return box
 
-    def _overlaps(self, box: QRectF) -> bool:
-        return any(box.intersects(other) for other in self._written)
-
 
 def _versions(text: str) -> Iterator[str]:
     """Yields the text on one line, on several lines, and its first part."""
@@ -132,10 +129,6 @@ def _gap(box: QRectF, place: QPointF) -> float:
     """Pixels from a point to a box."""
     across = max(box.left() - place.x(), 0.0, place.x() - box.right())
     return math.hypot(across, max(box.top() - place.y(), 0.0, place.y() - box.bottom()))
-
-
-def _distance(box: QRectF, place: QPointF) -> float:
-    return abs(box.center().y() - place.y())
 
 
 # --- Marked points of a curve: small rings with a label; a click on one moves the playhead there ----------------------

@@ -24,7 +24,7 @@ from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.session.training.control import TrainingControl
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.training_plans import MixtureEntry, entries_of
+from tokstudio.gui.state.training_plans import entries_of
 from tokstudio.gui.state.training_settings import Settings
 
 LIMIT = 50  # entries; an entry keeps its deleted run or removed sources in memory
@@ -251,7 +251,11 @@ class History(QObject):
     def _record_weights(self) -> None:
         before, self._weights = self._weights, self._corpus.weights
         if self._recording:
-            named = [entry.name for entry in entries_of(self._sources) if _differs(entry, before, self._weights)]
+            named = [
+                entry.name
+                for entry in entries_of(self._sources)
+                if any(before[place] != self._weights[place] for place in entry.places)
+            ]
             text = f"Weight of {named[0]}" if len(named) == 1 else _SEVERAL_WEIGHTS
             self._push(_WeightsChange(text, before, self._weights, self._corpus.moves, self._corpus.set_weights))
 
@@ -277,10 +281,6 @@ class History(QObject):
         # A tokenizer that was read again may have replaced the run.
         if run in self._runs.all:
             self._runs.delete(run)
-
-
-def _differs(entry: MixtureEntry, before: tuple[int, ...], after: tuple[int, ...]) -> bool:
-    return any(before[place] != after[place] for place in entry.places)
 
 
 def _same_text(before: tuple[Source, ...], after: tuple[Source, ...]) -> bool:

@@ -260,15 +260,10 @@ class TokenView(QAbstractScrollArea):
         self._shaper = Shaper(font(_FONT), font(_HEX_FONT))
 
     def _new_rows(self) -> TokenBlocks:
-        return TokenBlocks(self.table, self._shaper, self._id_cell(), self._row_width())
-
-    def _id_cell(self) -> float:
-        return QFontMetricsF(self._id_font).horizontalAdvance("0") if self._show_ids else 0.0
-
-    def _row_width(self) -> float:
+        id_cell = QFontMetricsF(self._id_font).horizontalAdvance("0") if self._show_ids else 0.0
         # The room of the scroll bar is always reserved, so that showing it moves nothing.
-        bar = self.verticalScrollBar().sizeHint().width()
-        return max(40.0, self.width() - bar - 2.0 * MARGIN)
+        width = self.width() - self.verticalScrollBar().sizeHint().width() - 2.0 * MARGIN
+        return TokenBlocks(self.table, self._shaper, id_cell, max(40.0, width))
 
     def _row_height(self) -> int:
         ids = QFontMetricsF(self._id_font).height() + 2 if self._show_ids else 0.0

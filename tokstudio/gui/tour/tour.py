@@ -227,7 +227,9 @@ class Tour(QObject):
             self.card.offer("")
         else:
             training = self._stage.session.training
-            keys = defaultdict(str, {name: self._keys(name) for name in self._stage.actions})
+            native = QKeySequence.SequenceFormat.NativeText
+            shortcuts = {name: action.shortcut().toString(native) for name, action in self._stage.actions.items()}
+            keys = defaultdict(str, shortcuts)
             playing = training.played and stop.with_run
             caption = self._stage.captions.of(self._scene.run) if playing else ""
             self.card.say(number, stop.title, stop.text, stop.task.format_map(keys), caption)
@@ -240,9 +242,6 @@ class Tour(QObject):
         """Where a place is in the window; empty where it cannot be seen."""
         seen = place.window() is self._window and not place.visibleRegion().isEmpty()
         return QRect(place.mapTo(self._window, QPoint()), place.size()) if seen else QRect()
-
-    def _keys(self, action: str) -> str:
-        return self._stage.actions[action].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
 
     def _obstacle(self) -> tuple[str, str, Callable[[], object]] | None:
         """What stands in the way of the stop, with the button that mends it; None if nothing does."""

@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.contents import Reading
@@ -61,7 +61,6 @@ from tokstudio.gui.tour.stops import Stage
 from tokstudio.gui.tour.tour import Tour
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import WordAsked, word_of
-from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement
 from tokstudio.gui.window.message_bar import Flash, MessageBar, NoticeCard, RecoveryCard
@@ -324,9 +323,10 @@ class MainWindow(QMainWindow):
         self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.setContentsMargins(_GUTTER, 0, _GUTTER, 0)
-        room = _room(self)
-        self.resize(_SIZE.boundedTo(self.screen().availableSize() - _AROUND))
-        return room
+        screen = self.screen().availableSize() - _AROUND
+        self.resize(_SIZE.boundedTo(screen))
+        # A picture that is drawn offscreen has all the room that it wants.
+        return _SIZE if QGuiApplication.platformName() == "offscreen" else screen
 
     def _make_panes(self) -> None:
         arguments = (self.session, self.theme, self.actions_by_id)
@@ -553,12 +553,12 @@ class MainWindow(QMainWindow):
         first = self.focusWidget()
         while super().focusNextPrevChild(next):
             now = self.focusWidget()
-            if now is None or now is first or self._may_have_focus(now):
+            if now is None or now is first:
+                return True
+            behind = (pane.isAncestorOf(now) and pane.visibleRegion().isEmpty() for pane in self.panes)
+            if not any(behind) and not self.tour.holds_back(now):
                 return True
         return False
-
-    def _may_have_focus(self, widget: QWidget) -> bool:
-        return not any(_is_behind(pane, widget) for pane in self.panes) and not self.tour.holds_back(widget)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Escape closes a message or a notice, or restores the layout, unless the focused widget uses the key."""
@@ -587,12 +587,3 @@ class MainWindow(QMainWindow):
         if not links and not data.hasUrls() and data.hasText():
             self.session.corpus.add_text(data.text(), "Dropped text")
         event.acceptProposedAction()
-
-
-def _room(window: QMainWindow) -> QSize:
-    """The room of the screen for a window; unlimited for a picture that is drawn offscreen."""
-    return _SIZE if QGuiApplication.platformName() == "offscreen" else window.screen().availableSize() - _AROUND
-
-
-def _is_behind(pane: Pane, inner: QWidget) -> bool:
-    return pane.isAncestorOf(inner) and pane.visibleRegion().isEmpty()

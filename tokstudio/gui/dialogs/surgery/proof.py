@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +26,6 @@ from tokstudio.core.surgery.proof import (
     python_lines,
     verify_all_work,
 )
-from tokstudio.core.text.utf8 import Text
 from tokstudio.core.tokenizer.origin import Point, Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.surgery.works import SAMPLE
@@ -276,19 +275,14 @@ class ProofDialog(Dialog):
 def _proof_work(
     tokenizer: Tokenizer, corpus: Corpus, reference: str | Path | None
 ) -> Work[tuple[Proof, list[ChangedLine]]]:
-    sample = sample_in_one(corpus, SAMPLE)
+    # Those of word counts have words, one after another.
+    texts = (np.asarray(source.data).tobytes() for source in sample_in_one(corpus, SAMPLE).sources)
     if isinstance(reference, Path):
         text = _beginning(Corpus.from_files([reference]), _LARGEST_REFERENCE)
     else:
         text = reference if reference is not None else _beginning(corpus, _BEGINNING)
-    proof = yield from verify_all_work(tokenizer, _texts(sample), text)
+    proof = yield from verify_all_work(tokenizer, texts, text)
     return proof, (yield from changed_lines_work(tokenizer, text))[:MOST]
-
-
-def _texts(corpus: Corpus) -> Iterator[Text]:
-    """The sources as texts; those of word counts have words, one after another."""
-    for source in corpus.sources:
-        yield np.asarray(source.data).tobytes()
 
 
 def _beginning(corpus: Corpus, size: int) -> str:

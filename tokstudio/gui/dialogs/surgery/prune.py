@@ -80,9 +80,10 @@ class PruneDialog(SurgeryDialog):
         own = run.uses.at(len(run)) if run.has_counts else None
         self._work = PruneWork(self._tokenizer, run.name, session.corpus.current, own, session.store)
         self.ways = QButtonGroup(self)
-        self.size_limit, self.least, self.script = Number(theme), Number(theme), ChoiceBox(_scripts())
+        self.size_limit, self.least, self.script = Number(theme), Number(theme), ChoiceBox(())
         self.size_limit.setValue(max(len(self._tokenizer) - len(self._tokenizer.merges) // 2, 1))
         self.least.setValue(_FEW)
+        self.script.set_names(SCRIPTS)
         choices = [
             choice
             for choice, is_possible in ((_RUN, own is not None), (_CORPUS, session.corpus.sources))
@@ -168,7 +169,3 @@ def _check_least(uses: int) -> None:
 def _check_counted(uses: str) -> None:
     if uses == "none":
         raise ConfigError("The uses are not counted: choose where to count them.")
-
-
-def _scripts() -> list[Choice]:
-    return [Choice(script, script, "") for script in SCRIPTS]

@@ -63,7 +63,8 @@ def curve(run: StudioRun, view: View) -> Points:
     if view is COUNT:
         # No pair was chosen before the first merge.
         return np.arange(1, len(run) + 1, dtype=np.float64), run.log.count / run.weight_scale
-    places, values = _points(run, _tokens(run), run.corpus_bytes, view)
+    tokens = np.concatenate([np.array([run.log.tokens_before], np.int64), run.log.tokens_after])
+    places, values = _points(run, tokens, run.corpus_bytes, view)
     return places, values / run.weight_scale if view is TOKENS else values
 
 
@@ -186,10 +187,6 @@ def _points(run: StudioRun, tokens: NDArray[np.int64], size: int, view: View) ->
     if view is TOKENS:
         return places, tokens.astype(np.float64)
     return places, np.divide(size, tokens, out=np.zeros(len(tokens)), where=tokens > 0)
-
-
-def _tokens(run: StudioRun) -> NDArray[np.int64]:
-    return np.concatenate([np.array([run.log.tokens_before], np.int64), run.log.tokens_after])
 
 
 def _tokens_at(run: StudioRun, merges: int, held_out: bool) -> int:

@@ -128,7 +128,7 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
     count = config.max_merges(base) or 0
     first = "256 bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
     specials = len(config.special_tokens)
-    also = f" and {_special_tokens(specials)}" if specials else ""
+    also = f" and {several(specials, 'special token')}" if specials else ""
     merges = f"{about}{several(max(0, count), 'merge')}"
     if isinstance(config.algorithm, Picky):
         merges = f"{about}{several(max(0, count), 'token made by merges', 'tokens made by merges')}"
@@ -156,10 +156,6 @@ def outdated_words(outdated: Mapping[Source, str]) -> str:
     else:
         text = "have changed on disk or are gone from it"
     return f"{what} {text}: training uses the text as it was read."
-
-
-def _special_tokens(number: int) -> str:
-    return several(number, "special token")
 
 
 _USUAL = SETTINGS["algorithm"].default

@@ -308,7 +308,8 @@ class ParityFields(OwnFields):
         problem = self._problem(settings, corpus)
         at_field = None if len(languages) < 2 else problem or None
         self.texts.show_texts(languages, settings.parallel, self._offered if has_texts else {})
-        silent = "" if problem or settings.problem or not corpus.bytes else self._silent(settings, corpus)
+        unknown = problem or settings.problem or not corpus.bytes or self._waits
+        silent = "" if unknown else told_silent(corpus, settings.config())
         self.texts.set_help(silent or _texts_help(settings, languages) if has_texts else _NO_TEXTS_HELP)
         self.remove.setVisible(has_texts)
         has_ratios = not has_texts and (len(languages) > 1 or bool(settings.ratios))
@@ -320,9 +321,6 @@ class ParityFields(OwnFields):
             self.texts.set_error(None)
             self.ratios.set_error(at_field or settings.faults.get("ratios"))
         return problem
-
-    def _silent(self, settings: Settings, corpus: Corpus) -> str:
-        return "" if self._waits else told_silent(corpus, settings.config())
 
     def _problem(self, settings: Settings, corpus: Corpus) -> str:
         if settings.problem is not None or not corpus.bytes:
