@@ -25,7 +25,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named
-from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.layouts import Fitting, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.version import __version__
 
@@ -155,7 +155,7 @@ COLUMNS: tuple[_Column, ...] = (
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
-class SizesTable(ReadOnlyTable):
+class SizesTable(Fitting, ReadOnlyTable):
     """One row per size."""
 
     chosen = Signal(int)  # a row was clicked, or Enter was pressed on it
@@ -174,10 +174,6 @@ class SizesTable(ReadOnlyTable):
         self.clicked.connect(self._clicked)
         theme.follow(self._apply_style)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
     def event(self, event: QEvent) -> bool:
         """Handles Enter before the window's actions while it has the focus."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.key() in _ENTER:
@@ -194,7 +190,7 @@ class SizesTable(ReadOnlyTable):
     def _clicked(self, index: QModelIndex) -> None:
         self.chosen.emit(index.row())
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
         """Hides columns until the rest fits; the tip of a row has all of them."""
         header = self.horizontalHeader()
         for number in range(len(COLUMNS)):
@@ -209,7 +205,7 @@ class SizesTable(ReadOnlyTable):
         for number, each in enumerate(COLUMNS):
             width = max(metrics.horizontalAdvance(text) for text in (each.widest, each.title)) + 22
             self.horizontalHeader().resizeSection(number, width)
-        self._fit()
+        self.fit()
 
 
 _LATER = 250  # milliseconds between two updates during a training

@@ -19,13 +19,13 @@ from PySide6.QtCore import (
     QSize,
     Qt,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QHeaderView, QLabel, QSizePolicy, QTableView, QWidget
 
 from tokstudio.core.base.wording import printable
 from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
-from tokstudio.gui.widgets.layouts import column
+from tokstudio.gui.widgets.layouts import Fitting, column
 
 # --- SVG drawings, made with a painter --------------------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class FigureName(NamedTuple):
     word: str
 
 
-class Figures(QWidget):
+class Figures(Fitting, QWidget):
     """Numbers side by side."""
 
     def __init__(self, figures: Sequence[FigureName]) -> None:
@@ -259,7 +259,7 @@ class Figures(QWidget):
         for figure in figures:
             self._add(figure)
         self._columns = 0
-        self._arrange()
+        self.fit()
 
     def set_values(self, values: Sequence[str]) -> None:
         """Sets the texts, one for each name."""
@@ -267,7 +267,7 @@ class Figures(QWidget):
             if label.text() != value:
                 label.setText(value)
                 label.setAccessibleName(f"{name}: {value}")
-        self._arrange()
+        self.fit()
 
     def values(self) -> tuple[str, ...]:
         """The texts."""
@@ -287,10 +287,6 @@ class Figures(QWidget):
         widest = max(cell.minimumSizeHint().width() for cell in self._cells)
         return QSize(2 * widest + _GAP, super().minimumSizeHint().height())
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._arrange()
-
     def _add(self, figure: FigureName) -> None:
         cell = QWidget()
         cell.setToolTip(figure.tip)
@@ -301,7 +297,7 @@ class Figures(QWidget):
         self._cells.append(cell)
         self._numbers.append(number)
 
-    def _arrange(self) -> None:
+    def fit(self) -> None:
         count = len(self._cells)
         needed = sum(cell.sizeHint().width() for cell in self._cells) + (count - 1) * _GAP
         columns = count if needed <= self.width() else (count + 1) // 2

@@ -28,6 +28,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QWidget
 
 from tokstudio.core.guide.glossary import explained
+from tokstudio.gui.widgets.layouts import Fitting
 
 _Widget = TypeVar("_Widget", bound=QWidget)
 
@@ -62,7 +63,7 @@ _WIDE = 100_000.0  # pixels; no line is this long
 _RIGHT_TO_LEFT = ("R", "AL")
 
 
-class Caption(QLabel):
+class Caption(Fitting, QLabel):
     """A name and some remarks; the name is shortened where the room is small. The tool tip has the whole text."""
 
     def __init__(self) -> None:
@@ -78,13 +79,9 @@ class Caption(QLabel):
         """Shows a name and the remarks that are not empty."""
         self._name, self._remarks = name, tuple(filter(None, remarks))
         self.setToolTip(plain(name))
-        self._elide()
+        self.fit()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._elide()
-
-    def _elide(self) -> None:
+    def fit(self) -> None:
         metrics, room = self.fontMetrics(), self.contentsRect().width()
         behind = metrics.horizontalAdvance("".join(f" · {remark}" for remark in self._remarks))
         # Short remarks follow the name on its line; long ones get their own lines.

@@ -93,6 +93,18 @@ def rule() -> QFrame:
     return line
 
 
+class Fitting:
+    """A widget that calls `fit` whenever its size has changed; stands before the class of Qt among the bases."""
+
+    def fit(self) -> None:
+        """Fits what it shows to its size."""
+        raise NotImplementedError
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)  # pyright: ignore[reportAttributeAccessIssue]
+        self.fit()
+
+
 def resize_on_screen(dialog: QDialog, theme: Theme, size: QSize) -> None:
     """Gives a dialog a size that was designed for the usual text, or less where the screen is smaller."""
     room = dialog.screen().availableSize() - QSize(_FRAME, _FRAME)

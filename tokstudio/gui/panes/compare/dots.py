@@ -19,7 +19,6 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QPolygonF,
-    QResizeEvent,
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
 
@@ -30,6 +29,7 @@ from tokstudio.gui.plot.content import COLOURS, GREY, curve_pen
 from tokstudio.gui.plot.scale import tick_texts, tick_values
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import guarded_painter, plain
+from tokstudio.gui.widgets.layouts import Fitting
 
 Corners: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -87,7 +87,7 @@ def markers(hues: Sequence[int | None]) -> tuple[Marker, ...]:
     return tuple(marks)
 
 
-class Dots(QAbstractScrollArea):
+class Dots(Fitting, QAbstractScrollArea):
     """Rows of dots; the axis stays in view while the rows scroll, and so does the legend unless it is too high."""
 
     def __init__(self, theme: Theme) -> None:
@@ -105,7 +105,7 @@ class Dots(QAbstractScrollArea):
         self.setAccessibleName("Figures of the texts as dots")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.viewport().setMouseTracking(True)
-        theme.changed.connect(self._lay_out)
+        theme.changed.connect(self.fit)
 
     def show_content(self, content: MatrixContent | None) -> None:
         """Shows another state."""
@@ -118,14 +118,10 @@ class Dots(QAbstractScrollArea):
             is_measured = ~np.isnan(values)
             means = np.where(is_measured, values, 0).sum(axis=1) / np.maximum(1, is_measured.sum(axis=1))
             self.order = content.in_groups(-means if content.figure.better == "more" else means).tolist()
-        self._lay_out()
+        self.fit()
 
     def sizeHint(self) -> QSize:
         return QSize(400, 240)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._lay_out()
 
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.MouseMove and isinstance(event, QMouseEvent):
@@ -270,7 +266,7 @@ class Dots(QAbstractScrollArea):
             self._pointed = row
             self.viewport().update()
 
-    def _lay_out(self) -> None:
+    def fit(self) -> None:
         if self._content is None:
             self.legend, self._above, self._top = [], self._head(), self._head()
         else:

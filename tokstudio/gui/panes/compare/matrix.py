@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QFontMetrics, QPainter, QResizeEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
@@ -23,7 +23,7 @@ from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import guarded_painter, in_a_sentence
-from tokstudio.gui.widgets.layouts import column, rule
+from tokstudio.gui.widgets.layouts import Fitting, column, rule
 from tokstudio.version import __version__
 
 # --- The matrix of one figure: a row for each text, a column for each tokenizer, and rows of totals below -------------
@@ -291,7 +291,7 @@ def _headings(names: Sequence[str], metrics: QFontMetrics, room: int) -> dict[st
     return {name: metrics.elidedText(name, Qt.TextElideMode.ElideLeft, room) for name in same}
 
 
-class Matrix(QWidget):
+class Matrix(Fitting, QWidget):
     """Shows a `MatrixContent`; a click on a heading sorts."""
 
     menuAsked = Signal(int, int, QPoint)  # the menu of a row and a column, -1 for no row; at a point of the screen
@@ -340,11 +340,7 @@ class Matrix(QWidget):
         self.summary.setFixedHeight(rows * self.summary.verticalHeader().defaultSectionSize() + 2)
         if before != after:
             # The scroll bar appears after the layout.
-            QTimer.singleShot(0, self, self._spread)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._spread()
+            QTimer.singleShot(0, self, self.fit)
 
     def eventFilter(self, watched: object, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ContextMenu and isinstance(event, QContextMenuEvent):
@@ -369,7 +365,7 @@ class Matrix(QWidget):
         header = self.table.horizontalHeader()
         self.menuAsked.emit(-1, header.logicalIndexAt(place), header.mapToGlobal(place))
 
-    def _spread(self) -> None:
+    def fit(self) -> None:
         """Gives each tokenizer the same width, and the names of texts the rest."""
         first, columns = self.model.first, self.model.columnCount()
         if not columns:
@@ -394,7 +390,7 @@ class Matrix(QWidget):
     def _apply_style(self) -> None:
         for table in (self.table, self.summary):
             table.verticalHeader().setDefaultSectionSize(self._theme.scaled(_ROW))
-        self._spread()
+        self.fit()
 
 
 class _Value(QStyledItemDelegate):

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.base.wording import several
@@ -24,7 +24,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, named, paragraph_label, plain, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import ActionButton, Menu, TickMenu, push_button, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
@@ -52,7 +52,7 @@ _NO_BASE = "A premium needs the same lines in each text: choose parallel texts, 
 _CANCELLED = "Measuring was cancelled."
 
 
-class ComparePane(Pane):
+class ComparePane(Fitting, Pane):
     """A matrix of one figure, and the same as dots."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -153,10 +153,6 @@ class ComparePane(Pane):
             menu.addAction("Sort &Descending", partial(sort, at, Qt.SortOrder.DescendingOrder))
         menu.addAction("&Original Order", partial(sort, -1, Qt.SortOrder.AscendingOrder))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
     # ---- updates
 
     def _see(self, seen: bool) -> None:
@@ -176,7 +172,7 @@ class ComparePane(Pane):
         with QSignalBlocker(self.figures):
             self.figures.setCurrentIndex(list(FIGURES).index(state.figure))
         self._choices.setVisible(bool(columns))
-        self._fit()
+        self.fit()
         self._say_problem()
         if not columns:
             self._stack.setCurrentWidget(self.empty)
@@ -188,10 +184,10 @@ class ComparePane(Pane):
             self._stack.setCurrentIndex(0)
             self._views.setCurrentIndex(tab)
             self._show_figure()
-            self._fit()
+            self.fit()
         self.tokenizers.setText(f"Tokenizers: {len(columns)}")
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
         """Shows what there is room for: in a narrow pane no labels, in a low one no sentences about a figure."""
         has_figure = self.tabs.currentIndex() < _SAME_TEXT
         wide = self.width() >= self._theme.scaled(_NARROW)

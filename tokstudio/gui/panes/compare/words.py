@@ -11,7 +11,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QSignalBlocker, Qt, QTimer
-from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QResizeEvent
+from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QPlainTextEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokenizer, WordTokenizer
@@ -33,7 +33,7 @@ from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.controls import ChoiceBox
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import guarded_painter, isolated, named, paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -294,7 +294,7 @@ class PieceCells(QStyledItemDelegate):
         return pieces[0], blocks
 
 
-class WordsView(QWidget):
+class WordsView(Fitting, QWidget):
     """Words with their pieces; the field beside them takes one's own."""
 
     def __init__(self, session: Session, theme: Theme, opening: QAction) -> None:
@@ -343,10 +343,6 @@ class WordsView(QWidget):
             self.texts.set_names(names)
         self._encode()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._spread()
-
     def _take_typed(self) -> None:
         self._state.set_own_words(self.own.toPlainText())
         self._encode()
@@ -370,7 +366,7 @@ class WordsView(QWidget):
         others = [each.name for each in self.rows.made.columns] != [each.name for each in cut_words.columns]
         self.rows.show(cut_words)
         if others:
-            self._spread()
+            self.fit()
         whole, split = int(cut_words.whole.sum()), int((cut_words.most > 1).sum())
         said = f"{several(len(cut_words.words), 'word')}: {whole:,} are one token in every tokenizer, "
         said += f"{split:,} are split in at least one."
@@ -382,7 +378,7 @@ class WordsView(QWidget):
         self.note.setText(str(error))
         self.empty.label.setText(f"{error}\n\n{_EMPTY}")
 
-    def _spread(self) -> None:
+    def fit(self) -> None:
         header, columns = self.table.horizontalHeader(), self.rows.columnCount()
         if columns <= MOST + 1:
             return
@@ -397,7 +393,7 @@ class WordsView(QWidget):
         self.cells.apply_style()
         self.own.setFont(self._theme.monospace_font(_FONT))
         self.table.verticalHeader().setDefaultSectionSize(self.cells.row_height)
-        self._spread()
+        self.fit()
 
 
 def _words_work(asked: _Asked) -> Work[tuple[CutWords, str]]:

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap, QResizeEvent
+from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.guide.glossary import explained
@@ -20,7 +20,7 @@ from tokstudio.gui.session.measuring.measurers import SourceMeasurer, has_source
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain
-from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, row
 from tokstudio.gui.widgets.menus import Menu, tool_button
 
 _LONGEST_NAME = 110
@@ -56,7 +56,7 @@ class LegendEntry:
         return f"Show {self.name}{text if self.other_corpus else ''}"
 
 
-class Legend(QWidget):
+class Legend(Fitting, QWidget):
     """Names of curves to click; `chosen` has the key of one that is not active."""
 
     chosen = Signal(object)
@@ -87,11 +87,7 @@ class Legend(QWidget):
             for entry, button, action in zip(entries, self.buttons, self.menu.actions(), strict=True):
                 self._name(button, entry)
                 action.setText(entry.text.replace("&", "&&"))
-            self._fit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
+            self.fit()
 
     def minimumSizeHint(self) -> QSize:
         return QSize(self.more.sizeHint().width() if len(self.entries) > 1 else 0, self.more.sizeHint().height())
@@ -111,7 +107,7 @@ class Legend(QWidget):
             action = self.menu.addAction(self._swatch(entry), entry.text.replace("&", "&&"))
             action.setData(entry.key)
         self.updateGeometry()
-        self._fit()
+        self.fit()
 
     def _apply_style(self) -> None:
         if self.buttons:  # a single curve has none
@@ -120,7 +116,7 @@ class Legend(QWidget):
                 for shown in (button, action):
                     shown.setIcon(self._swatch(entry))
         self.updateGeometry()
-        self._fit()
+        self.fit()
 
     def _button(self, entry: LegendEntry) -> QToolButton:
         button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -140,7 +136,7 @@ class Legend(QWidget):
         button.setToolTip(plain(explained(entry.tip, "held-out-text" if entry.held_out else "")))
         button.setAccessibleName(entry.tip)
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
         # Showing and hiding may resize the widget, which must not be handled in the middle of this.
         self._outdated = True
         if self._fitting:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
+from PySide6.QtGui import QAction, QActionGroup, QImage
 
 from tokstudio.core.base.resources import SAMPLES
 from tokstudio.core.base.wording import in_units, size_text
@@ -26,7 +26,7 @@ from tokstudio.gui.session.training.control import BY_LIBRARY, TrainingControl
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, named, paragraph_label, plain, set_word
-from tokstudio.gui.widgets.layouts import stacked
+from tokstudio.gui.widgets.layouts import Fitting, stacked
 from tokstudio.gui.widgets.menus import ActionButton, Menu, link_button, set_why_not, tool_button
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
@@ -55,7 +55,7 @@ _READY = "Each merge joins the most frequent pair of tokens. Press Train and wat
 _WAITING = "The curve begins with the first merge."
 
 
-class CompressionPane(Pane):
+class CompressionPane(Fitting, Pane):
     """The plot with its playhead; earlier runs are thin curves, and a double click activates one."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -127,10 +127,6 @@ class CompressionPane(Pane):
         """Shows the title; without it, the button names the curve."""
         super().show_title(shown)
         self._name_view()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit_remark()
 
     # ---- construction
 
@@ -372,7 +368,7 @@ class CompressionPane(Pane):
         text = " ".join(filter(None, (text, self._of_other_corpora)))
         self.remark.setText(text)
         self.remark_line.setText(text)
-        self._fit_remark()
+        self.fit()
 
     @property
     def _of_other_corpora(self) -> str:
@@ -385,7 +381,7 @@ class CompressionPane(Pane):
         )
         return sentence if names else ""
 
-    def _fit_remark(self) -> None:
+    def fit(self) -> None:
         """Limits the remark to one line in a low pane; its tip has the rest."""
         low = self.height() < self._theme.scaled(_LOW)
         self.body.setSpacing(_LOW_GAP if low else _GAP)

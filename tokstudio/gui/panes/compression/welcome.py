@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
+from PySide6.QtGui import QAction, QShowEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row
 
 _PICTURE = 96
 _CARD_WIDTH, _NARROWEST, _CARD_GAP = 180, 120, 8
@@ -59,7 +59,7 @@ class SampleCard(QPushButton):
         self.setEnabled(self._action.isEnabled())
 
 
-class Welcome(QScrollArea):
+class Welcome(Fitting, QScrollArea):
     """A picture, a headline, a sentence, one button, and samples below it.
 
     Without enough room, it hides the picture, then the descriptions of samples, then the sentence; after that, it
@@ -104,21 +104,17 @@ class Welcome(QScrollArea):
         self.viewport().setAutoFillBackground(False)
         page.setAutoFillBackground(False)
         theme.changed.connect(self._follow_theme)
-        self._arrange()
+        self.fit()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._arrange()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._arrange()
+        self.fit()
 
     def _follow_theme(self) -> None:
         if self.isVisible():
-            self._arrange()
+            self.fit()
 
-    def _arrange(self) -> None:
+    def fit(self) -> None:
         width, height = self.viewport().width() - 16, self.viewport().height()
         across = len(self._cards) if width >= len(self._cards) * _NARROWEST else 1
         for detail, side in ((2, _PICTURE), (2, _PICTURE * 2 // 3), (2, 0), (1, 0), (0, 0)):

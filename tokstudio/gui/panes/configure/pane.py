@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import cast
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.base.errors import MissingCharacterError
@@ -36,7 +36,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import Field, LimitField, set_role
 from tokstudio.gui.widgets.labels import named, paragraph_label, plain
-from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, set_tab_order
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, TallBody, column, row, set_tab_order
 from tokstudio.gui.widgets.pane import Pane
 
 # --- Forecasts time and memory of the next training in the background, after changes of corpus or settings ------------
@@ -425,7 +425,7 @@ class ConfigurePane(Pane):
         self.continue_button.show()
 
 
-class _ElidedButton(QPushButton):
+class _ElidedButton(Fitting, QPushButton):
     """A quiet button that shortens its text to its width."""
 
     def __init__(self, action: QAction) -> None:
@@ -441,13 +441,9 @@ class _ElidedButton(QPushButton):
         self._full = text
         self.setToolTip(plain(text))
         self.setAccessibleName(text)
-        self._elide()
+        self.fit()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._elide()
-
-    def _elide(self) -> None:
+    def fit(self) -> None:
         shown = self.fontMetrics().elidedText(self._full, Qt.TextElideMode.ElideMiddle, self.width() - 12)
         self.setText(shown.replace("&", "&&"))
 

@@ -16,7 +16,6 @@ from PySide6.QtGui import (
     QKeyEvent,
     QPainter,
     QPen,
-    QResizeEvent,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
@@ -52,7 +51,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import Index, ReadOnlyTable
 from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label, plain
-from tokstudio.gui.widgets.layouts import stacked
+from tokstudio.gui.widgets.layouts import Fitting, stacked
 from tokstudio.gui.widgets.menus import Menu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
@@ -122,7 +121,7 @@ _CHOOSABLE = [number for number, column in enumerate(COLUMNS) if column.widest]
 _YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # the tool tip of a row has all of them
 
 
-class RunTable(ReadOnlyTable):
+class RunTable(Fitting, ReadOnlyTable):
     """Columns that the user has not chosen are shown if they fit beside the names; numbers are never shortened.
 
     Names and corpora take the remaining width.
@@ -169,15 +168,15 @@ class RunTable(ReadOnlyTable):
         columns = {COLUMNS[column].title: column for column in _CHOOSABLE}
         entries = [entry for entry in text.split(",") if entry[1:] in columns]
         self._choices = {columns[entry[1:]]: entry[0] == "+" for entry in entries}
-        self.spread()
+        self.fit()
 
     def show_seldom(self, column: int, shown: bool) -> None:
         """Shows or hides a column for what few runs have: another algorithm, held-out text."""
         if shown != self._seldom[column]:
             self._seldom[column] = shown
-            self.spread()
+            self.fit()
 
-    def spread(self) -> None:
+    def fit(self) -> None:
         """Hides the columns that do not fit, and gives the remaining width to the names."""
         header, usual = self.horizontalHeader(), self._width_of("Run 12")
         least = min(max(self._widths[NAME], usual), _LONGEST_NAME * usual)
@@ -207,10 +206,6 @@ class RunTable(ReadOnlyTable):
                 action.setChecked(not self.isColumnHidden(action.data()))
         self.columnsFitted.emit()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.spread()
-
     def _make_columns_menu(self) -> QMenu:
         menu = Menu("&Columns of Runs", self)
         for column in _CHOOSABLE:
@@ -228,7 +223,7 @@ class RunTable(ReadOnlyTable):
             self._choices[action.data()] = action.isChecked()
         else:
             self._choices.clear()
-        self.spread()
+        self.fit()
         self.columnsChosen.emit(self.choices_text)
 
     def _show_columns_menu(self, place: QPoint) -> None:
@@ -260,7 +255,7 @@ class RunTable(ReadOnlyTable):
         ]
         if widths != self._widths:
             self._widths = widths
-            self.spread()
+            self.fit()
 
     def _width_of(self, text: str) -> int:
         """The width of a column for a text, which the active run has in bold."""

@@ -34,7 +34,7 @@ from tokstudio.gui.token_text.spelling import figure
 from tokstudio.gui.widgets.controls import Percent
 from tokstudio.gui.widgets.figures import FigureName
 from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named, paragraph_label
-from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, row
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -90,7 +90,7 @@ _ROOM_FOR_LINE = 190  # beside the figures; with less, the counts of others are 
 _PLACEHOLDER = "Type or paste a text to see it in tokens."
 
 
-class EncodePage(TextPage):
+class EncodePage(Fitting, TextPage):
     """Encodes a text. `show_ids` shows the ids below the pieces and, as a list to copy, below the figures."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -108,8 +108,8 @@ class EncodePage(TextPage):
         self.ids.selectionChanged.connect(self.view.select)
         self.view.selectionChanged.connect(self._select_ids)
         self._show = actions["show_ids"]
-        self._show.toggled.connect(self._fit)
-        self._fit()
+        self._show.toggled.connect(self.fit)
+        self.fit()
         self.input.edited.connect(self._take_text)
         session.view.text_changed.connect(self._follow_text)
         for signal in (session.view.text_changed, session.comparison.changed):
@@ -145,7 +145,7 @@ class EncodePage(TextPage):
         self.view.show_table(table)
         self._restoring = False
         self.ids.set_ids(result.ids, result.special)
-        self._fit()
+        self.fit()
         counts = (len(result.text), len(result.data), len(result.ids))
         self.figures.set_values((*(f"{count:,}" for count in counts), f"{counts[1] / max(counts[2], 1):,.2f}"))
         if place is not None:
@@ -163,7 +163,7 @@ class EncodePage(TextPage):
         self.view.setVisible(bool(text))
         self.view.clear()
         self.ids.set_ids(np.zeros(0, np.uint32), np.zeros(0, np.bool_))
-        self._fit()
+        self.fit()
         size = f"{len(text.encode('utf-8', 'replace')):,}" if len(text) <= _COUNTED_AT_ONCE else "–"
         self.figures.set_values((f"{len(text):,}", size, "–" if text else "0", "–"))
 
@@ -173,10 +173,6 @@ class EncodePage(TextPage):
             QGuiApplication.clipboard().setText(self.session.view.text)
         else:
             super().copy()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -230,7 +226,7 @@ class EncodePage(TextPage):
         self.specials.setEnabled(some)
         self.specials.setToolTip((no_specials(self.session) if runs and not some else None) or tip)
         self._switch_specials()
-        self._fit()
+        self.fit()
 
     def _show_counts(self, counts: Sequence[Count]) -> None:
         self._dim_others(False)
@@ -238,7 +234,7 @@ class EncodePage(TextPage):
         text = ", ".join(f"{name} {figure(count)}" for name, count in counts)
         self.brief.setText(f"Others: {text}" if text else "")
         self.figures.add_to_tip("tokens", self.brief.text())
-        self._fit()
+        self.fit()
 
     def _dim_others(self, dimmed: bool) -> None:
         for widget in (self.caption, self.others, self.brief):
@@ -270,7 +266,7 @@ class EncodePage(TextPage):
         self.tell_shortened()
         self.refresh()
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
         """Shows the requested parts that fit; a switch that has an effect is always shown."""
         ids, compared, scaled = self._show.isChecked(), bool(self.others.counts), self._theme.scaled
         self.view.set_show_ids(ids)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
@@ -30,7 +30,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.file_dialogs import path_of
 from tokstudio.gui.widgets.labels import plain
-from tokstudio.gui.widgets.layouts import set_tab_order, stacked
+from tokstudio.gui.widgets.layouts import Fitting, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu, button_of, offer_actions, tool_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 
@@ -45,7 +45,7 @@ _TABS = {
 }
 
 
-class TextPane(Pane):
+class TextPane(Fitting, Pane):
     """Encode, Decode and Steps."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -89,10 +89,6 @@ class TextPane(Pane):
     def sizeHint(self) -> QSize:
         return QSize(380, 460)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit_header()
-
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accepts one file, for its text."""
         _accepted_file(event)
@@ -107,7 +103,7 @@ class TextPane(Pane):
 
     def show_title(self, shown: bool) -> None:
         self._titled = shown
-        self._fit_header()
+        self.fit()
 
     def open_file(self, path: Path) -> None:
         """Reads a file in the background; its text goes to the current page, or to Encode."""
@@ -195,9 +191,9 @@ class TextPane(Pane):
             self.state_label.setToolTip(plain(tip))
             self.state_icon.setAccessibleName(tip)
         self.state_icon.setVisible(drawn is not None)
-        self._fit_header()
+        self.fit()
 
-    def _fit_header(self) -> None:
+    def fit(self) -> None:
         """Shows the switches and the text of the mark if there is room; both are available elsewhere."""
         toggles = sum(button.sizeHint().width() + 4 for button in self.toggles)
         label = self.state_label.sizeHint().width() + 4 if self.state_label.text() else 0

@@ -20,7 +20,6 @@ from PySide6.QtGui import (
     QKeySequence,
     QPainter,
     QPalette,
-    QResizeEvent,
     QTextLayout,
 )
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
@@ -36,6 +35,7 @@ from tokstudio.gui.token_text.spelling import CIRCLE, CUT, beginning, ending, he
 from tokstudio.gui.token_text.token_label import token_label
 from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel, keeps_copy
 from tokstudio.gui.widgets.labels import guarded_painter, laid_out, utf16_offsets
+from tokstudio.gui.widgets.layouts import Fitting
 
 # --- Finds the lines of a corpus with a token, a few hundred at a time, in any thread ---------------------------------
 # See also `core` concordance.
@@ -330,7 +330,7 @@ def _token_direction(line: Line) -> bool:
     return line.right_to_left and direction(line.token.encode()) >= 0
 
 
-class ConcordanceTable(ReadOnlyTable):
+class ConcordanceTable(Fitting, ReadOnlyTable):
     """Shows a `ConcordanceModel`; asks for more lines near the end of the known ones."""
 
     moreWanted = Signal()  # the last lines are visible
@@ -379,10 +379,6 @@ class ConcordanceTable(ReadOnlyTable):
         if rows:
             QGuiApplication.clipboard().setText("\n".join(texts))
             self.copied.emit(len(rows))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.fit()
 
     def event(self, event: QEvent) -> bool:
         return keeps_copy(event) or super().event(event)

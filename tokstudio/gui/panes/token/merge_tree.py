@@ -28,7 +28,7 @@ from tokstudio.gui.token_text.token_chips import Chip, TokenChips
 from tokstudio.gui.token_text.token_label import in_characters, token_label
 from tokstudio.gui.widgets.figures import svg_of
 from tokstudio.gui.widgets.labels import guarded_painter, named, paragraph_label
-from tokstudio.gui.widgets.layouts import column
+from tokstudio.gui.widgets.layouts import Fitting, column
 
 __all__ = ["MergeTree", "TreeNode"]
 
@@ -312,7 +312,7 @@ _ROWS_BESIDE_TREE = 2
 _ROWS_ALONE = 6
 
 
-class MergesPage(QWidget):
+class MergesPage(Fitting, QWidget):
     """The tree of one token, and the tokens that are built from it.
 
     Args:
@@ -338,7 +338,7 @@ class MergesPage(QWidget):
         self._filler = QWidget()
         column((self.tree, 1), self.built, self.chips, (self._filler, 1), spacing=4, parent=self)
         QWidget.setTabOrder(self.tree, self.chips)
-        theme.changed.connect(self._fit)
+        theme.changed.connect(self.fit)
 
     def show_token(self, tokenizer: Tokenizer, token: int, as_characters: bool) -> None:
         """Shows the tree of a token, in the byte-level alphabet if that is switched on."""
@@ -364,17 +364,13 @@ class MergesPage(QWidget):
             self.chips.set_chips([Chip(result, self._label(tokenizer, result)) for result in results])
         count = len(self._rows)
         self.built.setText(f"Built from it: {several(count, 'token')}" if count else "")
-        self._fit()
+        self.fit()
 
     def forget(self) -> None:
         """Releases the tokenizer and everything shown of it."""
         self._tokenizer, self._rows = None, np.empty(0, np.intp)
         self.chips.set_chips([])
         self.tree.set_tree(None)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
 
     def _more(self) -> None:
         tokenizer, number_shown = self._tokenizer, len(self.chips.chips)
@@ -405,7 +401,7 @@ class MergesPage(QWidget):
                 nodes[place] = TreeNode(one, labels[one], truncated=tokenizer.parts(one) is not None)
         return nodes[0]
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
         # Without a tree, there is room at any height.
         roomy = self.tree.isHidden() or self.height() >= self._theme.scaled(_ROOM_FOR_MORE)
         for widget in (self.built, self.chips):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
@@ -27,7 +27,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_label import TokenLabel, meaning
 from tokstudio.gui.widgets.labels import TermLabel, paragraph_label
-from tokstudio.gui.widgets.layouts import column, row, set_tab_order, stacked
+from tokstudio.gui.widgets.layouts import Fitting, column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu, tool_button
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.version import __version__
@@ -57,7 +57,7 @@ _TABS = {
 }
 
 
-class TokenPane(Pane):
+class TokenPane(Fitting, Pane):
     """One token: its text, bytes, uses and rank; its tree of merges and what is built from it, or its lines."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -80,10 +80,6 @@ class TokenPane(Pane):
 
     def sizeHint(self) -> QSize:
         return QSize(380, 320)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
 
     def refresh(self) -> None:
         """Shows the token at the playhead, or notes that it is outdated while the pane is hidden."""
@@ -151,7 +147,7 @@ class TokenPane(Pane):
         top = row((self.headline, 1), (self.origin, Qt.AlignmentFlag.AlignVCenter), spacing=12)
         column(top, self.facts, self.meaning, 4, (self.views, 1), spacing=4, parent=self.page)
         self.pages = stacked(self.empty, self.page)
-        self._theme.follow(self._fit)
+        self._theme.follow(self.fit)
         self.body.addWidget(self.pages)
         self.tabs = HeaderTabs("Merges or lines", _TABS)
         self.tabs.currentChanged.connect(self.views.setCurrentIndex)
@@ -196,7 +192,7 @@ class TokenPane(Pane):
         explained = unknown or _EXPLAINED.get(kind) or _UNREACHED.get(_reach(run, token))
         self.meaning.setText(explained or (meaning(raw) if 1 < length <= _LONGEST_TITLE else ""))
         self.merges.show_token(tokenizer, token, as_characters)
-        self._fit()
+        self.fit()
 
     def _show_uses(self) -> None:
         run, token = self._runs.active, self._view.token
@@ -216,7 +212,7 @@ class TokenPane(Pane):
             facts.append(_uses(run, token, playhead, number))
         self.facts.setText("  ·  ".join(filter(None, facts)))
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
         self.pages.setMinimumHeight(self._theme.scaled(_SMALLEST))
         roomy = self.tree.isHidden() or self.pages.height() >= self._theme.scaled(_ROOM_FOR_MEANING)
         self.meaning.setVisible(roomy and bool(self.meaning.text()))

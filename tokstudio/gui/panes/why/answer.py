@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFontMetrics, QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QFontMetrics, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QProgressBar, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
@@ -22,7 +22,7 @@ from tokstudio.gui.token_text.spelling import copied, marked
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.labels import ElidedLabel, isolated, named, paragraph_label, plain, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row
 from tokstudio.gui.widgets.menus import push_button
 
 # --- A line that shows running work, its progress, and a button to cancel it ------------------------------------------
@@ -75,7 +75,7 @@ _EDGE = 9  # pixels left and right of a token's text, including the frame
 _LEAST = 3  # characters left of a cut token
 
 
-class MergeLine(QWidget):
+class MergeLine(Fitting, QWidget):
     """`left + right → token`; tokens that do not fit are cut, and the tool tip has them in full."""
 
     clicked = Signal(int)  # the id of the clicked token
@@ -93,7 +93,7 @@ class MergeLine(QWidget):
         self._signs = [plain_label("muted", "+"), plain_label("muted", "→")]
         (left, right, token), (plus, arrow) = self.buttons, self._signs
         row(left, plus, right, arrow, token, STRETCH, spacing=6, parent=self)
-        theme.changed.connect(self._fit)
+        theme.changed.connect(self.fit)
 
     def set_merge(self, left: Chip, right: Chip, token: Chip) -> None:
         """Shows a merge."""
@@ -101,7 +101,7 @@ class MergeLine(QWidget):
         for button, chip in zip(self.buttons, self._chips, strict=True):
             button.setToolTip(plain(f"{chip.label}\nid {chip.id:,}"))
             button.setAccessibleName(f"{chip.label}, id {chip.id:,}")
-        self._fit()
+        self.fit()
 
     def sizeHint(self) -> QSize:
         return QSize(200, self.buttons[0].sizeHint().height())
@@ -110,11 +110,7 @@ class MergeLine(QWidget):
         """Returns a width that does not depend on the tokens."""
         return QSize(1, self.buttons[0].sizeHint().height())
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
+    def fit(self) -> None:
         if not self._chips:
             return
         font = self._theme.monospace_font(_FONT)
