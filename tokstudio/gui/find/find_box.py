@@ -13,18 +13,16 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
+from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_table.view import FollowTable
-from tokstudio.gui.token_text.spelling import copied, figure, marked
+from tokstudio.gui.token_text.spelling import figure, marked
 from tokstudio.gui.widgets.labels import ElidedLabel
 from tokstudio.gui.widgets.layouts import column
 
 # --- The results of Find as rows, in the order of `search.py` ---------------------------------------------------------
 
 _TOKEN, _ORIGIN, _ID = range(3)
-_COPIED_BYTES = 4096
 _NOT_YET, _REMOVED = "not yet", "removed"
-_NO_INDEX = QModelIndex()
 
 
 class FoundModel(TokenTable):
@@ -43,24 +41,20 @@ class FoundModel(TokenTable):
 
     def set_run(self, run: StudioRun | None) -> None:
         """Sets the run and clears the list."""
-        self.beginResetModel()
-        self.hold(run)
-        self._slots = []
-        self.endResetModel()
+        with self.resetting():
+            self.hold(run)
+            self._slots = []
 
     def set_slots(self, slots: Sequence[int]) -> None:
         """Lists tokens."""
-        with self.changes():
-            self.beginResetModel()
+        with self.resetting():
             self._slots = list(slots)
-            self.endResetModel()
 
     def set_playhead(self, merges: int) -> None:
         """Sets which tokens exist."""
         if merges != self.playhead:
             self.playhead = merges
-            if self._slots:
-                self.dataChanged.emit(self.index(0, 0), self.index(len(self._slots) - 1, _ID))
+            self.tell()
 
     def merge_of(self, slot: int) -> int:
         """The number of the merge that makes a token; 0 for one without a merge."""
@@ -100,7 +94,7 @@ class FoundModel(TokenTable):
     def copied_slot(self, slot: int) -> str:
         assert self.tokens is not None
         origin = str(self.merge_of(slot) or self.tokens.kind_of(slot))
-        return "\t".join((copied(self.tokens.head(slot, _COPIED_BYTES)), origin, str(self.tokens.id_of(slot))))
+        return "\t".join((self.copied_token(slot), origin, str(self.tokens.id_of(slot))))
 
     def widest(self, column: int) -> str:
         number = figure(max(len(self.tokens), 1000)) if self.tokens is not None else "0,000"
@@ -109,8 +103,8 @@ class FoundModel(TokenTable):
             return f"id {max(number, figure(top), key=len)}"
         return max(f"merge {number}, {_NOT_YET}", *KINDS, key=len)
 
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self._slots)
+    def count(self) -> int:
+        return len(self._slots)
 
 
 _HINT = (

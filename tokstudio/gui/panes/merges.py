@@ -20,11 +20,11 @@ from tokstudio.gui.session.measuring.token_facts import TokenIndexing
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
+from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_table.search import Matches, RowsJob
 from tokstudio.gui.token_table.token_table_pane import TablePane
-from tokstudio.gui.token_text.spelling import copied, figure, marked
+from tokstudio.gui.token_text.spelling import figure, marked
 from tokstudio.gui.widgets.labels import plain_label
 
 # --- Merge query ------------------------------------------------------------------------------------------------------
@@ -98,8 +98,6 @@ _LAYOUTS: Mapping[str, tuple[Literal["number", "token", "words"], int, int, int]
     "number": ("number", 0, 6, 0),
     "count": ("number", 0, 6, 3),
 }
-_COPIED_BYTES = 4096
-_NO_INDEX = QModelIndex()
 
 
 def _column_of(own: LogColumn) -> TokenColumn:
@@ -231,12 +229,10 @@ class MergesModel(TokenTable):
         return TokenCell(text, tokens, number > self.playhead, number == self.playhead)
 
     def copied_slot(self, slot: int) -> str:
-        tokens = self.tokens
         assert self.run is not None
-        assert tokens is not None
         number = slot - self._first + 1
         slots = [self._slot(number, column) for column in (_TOKEN, _LEFT, _RIGHT)]
-        texts = [copied(tokens.head(slot, _COPIED_BYTES)) for slot in slots]
+        texts = list(map(self.copied_token, slots))
         figures = ["", "", ""]
         if self.run.has_counts:
             count, after = int(self.run.log.count[number - 1]), self.run.log.tokens_at(number)
@@ -244,8 +240,7 @@ class MergesModel(TokenTable):
             figures = [*counts, f"{self.run.bytes_per_token(number):.4f}"]
         for own in self._own:
             if own.kind == "parts":
-                heads = (tokens.head(each, _COPIED_BYTES) for each in self._own_slots(number, own))
-                figures.append(" + ".join(map(copied, heads)))
+                figures.append(" + ".join(map(self.copied_token, self._own_slots(number, own))))
             else:
                 figures.append(self._own_figure(number, own, plain=True))
         return "\t".join([str(number), *texts, *figures])
@@ -264,11 +259,7 @@ class MergesModel(TokenTable):
         first = run.log.tokens_at(0) if column == _AFTER else int(run.log.count[0])
         return figure(first, run.weight_scale)
 
-    # ---- Qt's own
-
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        if parent.isValid():
-            return 0
+    def count(self) -> int:
         return len(self._found) if self._found is not None else self._size
 
     # ---- private

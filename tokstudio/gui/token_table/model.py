@@ -13,13 +13,14 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
-from tokstudio.gui.token_text.spelling import SHOWN_BYTES, Shown, in_characters, marked, shown
+from tokstudio.gui.token_text.spelling import SHOWN_BYTES, Shown, copied, in_characters, marked, shown
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.version import __version__
 
 Index = QModelIndex | QPersistentModelIndex
 
 _REMEMBERED = 4096
+COPIED_BYTES = 4096
 _NO_INDEX = QModelIndex()
 
 
@@ -68,6 +69,10 @@ class TokenTable(QAbstractTableModel):
         self._in_characters = False
 
     # ---- reading
+
+    def count(self) -> int:
+        """The number of rows."""
+        raise NotImplementedError
 
     def cell(self, row: int, column: int) -> TokenCell:
         """The content of a cell."""
@@ -128,6 +133,11 @@ class TokenTable(QAbstractTableModel):
 
     # ---- for subclasses
 
+    def copied_token(self, slot: int) -> str:
+        """A token for the clipboard; a very long one is cut."""
+        assert self.tokens is not None
+        return copied(self.tokens.head(slot, COPIED_BYTES))
+
     def shown(self, slot: int) -> Shown:
         """The text of a token; recent ones are cached."""
         look = self._shown.get(slot)
@@ -148,8 +158,12 @@ class TokenTable(QAbstractTableModel):
         """Switches between the byte-level alphabet and plain text for tokens made of bytes."""
         self._in_characters = wanted
         self._shown.clear()
+        self.tell()
+
+    def tell(self, first: int = 0) -> None:
+        """Emits that all cells have changed, from a column on."""
         if rows := self.rowCount():
-            self.dataChanged.emit(self.index(0, 0), self.index(rows - 1, len(self.columns) - 1))
+            self.dataChanged.emit(self.index(0, first), self.index(rows - 1, len(self.columns) - 1))
 
     def _read(self, slot: int, limit: int) -> Shown:
         assert self.tokens is not None
@@ -186,6 +200,9 @@ class TokenTable(QAbstractTableModel):
         self._shown.clear()
 
     # ---- Qt's own
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        return 0 if parent.isValid() else self.count()
 
     def columnCount(self, parent: Index = _NO_INDEX) -> int:
         return 0 if parent.isValid() else len(self.columns)

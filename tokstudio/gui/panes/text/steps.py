@@ -9,7 +9,7 @@ from functools import partial
 from itertools import zip_longest
 
 import numpy as np
-from PySide6.QtCore import QModelIndex, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame
 
 from tokstudio.core.analysis.encoding_steps import Round, Rounds, Steps, prepared_steps_work, steps_work
@@ -25,7 +25,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
-from tokstudio.gui.token_text.spelling import copied, marked, whole_characters
+from tokstudio.gui.token_text.spelling import marked, whole_characters
 from tokstudio.gui.token_text.token_label import in_characters as characters_label
 from tokstudio.gui.token_text.token_label import token_label
 from tokstudio.gui.widgets.labels import isolated, paragraph_label, plain
@@ -255,8 +255,6 @@ def _widened(tokenizer: Tokenizer, prepared: PreparedText, selected: tuple[int, 
 # The states of an encoding as rows: pre-tokens, base tokens, and a row for each merge or removal at all its places.
 
 _STEP, _MERGE, PARTS, _TOKEN, _PLACES = range(5)
-_NO_INDEX = QModelIndex()
-_COPIED_BYTES = 4096
 _TIP_BYTES = 400
 
 
@@ -327,9 +325,7 @@ class RoundsModel(TokenTable):
         if not here.merge:
             return "\t".join([str(slot + 1), "", here.kind, "", "", str(self._places(slot))])
         assert self.tokens is not None
-        before, after = (
-            [copied(self.tokens.head(self.tokens.slot_of(token), _COPIED_BYTES)) for token in ids] for ids in _ids(here)
-        )
+        before, after = ([self.copied_token(self.tokens.slot_of(token)) for token in ids] for ids in _ids(here))
         texts = [*before, *after] if here.kind == "merge" else [*before, "", " + ".join(after)]
         return "\t".join([str(slot + 1), str(here.merge), *texts, str(self._places(slot))])
 
@@ -341,8 +337,8 @@ class RoundsModel(TokenTable):
             return self.cell(rows - 1, _MERGE).text
         return f"{max(self._pieces):,}"
 
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() or self._rounds is None else len(self._rounds)
+    def count(self) -> int:
+        return 0 if self._rounds is None else len(self._rounds)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if role != Qt.ItemDataRole.ToolTipRole:

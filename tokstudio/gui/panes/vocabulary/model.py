@@ -21,11 +21,11 @@ from tokstudio.gui.session.measuring.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
 from tokstudio.gui.token_table.filters import notes
-from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
+from tokstudio.gui.token_table.model import COPIED_BYTES, TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import Matches, RowsJob
 from tokstudio.gui.token_table.token_uses import TokenUses
-from tokstudio.gui.token_text.spelling import copied, figure, hex_head, marked
+from tokstudio.gui.token_text.spelling import figure, hex_head, marked
 
 # --- Maps rows of the vocabulary table to tokens ----------------------------------------------------------------------
 
@@ -77,9 +77,7 @@ class OrderedTokens:
 
 
 _HEX_BYTES = 24
-_COPIED_BYTES = 4096
 _MOST_AT_ONCE = 200_000  # tokens that are counted at every move of the playhead
-_NO_INDEX = QModelIndex()
 
 
 class VocabularyModel(TokenTable):
@@ -116,7 +114,7 @@ class VocabularyModel(TokenTable):
         self._job = RowsJob(indexing, self)
         self._job.done.connect(self._take)
         self._job.failed.connect(self.fail)
-        indexing.changed.connect(self._say_uses)  # it knows more about long tokens
+        indexing.changed.connect(self.tell)  # it knows more about long tokens
         self._later = QTimer(self, singleShot=True, interval=indexing.jobs.pauses.updates)
         self._later.timeout.connect(self._refresh_when_free)
 
@@ -154,7 +152,7 @@ class VocabularyModel(TokenTable):
             self._schedule()
         if self.size <= _MOST_AT_ONCE:
             self._uses = self._uses_at(merges)
-            self._say_uses()
+            self.tell()
         else:
             self._schedule()
 
@@ -217,12 +215,12 @@ class VocabularyModel(TokenTable):
     def copied_slot(self, slot: int) -> str:
         tokens = self.tokens
         assert tokens is not None
-        head = tokens.head(slot, _COPIED_BYTES)
         parts = tokens.parts_of(slot)
-        made_by = " + ".join(copied(tokens.head(part, _COPIED_BYTES)) for part in parts) if parts else ""
+        made_by = " + ".join(self.copied_token(part) for part in parts) if parts else ""
         uses = self._uses.count_of(slot)
         merge = str(slot - self._first + 1) if parts else ""
-        fields = (tokens.id_of(slot), copied(head), hex_head(head, _COPIED_BYTES), tokens.length(slot), made_by, merge)
+        hexadecimal = hex_head(tokens.head(slot, COPIED_BYTES), COPIED_BYTES)
+        fields = (tokens.id_of(slot), self.copied_token(slot), hexadecimal, tokens.length(slot), made_by, merge)
         more = (
             "" if uses is None else str(in_units(uses, self._uses.scale)),
             tokens.kind_of(slot),
@@ -242,10 +240,8 @@ class VocabularyModel(TokenTable):
             return "–" if highest is None else figure(highest, self.run.weight_scale)
         return max(KINDS, key=len) if column == selection.KIND else "00,000"
 
-    # ---- Qt's own
-
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self._rows)
+    def count(self) -> int:
+        return len(self._rows)
 
     # ---- cells
 
@@ -262,10 +258,6 @@ class VocabularyModel(TokenTable):
         if column == selection.USES:
             return figure(self._uses.count_of(slot), self._uses.scale)
         return self.tokens.kind_of(slot) if column == selection.KIND else notes(slot, self.tokens, self._uses)
-
-    def _say_uses(self) -> None:
-        if rows := self.rowCount():
-            self.dataChanged.emit(self.index(0, selection.ID), self.index(rows - 1, selection.NOTES))
 
     # ---- rows
 
@@ -366,7 +358,7 @@ class VocabularyModel(TokenTable):
         if not np.array_equal(old, new):
             self._replace(old, new)
         self._rows = rows
-        self._say_uses()
+        self.tell()
 
     def _uses_at(self, merges: int) -> TokenUses:
         return TokenUses(self.run, merges, self.tokens.given_ids if self.tokens is not None else None)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from PySide6.QtCore import QModelIndex, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QProgressBar, QSizePolicy, QWidget
 
@@ -18,7 +18,7 @@ from tokstudio.core.base.wording import in_units
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
-from tokstudio.gui.token_text.spelling import copied, marked
+from tokstudio.gui.token_text.spelling import marked
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.labels import ElidedLabel, isolated, named, paragraph_label, plain, plain_label
@@ -180,9 +180,7 @@ class RuleGrid(QWidget):
 # --- The pairs that a merge was chosen from, as rows: the chosen one first, then the next candidates ------------------
 
 _PLACE, _PAIR, _COUNT, _BEHIND, _LATER = range(5)
-_COPIED_BYTES = 4096
 _TIP_BYTES = 400
-_NO_INDEX = QModelIndex()
 
 
 class RunnersModel(TokenTable):
@@ -251,7 +249,7 @@ class RunnersModel(TokenTable):
     def copied_slot(self, slot: int) -> str:
         assert self.tokens is not None
         pair = self._pairs[slot]
-        texts = [copied(self.tokens.head(self.tokens.slot_of(one), _COPIED_BYTES)) for one in (pair.left, pair.right)]
+        texts = [self.copied_token(self.tokens.slot_of(one)) for one in (pair.left, pair.right)]
         counts = (in_units(count, self._scale) for count in (pair.count, self.behind(slot)))
         figures = (*counts, self._merges[slot] or "")
         return "\t".join([str(slot + 1), *texts, *map(str, figures)])
@@ -261,8 +259,8 @@ class RunnersModel(TokenTable):
 
     # ---- Qt's own
 
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self._pairs)
+    def count(self) -> int:
+        return len(self._pairs)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if role != Qt.ItemDataRole.ToolTipRole:
