@@ -149,7 +149,7 @@ class MergesModel(TokenTable):
             self.hold(run)
             shown = () if run is None or run.config is None else run.config.algorithm.shown
             self._own = tuple(each for each in shown if each.title)
-            self.columns = (*self.plain_columns, *map(_column_of, self._own))
+            self.set_columns((*self.plain_columns, *map(_column_of, self._own)))
             self.playhead = playhead
             self._job.cancel()
             self._matches = Matches(self._matches.query)

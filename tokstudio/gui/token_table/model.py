@@ -8,20 +8,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.token_text.spelling import SHOWN_BYTES, Shown, copied, in_characters, marked, shown
-from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.figures import TableModel
 from tokstudio.version import __version__
-
-Index = QModelIndex | QPersistentModelIndex
 
 _REMEMBERED = 4096
 COPIED_BYTES = 4096
-_NO_INDEX = QModelIndex()
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class TokenCell(NamedTuple):
     special: bool = False
 
 
-class TokenTable(QAbstractTableModel):
+class TokenTable(TableModel):
     """A table with a token in each row, over the arrays of a run.
 
     `matches_changed` is emitted when the number of rows of a filter changes, and when a filter ends.
@@ -67,12 +64,21 @@ class TokenTable(QAbstractTableModel):
         self.changing = False
         self._shown: dict[int, Shown] = {}
         self._in_characters = False
+        self.set_columns(self.columns)
 
     # ---- reading
 
-    def count(self) -> int:
-        """The number of rows."""
-        raise NotImplementedError
+    def text(self, row: int, column: int) -> str:
+        return self.cell(row, column).text
+
+    def tip(self, row: int, column: int) -> str:
+        kind = self.columns[column].kind
+        if kind == "words":
+            return self.cell(row, column).text
+        if kind == "number" or self.tokens is None:
+            return ""
+        slot = self.slot_at(row)
+        return f"{marked(self._read(slot, 400))}\nid {self.tokens.id_of(slot):,}"
 
     def cell(self, row: int, column: int) -> TokenCell:
         """The content of a cell."""
@@ -133,6 +139,13 @@ class TokenTable(QAbstractTableModel):
 
     # ---- for subclasses
 
+    def set_columns(self, columns: tuple[TokenColumn, ...]) -> None:
+        """Sets the columns; call it while the model is reset."""
+        self.columns = columns
+        self.titles = [column.title for column in columns]
+        self.tips = [explained(column.tip, column.word) for column in columns]
+        self.numbers = [number for number, column in enumerate(columns) if column.kind == "number"]
+
     def copied_token(self, slot: int) -> str:
         """A token for the clipboard; a very long one is cut."""
         assert self.tokens is not None
@@ -159,11 +172,6 @@ class TokenTable(QAbstractTableModel):
         self._in_characters = wanted
         self._shown.clear()
         self.tell()
-
-    def tell(self, first: int = 0) -> None:
-        """Emits that all cells have changed, from a column on."""
-        if rows := self.rowCount():
-            self.dataChanged.emit(self.index(0, first), self.index(rows - 1, len(self.columns) - 1))
 
     def _read(self, slot: int, limit: int) -> Shown:
         assert self.tokens is not None
@@ -198,38 +206,3 @@ class TokenTable(QAbstractTableModel):
         self.run = run
         self.tokens = run.tokens if run is not None else None
         self._shown.clear()
-
-    # ---- Qt's own
-
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else self.count()
-
-    def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self.columns)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid() or self.tokens is None:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self.cell(index.row(), index.column()).text
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self._alignment(index.column())
-        if role == Qt.ItemDataRole.ToolTipRole and self.columns[index.column()].kind == "words":
-            return plain(self.cell(index.row(), index.column()).text)
-        if role == Qt.ItemDataRole.ToolTipRole and self.columns[index.column()].kind in ("token", "bytes"):
-            slot = self.slot_at(index.row())
-            return plain(f"{marked(self._read(slot, 400))}\nid {self.tokens.id_of(slot):,}")
-        return None
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.columns):
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self.columns[section].title
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return explained(self.columns[section].tip, self.columns[section].word)
-        return self._alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
-
-    def _alignment(self, column: int) -> Qt.AlignmentFlag:
-        side = Qt.AlignmentFlag.AlignRight if self.columns[column].kind == "number" else Qt.AlignmentFlag.AlignLeft
-        return side | Qt.AlignmentFlag.AlignVCenter

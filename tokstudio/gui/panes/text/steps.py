@@ -24,11 +24,11 @@ from tokstudio.gui.panes.text.encoding_job import utf8_work
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
+from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import marked, whole_characters
 from tokstudio.gui.token_text.token_label import in_characters as characters_label
 from tokstudio.gui.token_text.token_label import token_label
-from tokstudio.gui.widgets.labels import isolated, paragraph_label, plain
+from tokstudio.gui.widgets.labels import isolated, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import link_button, tool_button
 
@@ -340,16 +340,14 @@ class RoundsModel(TokenTable):
     def count(self) -> int:
         return 0 if self._rounds is None else len(self._rounds)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if role != Qt.ItemDataRole.ToolTipRole:
-            return super().data(index, role)
-        if not index.isValid() or self.tokens is None or index.column() not in (PARTS, _TOKEN) or index.row() < 2:
-            return None
-        here = self.round(index.row())
-        ids = _ids(here)[index.column() == _TOKEN]
+    def tip(self, row: int, column: int) -> str:
+        if self.tokens is None or column not in (PARTS, _TOKEN) or row < 2:
+            return ""
+        here = self.round(row)
+        ids = _ids(here)[column == _TOKEN]
         texts = [marked(self._read(self.tokens.slot_of(token), _TIP_BYTES)) for token in ids]
         removed = f"Removed after merge {here.merge:,}:\n" if here.kind == "removal" else ""
-        return plain(f"{removed}{' + '.join(texts)}\nid {' + '.join(f'{token:,}' for token in ids)}")
+        return f"{removed}{' + '.join(texts)}\nid {' + '.join(f'{token:,}' for token in ids)}"
 
     def _places(self, row: int) -> int:
         return self._pieces[row] if row < 2 else len(self.round(row).starts)

@@ -17,7 +17,7 @@ from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import in_units
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.model import Index, TokenCell, TokenColumn, TokenTable
+from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import marked
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.widgets.fields import say
@@ -257,19 +257,15 @@ class RunnersModel(TokenTable):
     def widest(self, column: int) -> str:
         return max((self.cell(row, column).text for row in range(len(self._pairs))), key=len, default="")
 
-    # ---- Qt's own
-
     def count(self) -> int:
         return len(self._pairs)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if role != Qt.ItemDataRole.ToolTipRole:
-            return super().data(index, role)
-        if not index.isValid() or self.tokens is None or index.column() != _PAIR:
-            return None
-        pair = self._pairs[index.row()]
+    def tip(self, row: int, column: int) -> str:
+        if self.tokens is None or column != _PAIR:
+            return ""
+        pair = self._pairs[row]
         texts = [marked(self._read(self.tokens.slot_of(token), _TIP_BYTES)) for token in (pair.left, pair.right)]
-        return plain(f"{texts[0]} + {texts[1]}\nids {pair.left:,} and {pair.right:,}")
+        return f"{texts[0]} + {texts[1]}\nids {pair.left:,} and {pair.right:,}"
 
 
 def _exact(count: int, scale: int) -> str:
