@@ -358,4 +358,4 @@ def test_highlighting_scrolls_only_if_no_highlighted_token_is_visible(view):
         far = 1500 if seen[0] < 1000 else 200
         view.mark([far, far + 1])
         assert sight.contains(view.token_rectangle(far).toAlignedRect())
-    assert view.marked() == {far, far + 1}
+    assert view.marked == {far, far + 1}

@@ -261,9 +261,12 @@ class TokenView(QAbstractScrollArea):
 
     def _new_rows(self) -> TokenBlocks:
         id_cell = QFontMetricsF(self._id_font).horizontalAdvance("0") if self._show_ids else 0.0
+        return TokenBlocks(self.table, self._shaper, id_cell, self._row_width())
+
+    def _row_width(self) -> float:
         # The room of the scroll bar is always reserved, so that showing it moves nothing.
-        width = self.width() - self.verticalScrollBar().sizeHint().width() - 2.0 * MARGIN
-        return TokenBlocks(self.table, self._shaper, id_cell, max(40.0, width))
+        bar = self.verticalScrollBar().sizeHint().width()
+        return max(40.0, self.width() - bar - 2.0 * MARGIN)
 
     def _row_height(self) -> int:
         ids = QFontMetricsF(self._id_font).height() + 2 if self._show_ids else 0.0

@@ -323,10 +323,9 @@ class MainWindow(QMainWindow):
         self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.setContentsMargins(_GUTTER, 0, _GUTTER, 0)
-        screen = self.screen().availableSize() - _AROUND
-        self.resize(_SIZE.boundedTo(screen))
-        # A picture that is drawn offscreen has all the room that it wants.
-        return _SIZE if QGuiApplication.platformName() == "offscreen" else screen
+        room = _room(self)
+        self.resize(_SIZE.boundedTo(self.screen().availableSize() - _AROUND))
+        return room
 
     def _make_panes(self) -> None:
         arguments = (self.session, self.theme, self.actions_by_id)
@@ -587,3 +586,8 @@ class MainWindow(QMainWindow):
         if not links and not data.hasUrls() and data.hasText():
             self.session.corpus.add_text(data.text(), "Dropped text")
         event.acceptProposedAction()
+
+
+def _room(window: QMainWindow) -> QSize:
+    """The room of the screen for a window; unlimited for a picture that is drawn offscreen."""
+    return _SIZE if QGuiApplication.platformName() == "offscreen" else window.screen().availableSize() - _AROUND

@@ -350,7 +350,7 @@ def test_palettes_have_the_same_number_of_colours_and_end_with_grey():
 
 def test_cancelled_measuring_is_said(compared, session, monkeypatch):
     assert not compared.problem.isVisible()
-    monkeypatch.setattr(type(session.comparison), "cancelled", True)
+    monkeypatch.setattr(session.comparison, "cancelled", True)
     session.comparison.changed.emit()
     assert compared.problem.isVisible()
     assert "cancelled" in compared.problem.text()

@@ -366,11 +366,11 @@ def test_as_many_as_are_compared_are_counted(qtbot, session, trained, make_run):
     opened = session.runs.all[1:]
     for _ in range(3):
         make_run(vocabulary_size=260)
-    others = trained.encode.others
+    grid = trained.encode.others
     expected = ["Run 1", "GPT-2", "GPT-4", "Run 2", "Run 3", "Words and marks"]
-    qtbot.waitUntil(lambda: [name for name, _ in others.counts] == expected, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: [name for name, _ in grid.counts] == expected, timeout=PATIENCE)
     sizes = [len(run.tokenizer.encode("the cat is that")) for run in opened]
-    assert [count for _, count in others.counts[1:3]] == sizes
+    assert [count for _, count in grid.counts[1:3]] == sizes
     trained.resize(280, 500)
     assert others(trained)[-1].endswith(" more")
 
@@ -382,7 +382,7 @@ def test_counts_do_not_change_the_minimum_size(qtbot, session, trained, make_run
     session.runs.rename(session.runs.all[0], "A run whose name is as long as names of runs can be")
     session.view.set_text("the cat " * 40_000)
     settled(qtbot, trained)
-    qtbot.waitUntil(lambda: len(trained.encode.others.counts()) == 3, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(trained.encode.others.counts) == 3, timeout=PATIENCE)
     assert (trained.minimumSizeHint(), trained.encode.minimumSizeHint()) == smallest
 
 
@@ -497,7 +497,7 @@ def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session, 
     settled(qtbot, pane)
     assert box.isEnabled()
     count = len(tokenizer.encode(text, "all"))
-    qtbot.waitUntil(lambda: ("Run 2", count) in pane.encode.others.counts(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: ("Run 2", count) in pane.encode.others.counts, timeout=PATIENCE)
     assert pane.encode.encoded.ids.tolist() == session.view.tokenizer.encode(text)
 
 
@@ -525,7 +525,7 @@ def test_slow_preparation_runs_outside_the_gui_thread(qtbot, session, trained, m
 def test_earlier_figures_are_dimmed_until_there_are_new_ones(qtbot, session, trained, monkeypatch):
     page = trained.encode
     before = page.figures.values()
-    qtbot.waitUntil(lambda: bool(page.others.counts()), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(page.others.counts), timeout=PATIENCE)
     assert page.figures.isEnabled()
     go_on = threading.Event()
 
