@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import JumpSlider
 from tokstudio.gui.widgets.labels import named, plain_label
-from tokstudio.gui.widgets.layouts import row
+from tokstudio.gui.widgets.layouts import Fitting, row
 
 _NOTHING = "–"
 _LEAST_DIGITS = 4
@@ -47,7 +47,7 @@ class StepWords:
     buttons: Mapping[str, tuple[str, str]]  # what `first`, `previous`, `next` and `last` do, each with its keys or ""
 
 
-class StepBar(QWidget):
+class StepBar(Fitting, QWidget):
     """First, previous, a slider, next, last and `312 of 744`; with `plays`, also a play button and the speed.
 
     The number `first` is shown for the first state, whose value is 0.
@@ -146,11 +146,6 @@ class StepBar(QWidget):
                 widget.setToolTip(reason or tip)
             self._show_state()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hides the speed and the buttons first and last, which menus also have, before the slider gets too short."""
-        super().resizeEvent(event)
-        self._fit_buttons()
-
     def minimumSizeHint(self) -> QSize:
         """Returns the size without the speed and the end buttons, which may still be shown before the first resize."""
         hint = super().minimumSizeHint()
@@ -207,13 +202,14 @@ class StepBar(QWidget):
         if self.label.minimumSize() != size:
             # A fixed size, so that a new number causes no layout of the window.
             self.label.setFixedSize(size)
-            self._fit_buttons()
+            self.fit()
             # At once, as the label would reach over the edge until the next event.
             layout = self.layout()
             if layout is not None:
                 layout.activate()
 
-    def _fit_buttons(self) -> None:
+    def fit(self) -> None:
+        """Hides the speed and the buttons first and last, which menus also have, before the slider gets too short."""
         self.speed_button.setVisible(self._plays and self.width() >= self._theme.scaled(_ROOM_FOR_SPEED))
         buttons = (*self.buttons.values(), *([self.play_button] if self._plays else []))
         widths = [self.label.width(), *(button.sizeHint().width() for button in buttons)]

@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSize, Qt
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from tokstudio.core.base.wording import printable
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.layouts import Fitting
 from tokstudio.gui.widgets.menus import connect_once
 
 # --- The menu of recently opened files --------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ class RecentEntries(QObject):
 _ACTIONS = "open_corpus | train pause step stop |"
 
 
-class ToolBar(QToolBar):
+class ToolBar(Fitting, QToolBar):
     """Buttons for the common actions."""
 
     def __init__(self, actions: Mapping[str, QAction], theme: Theme) -> None:
@@ -87,16 +88,12 @@ class ToolBar(QToolBar):
         self.addWidget(spacer)
         theme.changed.connect(self._measure_again)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hides the text of the buttons if the Find field would have too little room."""
-        super().resizeEvent(event)
-        self._fit()
-
     def _measure_again(self) -> None:
         self._set_button_style(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._fit()
+        self.fit()
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
+        """Hides the text of the buttons if the Find field would have too little room."""
         if self.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon:
             yielding = (field.sizeHint() - field.minimumSizeHint() for field in self.findChildren(QLineEdit))
             self._wide = self.sizeHint().width() - sum(spare.width() for spare in yielding)

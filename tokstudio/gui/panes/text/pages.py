@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, QTimer
-from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent
+from PySide6.QtGui import QAction, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
@@ -344,7 +344,7 @@ _SHOWN = 20_000
 _OUTPUT_HEIGHT = 64
 
 
-class DecodePage(TextPage):
+class DecodePage(Fitting, TextPage):
     """Decodes ids to pieces and to plain text that can be selected and copied."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -389,11 +389,6 @@ class DecodePage(TextPage):
         self.view.set_placeholder("")
         self.figures.set_values(("0", "0", "0", "–"))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keeps the message about a problem readable."""
-        super().resizeEvent(event)
-        self._fit_problem()
-
     def _fit_output(self) -> None:
         self.output.setMaximumHeight(self._theme.scaled(_OUTPUT_HEIGHT))
 
@@ -406,8 +401,9 @@ class DecodePage(TextPage):
     def _set_problem(self, text: str) -> None:
         self.problem.setText(text)
         self.problem.setVisible(bool(text))
-        self._fit_problem()
+        self.fit()
 
-    def _fit_problem(self) -> None:
+    def fit(self) -> None:
+        """Keeps the message about a problem readable."""
         # A splitter ignores the height of a wrapped text.
         self.problem.setMinimumHeight(max(self.problem.heightForWidth(self.width()), 0))

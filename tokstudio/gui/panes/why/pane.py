@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
@@ -30,7 +30,7 @@ from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.token_text.token_label import in_characters, token_label
 from tokstudio.gui.widgets.labels import isolated, named, paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, set_tab_order, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, TallBody, column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
@@ -127,7 +127,7 @@ _PHASES = {
 }
 
 
-class WhyPane(Pane):
+class WhyPane(Fitting, Pane):
     """One merge and its candidates."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -154,11 +154,6 @@ class WhyPane(Pane):
     def sizeHint(self) -> QSize:
         """Returns the size of the Token pane, which shares its place."""
         return QSize(380, 320)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hides the number if the tabs leave no room for it: the Token pane shows it too."""
-        super().resizeEvent(event)
-        self._fit_header()
 
     @property
     def busy(self) -> bool:
@@ -235,7 +230,7 @@ class WhyPane(Pane):
         left, right = run.merges[number - 1].tolist()
         self.line.set_merge(*(Chip(token, self._label(run, token)) for token in (left, right, question.token)))
         self.number.setText(f"merge {number:,}")
-        self._fit_header()
+        self.fit()
 
     def _show(self, answer: WhyMerge) -> None:
         question = self._asked
@@ -382,7 +377,8 @@ class WhyPane(Pane):
         column(*content, margins=(0, 4, 0, 0), parent=self._problem_page)
         return self._problem_page
 
-    def _fit_header(self) -> None:
+    def fit(self) -> None:
+        """Hides the number if the tabs leave no room for it: the Token pane shows it too."""
         shown = [part for part in (self.title, self.tabs, self.number) if part is self.number or not part.isHidden()]
         needed = sum(part.sizeHint().width() + self.header.spacing() for part in shown)
         margins = self.header.contentsMargins()
@@ -393,4 +389,4 @@ class WhyPane(Pane):
         self.table.setMinimumHeight(rows + self.table.horizontalHeader().height())
         # As high with the link as without it, so that the table does not move below the pointer.
         self.later.setMinimumHeight(self.go.sizeHint().height())
-        self._fit_header()
+        self.fit()
