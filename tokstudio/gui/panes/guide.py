@@ -13,7 +13,7 @@ from string import Template
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QImage, QKeyEvent, QResizeEvent, QTextDocument
-from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QTextBrowser, QToolButton
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QTextBrowser, QToolButton
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.resources import resource
@@ -23,6 +23,7 @@ from tokstudio.core.guide.pages import FOLDER, Page, read_pages, search
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import SearchEdit
 from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.menus import tool_button
 from tokstudio.gui.widgets.pane import Pane
@@ -165,7 +166,10 @@ class GuidePane(Pane):
         self.choice.setMaxVisibleItems(30)
         for page in self._pages.values():
             self.choice.addItem(page.title, page.name)
-        self.search = _SearchEdit(theme)
+        self.search = SearchEdit(theme, "find", "Search", "Search the guide", "Search all pages of the guide")
+        self.search.setMaxLength(100)
+        self.search.setMinimumWidth(96)
+        self.search.setMaximumWidth(240)
         self.browser = Browser(theme)
         self.header.addWidget(self.search)
         self.back = self._button("previous", "Back (Alt+Left)", lambda: self.go(-1), theme)
@@ -301,31 +305,6 @@ class GuidePane(Pane):
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.header.addWidget(button)
         return button
-
-
-class _SearchEdit(QLineEdit):
-    """Searches while typing; Escape empties it, Down and Enter go to the page (`left`)."""
-
-    left = Signal()
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.setPlaceholderText("Search")
-        self.setClearButtonEnabled(True)
-        self.addAction(icon("find", theme, "muted"), QLineEdit.ActionPosition.LeadingPosition)
-        self.setAccessibleName("Search the guide")
-        self.setToolTip("Search all pages of the guide")
-        self.setMaxLength(100)
-        self.setMinimumWidth(96)
-        self.setMaximumWidth(240)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.text():
-            self.clear()
-        elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.left.emit()
-        else:
-            super().keyPressEvent(event)
 
 
 def _escaped(text: str) -> str:

@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QShowEvent
+from PySide6.QtGui import QAction, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
     QGridLayout,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -30,7 +29,7 @@ from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.token_uses import NEVER, NO_LONGER, UNCOUNTED, UNUSED, USED, TokenUses
-from tokstudio.gui.widgets.controls import Number
+from tokstudio.gui.widgets.controls import Number, SearchEdit
 from tokstudio.gui.widgets.labels import paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import ActionButton
@@ -68,33 +67,18 @@ def notes(slot: int, tokens: RunTokens, uses: TokenUses) -> str:
 # --- The filter field above a table -----------------------------------------------------------------------------------
 
 
-class FilterEdit(QLineEdit):
+class FilterEdit(SearchEdit):
     """Filters while typing; Escape empties it, Down and Enter go to the table (`left`); `hint`: what can be typed."""
 
-    left = Signal()
-
-    def __init__(self, theme: Theme, name: str, hint: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setPlaceholderText("Filter")
-        self.setClearButtonEnabled(True)
-        self.addAction(icon("filter", theme, "muted"), QLineEdit.ActionPosition.LeadingPosition)
-        self.setAccessibleName(name)
+    def __init__(self, theme: Theme, name: str, hint: str) -> None:
+        super().__init__(theme, "filter", "Filter", name, hint)
         self.setAccessibleDescription(hint)
-        self.setToolTip(hint)
         self.setMaxLength(256)
         self.setMinimumWidth(84)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
         return QSize(180, super().sizeHint().height())
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.text():
-            self.clear()
-        elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.left.emit()
-        else:
-            super().keyPressEvent(event)
 
 
 # --- A panel with filters of the vocabulary besides text: kinds, forms, scripts, uses, length -------------------------

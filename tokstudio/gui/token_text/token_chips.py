@@ -19,10 +19,11 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import guarded_painter, isolated
+from tokstudio.gui.widgets.layouts import Canvas
 
 _FONT = 12
 _GAP = 4
@@ -37,23 +38,19 @@ class Chip(NamedTuple):
     label: str
 
 
-class TokenChips(QAbstractScrollArea):
+class TokenChips(Canvas):
     """Boxes in so many rows before it scrolls, for mouse and keyboard."""
 
     clicked = Signal(int)  # the id of the chosen token
     moreWanted = Signal()  # the last boxes are visible
 
     def __init__(self, theme: Theme, rows: int = 2, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self._theme, self._most_rows = theme, rows
         self.chips: tuple[Chip, ...] = ()
         self._places: list[QRect] = []
         self._current = self._hovered = -1
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.viewport().setMouseTracking(True)
         self.verticalScrollBar().valueChanged.connect(self._look_ahead)
         theme.follow(self._arrange)
 
@@ -175,13 +172,8 @@ class TokenChips(QAbstractScrollArea):
             self._places.append(QRect(x, row * (self._height + _GAP), width, self._height))
             x += width + _GAP
         self._rows = row + 1 if self.chips else 0
-        page = self.viewport().height()
-        bar = self.verticalScrollBar()
-        bar.setRange(0, max(0, self._rows * (self._height + _GAP) - _GAP - page))
-        bar.setPageStep(page)
-        bar.setSingleStep(self._height + _GAP)
+        self.scroll_through(self._rows * (self._height + _GAP) - _GAP, self._height + _GAP)
         self.updateGeometry()
-        self.viewport().update()
 
     def _at(self, place: QPoint) -> int:
         first = self._first_below(place.y() + self.verticalScrollBar().value())

@@ -24,13 +24,14 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+from PySide6.QtWidgets import QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText, TokenBlocks
 from tokstudio.gui.token_text.painter import INSET, RowPainter, TextStyle
 from tokstudio.gui.token_text.rows import ROW_GAP, PieceBox, Shaper
 from tokstudio.gui.widgets.labels import guarded_painter
+from tokstudio.gui.widgets.layouts import Canvas
 
 MARGIN = 4
 _FONT = 14
@@ -39,7 +40,7 @@ _ID_FONT = 10
 _NO_TOKENS = (b"", np.zeros(0, np.int64), np.zeros(0, np.uint32))
 
 
-class TokenView(QAbstractScrollArea):
+class TokenView(Canvas):
     """A text in coloured pieces, one per token, with graphemes kept whole; tokens are counted from 0.
 
     Only the visible part is laid out. The scroll bar estimates the length of the rest, and corrects it while the user
@@ -52,7 +53,7 @@ class TokenView(QAbstractScrollArea):
     occurrencesChanged = Signal(int, int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("Tokens", parent)
         self._theme = theme
         self._show_ids = False
         self._top_byte = 0  # the byte at the top, kept while rows are broken again
@@ -60,8 +61,6 @@ class TokenView(QAbstractScrollArea):
         self.table = EncodedText(*_NO_TOKENS)
         self._make_fonts()
         self.rows = self._new_rows()
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._white_space = True
         self._placeholder = ""
         self._anchor = self._current = self._hovered = -1
@@ -69,9 +68,6 @@ class TokenView(QAbstractScrollArea):
         self.occurrences = np.empty(0, np.int64)
         self.marked: frozenset[int] = frozenset()  # the highlighted tokens
         self._ids_known = True
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.viewport().setMouseTracking(True)
-        self.setAccessibleName("Tokens")
         self._describe()
         theme.changed.connect(self._follow_theme)
 
@@ -348,13 +344,10 @@ class TokenView(QAbstractScrollArea):
         return self.viewport().height() / self._row_height() + 2
 
     def _scroll_to(self, row: int, rest: int) -> None:
-        height, page = self._row_height(), self.viewport().height()
-        bar = self.verticalScrollBar()
+        height = self._row_height()
         self._settling = True
-        bar.setRange(0, max(0, round(2 * MARGIN + len(self.rows) * height - page)))
-        bar.setPageStep(page)
-        bar.setSingleStep(height)
-        bar.setValue(row * height + rest)
+        self.scroll_through(round(2 * MARGIN + len(self.rows) * height), height)
+        self.verticalScrollBar().setValue(row * height + rest)
         self._settling = False
         self.viewport().update()
 

@@ -26,8 +26,9 @@ from PySide6.QtWidgets import (
     QStyleOptionSlider,
 )
 
+from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme, pad_spin_box
-from tokstudio.gui.widgets.labels import guarded_painter
+from tokstudio.gui.widgets.labels import guarded_painter, named
 from tokstudio.gui.widgets.layouts import scrolls_body
 
 LARGEST = 2_000_000_000  # a spin box holds 32 bits
@@ -236,6 +237,27 @@ def _apply_style(box: QAbstractSpinBox, inner: QLineEdit, theme: Theme) -> None:
     for widget in (box, inner):
         widget.setFont(theme.tabular_font())
     box.setFixedWidth(theme.scaled(98))
+
+
+class SearchEdit(QLineEdit):
+    """Searches while typing; Escape empties it, Down and Enter go to what was found (`left`)."""
+
+    left = Signal()
+
+    def __init__(self, theme: Theme, sign: str, hint: str, name: str, tip: str) -> None:
+        super().__init__()
+        self.setPlaceholderText(hint)
+        self.setClearButtonEnabled(True)
+        self.addAction(icon(sign, theme, "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        named(self, name, tip)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
 
 
 class LinesEdit(QPlainTextEdit):

@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar
 from PySide6.QtCore import QEvent, QMargins, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractScrollArea,
     QApplication,
     QBoxLayout,
     QDialog,
@@ -109,6 +110,26 @@ def resize_on_screen(dialog: QDialog, theme: Theme, size: QSize) -> None:
     """Gives a dialog a size that was designed for the usual text, or less where the screen is smaller."""
     room = dialog.screen().availableSize() - QSize(_FRAME, _FRAME)
     dialog.resize(QSize(theme.scaled(size.width()), theme.scaled(size.height())).boundedTo(room))
+
+
+class Canvas(QAbstractScrollArea):
+    """An area without a frame whose content is painted, and scrolls up and down."""
+
+    def __init__(self, name: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(name)
+        self.viewport().setMouseTracking(True)
+
+    def scroll_through(self, height: int, step: int, page: int | None = None) -> None:
+        """Sets the height of the content, that of a row, and that of the visible part; None for the whole area."""
+        bar, page = self.verticalScrollBar(), self.viewport().height() if page is None else page
+        bar.setRange(0, max(0, height - page))
+        bar.setPageStep(max(1, page))
+        bar.setSingleStep(step)
+        self.viewport().update()
 
 
 # --- A vertically scrolling body for panes that keeps the focused control visible -------------------------------------

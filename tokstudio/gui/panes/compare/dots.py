@@ -20,7 +20,7 @@ from PySide6.QtGui import (
     QPen,
     QPolygonF,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
+from PySide6.QtWidgets import QToolTip
 
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.comparison.table import TRAINED
@@ -29,7 +29,7 @@ from tokstudio.gui.plot.content import COLOURS, GREY, curve_pen
 from tokstudio.gui.plot.scale import tick_texts, tick_values
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import guarded_painter, plain
-from tokstudio.gui.widgets.layouts import Fitting
+from tokstudio.gui.widgets.layouts import Canvas, Fitting
 
 Corners: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -87,12 +87,11 @@ def markers(hues: Sequence[int | None]) -> tuple[Marker, ...]:
     return tuple(marks)
 
 
-class Dots(Fitting, QAbstractScrollArea):
+class Dots(Fitting, Canvas):
     """Rows of dots; the axis stays in view while the rows scroll, and so does the legend unless it is too high."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
+        super().__init__("Figures of the texts as dots")
         self._theme = theme
         self._content: MatrixContent | None = None
         self._markers: tuple[Marker, ...] = ()
@@ -102,9 +101,6 @@ class Dots(Fitting, QAbstractScrollArea):
         self.legend: list[tuple[QRectF, str]] = []  # the place and the name of each tokenizer
         self._above = 0  # the height of the legend
         self._top = 0  # of what scrolls
-        self.setAccessibleName("Figures of the texts as dots")
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.viewport().setMouseTracking(True)
         theme.changed.connect(self.fit)
 
     def show_content(self, content: MatrixContent | None) -> None:
@@ -273,8 +269,4 @@ class Dots(Fitting, QAbstractScrollArea):
             self._lay_out_legend(self._content)
         room = self.viewport().height() - self._top - self._head()
         needed = self._above - self._top + len(self.order) * self._theme.scaled(_ROW)
-        bar = self.verticalScrollBar()
-        bar.setRange(0, max(0, needed - room))
-        bar.setPageStep(max(1, room))
-        bar.setSingleStep(self._theme.scaled(_ROW))
-        self.viewport().update()
+        self.scroll_through(needed, self._theme.scaled(_ROW), room)

@@ -29,7 +29,7 @@ from PySide6.QtGui import (
     QTextLine,
     QTextOption,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.alignment import CutText, borders
@@ -37,6 +37,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.rows import direction
 from tokstudio.gui.token_text.spelling import PieceTable, grapheme_edges, hex_head, marked, shown
 from tokstudio.gui.widgets.labels import guarded_painter, isolated, plain
+from tokstudio.gui.widgets.layouts import Canvas
 
 # --- A line of text laid out once, for the rows of all tokenizers: the place of each character in wrapped lines -------
 
@@ -231,7 +232,7 @@ class Stack:
         return PieceTable(self.data, edges, cut.ids, np.zeros(len(cut.ids), np.bool_))
 
 
-class StackedLines(QAbstractScrollArea):
+class StackedLines(Canvas):
     """The rows of a `Stack`, wrapped together."""
 
     tokenAsked = Signal(str, int)  # a token was clicked: the name of the tokenizer, and the id
@@ -239,16 +240,11 @@ class StackedLines(QAbstractScrollArea):
     differenceAsked = Signal()  # the keys ask for the next line that differs most
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("The same text in each tokenizer", parent)
         self._theme = theme
         self.stack: Stack | None = None
         self._layout: LineLayout | None = None
         self._hovered: tuple[int, GraphemePlace] | None = None  # a wrapped line, and a grapheme of it
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("The same text in each tokenizer")
-        self.viewport().setMouseTracking(True)
         theme.changed.connect(self._arrange)
 
     def show_stack(self, stack: Stack | None) -> None:
@@ -302,11 +298,7 @@ class StackedLines(QAbstractScrollArea):
             ]
             self._tops = [float(top) for top in accumulate(blocks, initial=_MARGIN + self._head)]
             height = self._tops[-1]
-        bar, page = self.verticalScrollBar(), self.viewport().height()
-        bar.setRange(0, max(0, round(height) - page))
-        bar.setPageStep(page)
-        bar.setSingleStep(theme.scaled(24))
-        self.viewport().update()
+        self.scroll_through(round(height), theme.scaled(24))
 
     def _box_height(self, block: int) -> float:
         assert self._layout is not None

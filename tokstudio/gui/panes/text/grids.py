@@ -21,7 +21,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.guide.glossary import explained
@@ -30,6 +30,7 @@ from tokstudio.gui.token_text.spelling import figure
 from tokstudio.gui.token_text.token_label import paint_special
 from tokstudio.gui.widgets.figures import keeps_copy
 from tokstudio.gui.widgets.labels import ask_word, guarded_painter, mark_word
+from tokstudio.gui.widgets.layouts import Canvas
 
 # --- Names with counts in columns of equal width, in up to two rows; a tool tip has those that do not fit -------------
 
@@ -170,23 +171,19 @@ def _tip_of(count: Count) -> str:
 _ROWS = 3
 
 
-class IdGrid(QAbstractScrollArea):
+class IdGrid(Canvas):
     """The ids of a text, counted from 0."""
 
     #: The first and the last id that the user selected; -1 and -1 for none.
     selectionChanged = Signal(int, int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("Ids", parent)
         self._theme = theme
         self._ids = np.zeros(0, np.uint32)
         self._special = np.zeros(0, np.bool_)
         self._first = self._last = self._anchor = -1
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Ids")
         theme.follow(self._follow_theme)
         self._describe()
 
@@ -331,13 +328,8 @@ class IdGrid(QAbstractScrollArea):
         # The room of the scroll bar is always reserved, so that showing it moves nothing.
         room = self.width() - self.verticalScrollBar().sizeHint().width()
         self._columns = max(1, room // self._cell)
-        rows, page = -(-len(self._ids) // self._columns), self.viewport().height()
-        bar = self.verticalScrollBar()
-        bar.setRange(0, max(0, rows * self._height - page))
-        bar.setPageStep(page)
-        bar.setSingleStep(self._height)
+        self.scroll_through(-(-len(self._ids) // self._columns) * self._height, self._height)
         self.updateGeometry()
-        self.viewport().update()
 
     def _follow_theme(self) -> None:
         self._font = self._theme.monospace_font(_FONT)
