@@ -29,7 +29,7 @@ from tokstudio.core.hub.names import TIKTOKEN, Name, name_in, parse_name
 from tokstudio.gui.session.common.jobs import Jobs, LatestJob
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import label_for, polish
+from tokstudio.gui.widgets.fields import label_for, restyle
 from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import push_button
@@ -173,10 +173,7 @@ class OpenByNameDialog(Dialog):
         """Shows a text in the note, and marks a wrong name."""
         super().say(text, role)
         self.name.setAccessibleDescription(text)
-        invalid = "true" if role == "error" else "false"
-        if self.name.property("invalid") != invalid:
-            self.name.setProperty("invalid", invalid)
-            polish(self.name)
+        restyle(self.name, "invalid", role == "error")
 
     def _asked(self) -> Name:
         """The name in the fields; raises ConfigError where there is none."""

@@ -14,7 +14,7 @@ from tokstudio.gui.token_table.filters import FilterEdit
 from tokstudio.gui.token_table.model import TokenTable
 from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_table.view import FollowTable
-from tokstudio.gui.widgets.fields import polish
+from tokstudio.gui.widgets.fields import restyle
 from tokstudio.gui.widgets.labels import paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.menus import offer_actions
@@ -218,9 +218,7 @@ class TablePane(Pane):
         self.wrong.setVisible(bool(error))
         if error:
             self.note.clear()
-        if self.filter.property("invalid") != bool(error):
-            self.filter.setProperty("invalid", bool(error))
-            polish(self.filter)
+        restyle(self.filter, "invalid", bool(error))
 
     def _say_what_was_searched(self) -> None:
         """Says below the filter how many tokens were not searched in full."""

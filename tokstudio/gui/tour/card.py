@@ -10,6 +10,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPa
 from PySide6.QtWidgets import QFrame, QWidget
 
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import restyle
 from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import push_button
@@ -142,10 +143,7 @@ class TourCard(QFrame):
         self.back_button.setVisible(not first)
         self.leave_button.setVisible(not last)
         self.next_button.setText("Fi&nish" if last else "&Next" if done else "&Skip")
-        if self.next_button.property("primary") != done:
-            self.next_button.setProperty("primary", done)
-            self.next_button.style().unpolish(self.next_button)
-            self.next_button.style().polish(self.next_button)
+        restyle(self.next_button, "primary", done)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Ignores a click on a button that has just come below the pointer; keys are not ignored."""

@@ -41,7 +41,7 @@ class Field(QWidget):
     @property
     def is_invalid(self) -> bool:
         """Whether an error is shown."""
-        return bool(self._control.property("invalid") == "true")
+        return bool(self._control.property("invalid"))
 
     @property
     def controls(self) -> list[QWidget]:
@@ -87,10 +87,7 @@ class Field(QWidget):
         set_role(self.note, "muted" if error is None else "error")
         self._show_tip()
         self._control.setAccessibleDescription(note_text)
-        invalid = "false" if error is None else "true"
-        if self._control.property("invalid") != invalid:
-            self._control.setProperty("invalid", invalid)
-            polish(self._control)
+        restyle(self._control, "invalid", error is not None)
         self._show_note()
 
     def _show_tip(self) -> None:
@@ -393,12 +390,12 @@ def from_lines(text: str) -> tuple[str, ...]:
 
 def set_role(label: QLabel, role: str) -> None:
     """Gives a label the style of another role."""
-    if label.property("role") != role:
-        label.setProperty("role", role)
-        polish(label)
+    restyle(label, "role", role)
 
 
-def polish(widget: QWidget) -> None:
-    """Restyles a widget after a change of a property that the style sheet uses."""
-    widget.style().unpolish(widget)
-    widget.style().polish(widget)
+def restyle(widget: QWidget, name: str, value: object) -> None:
+    """Sets a property that the style sheet uses."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)

@@ -143,12 +143,12 @@ def test_a_custom_expression_is_checked_while_typing(qtbot, pane, session):
     edit = pane.pattern.own.edit
     type_into(qtbot, edit, r"\w+|(")
     assert pane.pattern.own.note.text().startswith("The pattern does not compile at character ")
-    assert edit.property("invalid") == "true"
+    assert edit.property("invalid")
     assert pane.buttons["train"].toolTip() == pane.pattern.own.note.text()
     assert not pane.buttons["train"].isEnabled()
     qtbot.keyClicks(edit, r"\s+)|.")
     assert session.training.settings.pattern == r"\w+|(\s+)|."
-    assert edit.property("invalid") == "false"
+    assert not edit.property("invalid")
     assert pane.buttons["train"].isEnabled()
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview)[:3] == [b"the", b" ", b"cat"], timeout=PATIENCE)
 

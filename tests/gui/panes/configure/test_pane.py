@@ -60,7 +60,7 @@ def test_limits_that_cannot_be_show_the_message_of_the_core(qtbot, pane, session
     assert words == "Vocabulary size must be greater than 256."
     assert pane.size_field.note.text() == words
     assert pane.size_field.note.property("role") == "error"
-    assert pane.size_field.number.property("invalid") == "true"
+    assert pane.size_field.number.property("invalid")
     assert not pane.buttons["train"].isEnabled()
     assert pane.buttons["train"].toolTip() == words
     type_number(qtbot, pane.size_field, "257")
