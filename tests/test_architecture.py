@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -95,6 +98,35 @@ def test_no_two_public_classes_have_one_name():
         for class_name in facts_of(file).classes:
             places.setdefault(class_name, []).append(name)
     assert {name: here for name, here in places.items() if len(here) > 1} == {}
+
+
+def undocumented(kind: type) -> list[str]:
+    """The public methods and properties of a class that override nothing, and have no docstring."""
+    inherited = {name for base in kind.__mro__[1:] for name in vars(base)}
+    own = {name: vars(kind)[name] for name in vars(kind).keys() - inherited if not name.startswith("_")}
+    # A field may hold a function of another module.
+    methods = {name for name, value in own.items() if inspect.isfunction(value) and value.__module__ == kind.__module__}
+    methods |= {name for name, value in own.items() if isinstance(value, property)}
+    return [f"{kind.__name__}.{name}" for name in methods if not own[name].__doc__]
+
+
+def test_a_method_of_the_window_that_overrides_nothing_has_a_docstring():
+    modules = [importlib.import_module(name) for name in FILES if name.startswith("tokstudio.gui")]
+    classes = {kind for module in modules for kind in vars(module).values() if inspect.isclass(kind)}
+    ours = [kind for kind in classes if kind.__module__.startswith("tokstudio.gui") and kind.__name__[0] != "_"]
+    # A protocol describes what another class does.
+    assert [name for kind in ours if Protocol not in kind.__bases__ for name in undocumented(kind)] == []
+
+
+def test_a_method_without_a_docstring_would_be_found():
+    class Base:
+        def shown(self) -> None: ...
+
+    class Kind(Base):
+        def shown(self) -> None: ...
+        def hidden(self) -> None: ...
+
+    assert undocumented(Kind) == ["Kind.hidden"]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(ROOT.parent).as_posix())

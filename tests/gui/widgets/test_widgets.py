@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from tests.gui.person import at_window
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import file_dialogs as file_manager
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Decimal, Percent
 from tokstudio.gui.widgets.file_dialogs import show_in_file_manager
@@ -68,8 +69,8 @@ def language(request):
 @pytest.mark.usefixtures("language")
 def test_a_comma_and_a_point_stand_before_decimals_in_every_language(qtbot):
     cases = {"0,5": 0.5, "0.5": 0.5, "12,25": 12.25, ",5": 0.5, "1,000": 1, "0,,5": 0.5, "0,5,": 0.5, "0,5.2": 0.52}
-    for make in (Percent, lambda: Decimal(1000)):
-        box = make()
+    for make in (Percent, lambda theme: Decimal(theme, 1000)):
+        box = make(Theme("light"))
         qtbot.addWidget(box)
         for typed, value in cases.items():
             box.setValue(7)

@@ -332,7 +332,7 @@ def test_the_list_of_ids_is_below_the_tokens(qtbot, window):
         window.reset_layout()
         window.session.view.set_text("Bats! " * 100)
         window.text.raise_()
-        qtbot.waitUntil(lambda: page.view.isVisible() and bool(page.others.counts()))
+        qtbot.waitUntil(lambda: page.view.isVisible() and bool(page.others.counts))
         last = int(page.figures.values()[2].replace(",", "")) - 1
         page.view.select(last, last)
         window.actions_by_id["show_ids"].trigger()

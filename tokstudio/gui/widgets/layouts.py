@@ -102,6 +102,7 @@ class Fitting:
         raise NotImplementedError
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fits it, after Qt has done its part."""
         super().resizeEvent(event)  # pyright: ignore[reportAttributeAccessIssue]
         self.fit()
 
