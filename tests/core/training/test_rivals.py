@@ -102,7 +102,7 @@ def test_both_with_a_pattern(pattern, texts):
     assert joined(merged(texts, "lowest-id", TO_THE_END, pattern)) == from_rustbpe(texts, TO_THE_END, pattern)
 
 
-@pytest.mark.parametrize(("pattern", "tie_break"), zip(PATTERNS, cycle(["bytes", "first"]), strict=False))
+@pytest.mark.parametrize(("pattern", "tie_break"), list(zip(PATTERNS, cycle(["bytes", "first"]), strict=False)))
 def test_the_recount_with_a_pattern(pattern, tie_break):
     theirs = from_recount([MANY_SCRIPTS], tie_break, 700, pattern)
     assert len(theirs) == 444
