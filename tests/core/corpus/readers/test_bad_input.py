@@ -35,7 +35,7 @@ from tokstudio import ConfigError, Corpus, CorpusError, Reading
 from tokstudio.core.base.errors import BinaryError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
-from tokstudio.core.corpus.readers import collect, columnar, csv_rows, files
+from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, files
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 
@@ -270,6 +270,7 @@ def test_bombs_of_tables_are_refused_before_they_are_unpacked(write, monkeypatch
 
 def test_rows_that_share_a_large_text_are_read_few_at_a_time(write, monkeypatch):
     monkeypatch.setattr(columnar, "AT_ONCE", 5 * len(BOMB))
+    monkeypatch.setattr(compression, "PLAUSIBLE", 100 * len(BOMB))
     collected = []
     add = collect.Collector.add_columns
 
