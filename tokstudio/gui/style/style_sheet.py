@@ -153,6 +153,8 @@ QToolBar QToolButton { padding: 6px 9px; }
 QToolBar QToolButton[popupMode="2"] { padding-right: 22px; }
 QToolBar QToolButton:hover { background: $grid; }
 QToolBar QToolButton:pressed, QToolBar QToolButton:checked { background: $accent_soft; }
+QToolBar [switch="true"] { background: $grid; border-radius: 7px; }
+QToolBar [switch="true"] QToolButton { padding: 5px 12px; }
 QToolBar::separator { background: $border; width: 1px; margin: 7px 8px; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox { background: $surface; color: $text;

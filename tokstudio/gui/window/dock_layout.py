@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QMainWindow, QTabBar
 
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.widgets.pane import Pane
-from tokstudio.gui.window.workspaces import TRAIN, WORKSPACES, Columns, screen_size
+from tokstudio.gui.window.workspaces import LEARN, TRAIN, WORKSPACES, Columns, screen_size
 
 # --- The sizes of the panes that the user has chosen; they come back when a small window becomes large again ----------
 # They are not stored: the next start has the sizes at the end.
@@ -130,9 +130,9 @@ def tab_bars(window: QMainWindow) -> list[QTabBar]:
 
 
 # Of a stored layout. A new pane needs no other one: in layouts that do not know it, it stays in its first place.
+# Layouts of 0.1 have all panes: those that a workspace does not have are taken out.
 _VERSION = 4
 _LOW_CURVES = 0.66  # the share of the curves in the height of a low window, the least that can be read
-_TO_READ = 0.55  # the share of a pane with pages to read in the height of the window
 _LOW_WINDOW = 700  # pixels of height below which the right column of the large layout is one place
 
 
@@ -143,13 +143,17 @@ class Arrangement(QObject):
     """
 
     changed = Signal()  # the workspace, or the pane that fills the window
+    moved = Signal(Pane)  # the workspace was changed to show this pane
 
     def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize, rest: int) -> None:
         super().__init__(window)
         self._window, self._panes = window, panes
         self._size = screen_size(room)
         self._sizes = DockSizes(window, panes.values(), rest)
-        self.workspace = TRAIN  # the name of the current one
+        self.workspace = LEARN  # the name of the current one
+        self.came_from = ""  # the workspace before it
+        self._waiting = QByteArray()  # the layout with the panes that wait for the first run; empty once there was one
+        self._has_run = False
         self._left: dict[str, tuple[QByteArray, QSize, dict[Pane, QSize]]] = {}  # others, with sizes of `DockSizes`
         self._first: dict[str, QByteArray] = {}  # the default layouts made so far
         self.maximised: Pane | None = None  # the pane that fills the window
@@ -167,11 +171,18 @@ class Arrangement(QObject):
         self._put_first()
         window.installEventFilter(self)
 
+    @property
+    def panes(self) -> list[Pane]:
+        """The panes of this workspace."""
+        return [pane for name, pane in self._panes.items() if name in WORKSPACES[self.workspace].panes]
+
     # ---- layouts
 
     def state(self) -> QByteArray:
         """The layout of the panes in this workspace, for `restore`."""
-        return self._usual[0] if self.maximised is not None else self._window.saveState(self._version(self.workspace))
+        if self.maximised is not None:
+            return self._usual[0]
+        return self._waiting if not self._waiting.isEmpty() else self._window.saveState(self._version(self.workspace))
 
     def restore(self, state: QByteArray) -> bool:
         """Restores `state` with its workspace; returns False for another version, which changes nothing."""
@@ -194,8 +205,10 @@ class Arrangement(QObject):
         """Restores the layouts of `store`, and enters the workspace."""
         states = {name: preferences.bytes(workspace.key) for name, workspace in WORKSPACES.items()}
         self._left = {name: (state, QSize(), {}) for name, state in states.items() if not state.isEmpty()}
-        workspace = preferences.get("workspace", TRAIN)
-        self.workspace = workspace if workspace in WORKSPACES else TRAIN
+        # Whoever has a layout of 0.1 has trained; the first start of all is for learning.
+        first = LEARN if states[TRAIN].isEmpty() else TRAIN
+        workspace = preferences.get("workspace", first)
+        self.workspace = workspace if workspace in WORKSPACES else first
         if not self.restore(states[self.workspace]):
             self.reset()
 
@@ -213,7 +226,7 @@ class Arrangement(QObject):
             return
         with self._keeping_focus():
             self._left[self.workspace] = (self.state(), *self._sizes.chosen)
-            self.workspace = workspace
+            self.came_from, self.workspace = self.workspace, workspace
             size = self._window.size()
             state, at, sizes = self._left.pop(workspace, (QByteArray(), QSize(), {}))
             if not state.isEmpty() and self._put(state) == workspace:
@@ -278,24 +291,37 @@ class Arrangement(QObject):
         self.changed.emit()
 
     def open(self, pane: Pane) -> None:
-        """Shows a pane, in front of those that share its place."""
+        """Shows a pane, in front of those that share its place; in another workspace, if this one does not have it."""
         if pane is not self.maximised:
             self.give_back()
+        name = pane.objectName()
+        if name not in WORKSPACES[self.workspace].panes:
+            self.enter(next(one for one in (TRAIN, *WORKSPACES) if name in WORKSPACES[one].panes))
+            self.moved.emit(pane)
+        if name in WORKSPACES[self.workspace].with_run:
+            self._show_waiting()
         pane.show()
         pane.raise_()
 
-    def make_higher(self, pane: Pane) -> None:
-        """Gives a pane the height for reading, if it has less and shares a column with another."""
-        layout = self._window.layout()
-        if layout is not None:
-            layout.activate()
-        beside = (other for other in self._panes.values() if other is not pane and not other.isFloating())
-        column = [other for other in beside if _is_seen(other) and other.x() == pane.x()]
-        height = round(_TO_READ * self._window.height())
-        if len(column) == 1 and not pane.isFloating() and pane.height() < height:
-            rest = pane.height() + column[0].height() - height
-            self._window.resizeDocks([pane, *column], [height, rest], Qt.Orientation.Vertical)
-            self._sizes.remember()
+    def begin_runs(self) -> None:
+        """Shows the panes that have waited for the first run."""
+        if not self._has_run:
+            self._has_run = True
+            self.give_back()
+            self._show_waiting()
+
+    def _show_waiting(self) -> None:
+        state, self._waiting = self._waiting, QByteArray()
+        if state.isEmpty():
+            return
+        with self._keeping_focus():
+            self._put(state, withhold=False)
+            self._raise_first()
+            self._low[self.workspace] = False
+            if state == self._first.get(self.workspace):
+                self._sizes.forget()
+                self.share_room()
+        self._follow_height()
 
     def uncover(self, pane: Pane, others: Sequence[Pane]) -> None:
         """Shows a pane that is behind another; one that is closed only where none of `others` can be seen."""
@@ -393,7 +419,7 @@ class Arrangement(QObject):
 
     def _version(self, workspace: str) -> int:
         # A layout from a larger screen does not fit.
-        return _VERSION + 1000 * self._size + 10_000 * list(WORKSPACES).index(workspace)
+        return _VERSION + 1000 * self._size + 10_000 * WORKSPACES[workspace].number
 
     @property
     def _columns(self) -> Columns:
@@ -402,7 +428,7 @@ class Arrangement(QObject):
     def _put_first(self) -> None:
         if self.workspace not in self._first:
             self._lay_out()
-            self._first[self.workspace] = self.state()
+            self._first[self.workspace] = self._window.saveState(self._version(self.workspace))
         # Building the layout also leaves tab bars behind.
         self._put(self._first[self.workspace])
         self._raise_first()
@@ -426,9 +452,9 @@ class Arrangement(QObject):
             for place in places:
                 for before, after in itertools.pairwise(place):
                     self._window.tabifyDockWidget(panes[before], panes[after])
-        closed = WORKSPACES[self.workspace].closed
+        own = WORKSPACES[self.workspace].panes
         for name, pane in panes.items():
-            pane.setVisible(name not in closed)
+            pane.setVisible(name in own)
         self._raise_first()
 
     def _raise_first(self) -> None:
@@ -437,20 +463,32 @@ class Arrangement(QObject):
                 if len(place) > 1:
                     self._panes[place[0]].raise_()
 
-    def _put(self, state: QByteArray) -> str | None:
+    def _put(self, state: QByteArray, *, withhold: bool = True) -> str | None:
         """Restores a layout and returns its workspace; None for another version, which changes nothing.
 
-        Qt makes new tab bars for it and leaves the old ones visible, so these are hidden.
+        Qt makes new tab bars for it and leaves the old ones visible, so these are hidden. Panes of other workspaces are
+        taken out, and if `withhold`, those that wait for the first run are hidden.
         """
         before = self.state()
         for bar in tab_bars(self._window):
             bar.hide()
         for name in WORKSPACES:
             if self._window.restoreState(state, self._version(name)):
+                self._take_out_others(name)
+                waiting = WORKSPACES[name].with_run if withhold and not self._has_run else ()
+                self._waiting = self._window.saveState(self._version(name)) if waiting else QByteArray()
+                for each in waiting:
+                    self._panes[each].hide()
                 return name
         # It is not known which of the old ones are in use; the new ones all are.
         self._window.restoreState(before, self._version(self.workspace))
         return None
+
+    def _take_out_others(self, workspace: str) -> None:
+        for name, pane in self._panes.items():
+            if name not in WORKSPACES[workspace].panes:
+                pane.setFloating(False)
+                self._window.removeDockWidget(pane)
 
     def share_room(self) -> None:
         """Gives every pane its default share of the window."""

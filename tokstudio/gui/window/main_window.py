@@ -116,9 +116,8 @@ class MainWindow(QMainWindow):
         self.unsaved_work = RecoveryCard(theme, self)
         self.notices = NoticeCard(theme, self)
         self.messages = MessageBar(theme, self)
-        self.toolbar = ToolBar(self.actions_by_id, theme)
         self.finder = Finder(session, theme, self)
-        self.toolbar.addWidget(self.finder.box)
+        self.toolbar = ToolBar(self.actions_by_id, theme, self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
         self.places = Arrangement(
@@ -252,6 +251,14 @@ class MainWindow(QMainWindow):
         self.places.enter(name)
         self.remember()
 
+    def leave_workspace(self) -> None:
+        """Goes back to the workspace that was left last."""
+        self.show_workspace(self.places.came_from)
+
+    def no_workspace_left(self, session: Session) -> str | None:
+        """Why there is no workspace to go back to; None where there is one."""
+        return None if self.places.came_from else "No other workspace was left since the start."
+
     def maximise_pane(self) -> None:
         """Lets the pane with the focus fill the window, or restores the layout."""
         if not self.headers.maximise():
@@ -358,8 +365,8 @@ class MainWindow(QMainWindow):
         self._encoding_menu.aboutToShow.connect(self._fill_encodings)
         curves = menus["Curves_of_Runs"]
         curves.aboutToShow.connect(partial(self.compression.fill_curves, curves))
-        for pane in self.panes:
-            menus["Panes"].addAction(pane.toggleViewAction())
+        self._panes_menu = menus["Panes"]
+        self._panes_menu.aboutToShow.connect(self._fill_panes)
         menus["Playing_Speed"].addActions(self.compression.speeds.actions())
         texts = menus["Measure_On"]
         texts.aboutToShow.connect(partial(self.runs.text_button.fill, texts))
@@ -406,6 +413,7 @@ class MainWindow(QMainWindow):
         self.sizes.tiedChosen.connect(partial(self.preferences.set, "model_tied"))
         session.player.changed.connect(self._keep_speed)
         self.places.changed.connect(self._show_places)
+        self.places.moved.connect(self._tell_workspace)
         session.comparison.words_changed.connect(self._keep_words)
         self.preferences.changed.connect(self._apply_preferences)
         self.finder.message.connect(self.status.say)
@@ -425,6 +433,11 @@ class MainWindow(QMainWindow):
         for signal in (session.corpus.sources_changed, training.settings_changed):
             signal.connect(self.messages.clear_of_training)
 
+    def _fill_panes(self) -> None:
+        self._panes_menu.clear()
+        for pane in self.places.panes:
+            self._panes_menu.addAction(pane.toggleViewAction())
+
     def _fill_encodings(self) -> None:
         self._encoding_menu.clear()
         self.corpus.add_encodings(self._encoding_menu)
@@ -440,7 +453,6 @@ class MainWindow(QMainWindow):
 
     def _open_guide(self) -> None:
         self.places.open(self.guide)
-        self.places.make_higher(self.guide)
         self.guide.browser.setFocus()
 
     def _enlarge_guide(self) -> None:
@@ -472,7 +484,12 @@ class MainWindow(QMainWindow):
         self.actions_by_id["undo"].setText(f"&Undo {undo}".rstrip())
         self.actions_by_id["redo"].setText(f"Re&do {redo}".rstrip())
         self.notices.refresh()
-        self.toolbar.show_paused(self.session.training.state == "paused")
+        paused = self.session.training.state == "paused"
+        self.actions_by_id["pause"].setText("&Resume" if paused else "&Pause")
+        self.actions_by_id["pause"].setIcon(icon("train" if paused else "pause", self.theme))
+        if self.session.runs.all:
+            self.places.begin_runs()
+            self.toolbar.show_run_tools(True)
         run = self.session.runs.active
         project = f"{self.projects.name}[*]" if self.projects.path is not None else ""
         self.setWindowTitle(" – ".join(filter(None, (project, run.name if run is not None else "", "TokStudio"))))
@@ -482,8 +499,13 @@ class MainWindow(QMainWindow):
         alone = self.places.maximised is not None
         self.actions_by_id[f"workspace_{self.places.workspace}"].setChecked(True)
         self.actions_by_id["maximise_pane"].setChecked(alone)
+        refresh_actions(self._actions, self.actions_by_id, self.session)
         if alone:
             self.status.say("Press Esc, or double-click the title again, to show the other panes.")
+
+    def _tell_workspace(self, pane: Pane) -> None:
+        title, before = (WORKSPACES[name].title for name in (self.places.workspace, self.places.came_from))
+        self.status.say(f"{pane.windowTitle()} is in the workspace {title}. Ctrl+Alt+0 goes back to {before}.")
 
     def _offer(self) -> None:
         self.unsaved_work.offer(self.recovery.sentence)

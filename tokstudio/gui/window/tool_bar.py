@@ -1,4 +1,4 @@
-"""The tool bar: buttons for the corpus, the training and the export."""
+"""The tool bar: the switch of workspaces, and buttons for the corpus, the training and the export."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tokstudio.core.base.wording import printable
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.layouts import Fitting
-from tokstudio.gui.widgets.menus import connect_once
+from tokstudio.gui.widgets.layouts import Fitting, row
+from tokstudio.gui.widgets.menus import button_of
 
 # --- The menu of recently opened files --------------------------------------------------------------------------------
 
@@ -53,39 +53,42 @@ class RecentEntries(QObject):
         self.menu.addAction(self._clear)
 
 
-_ACTIONS = "open_corpus | train pause step stop |"
+_WORKSPACES = "workspace_learn", "workspace_train", "workspace_compare"
+_ALWAYS, _WITH_RUN = ("open_corpus", "train"), ("pause", "step", "stop")
 
 
 class ToolBar(Fitting, QToolBar):
-    """Buttons for the common actions."""
+    """The switch of workspaces, and buttons for the common actions; those that need a run are shown once there is one.
 
-    def __init__(self, actions: Mapping[str, QAction], theme: Theme) -> None:
+    `find` is the field at its right end.
+    """
+
+    def __init__(self, actions: Mapping[str, QAction], theme: Theme, find: QWidget) -> None:
         beside = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
         super().__init__("Toolbar", movable=False, toolButtonStyle=beside, iconSize=QSize(18, 18))
-        self._actions = actions
         self._wide = 0  # the width of all buttons with text; known after the first time without
         self.setObjectName("toolbar")
-        for name in _ACTIONS.split():
-            if name == "|":
-                self.addSeparator()
-            else:
-                self.addAction(actions[name])
-        for action in self.actions():
-            if isinstance(tool := self.widgetForAction(action), QToolButton):
-                connect_once(tool)
-        button = self.widgetForAction(actions["pause"])
-        assert isinstance(button, QToolButton)
-        self.pause_button, self.train_button = button, self.widgetForAction(actions["train"])
+        self.switch = QWidget()
+        self.switch.setProperty("switch", True)
+        row(*(button_of(actions[name]) for name in _WORKSPACES), spacing=0, parent=self.switch)
+        self.addWidget(self.switch)
+        self.addSeparator()
+        self._buttons = {name: button_of(actions[name]) for name in (*_ALWAYS, *_WITH_RUN)}
+        shown = {name: self.addWidget(button) for name, button in self._buttons.items()}
+        self.train_button = self._buttons["train"]
         popup = QToolButton.ToolButtonPopupMode.InstantPopup
         self.export_button = QToolButton(toolButtonStyle=beside, popupMode=popup)  # its menu is set later
         self.export_button.setText("Export")
         self.export_button.setToolTip("Export")
         self.export_button.setIcon(icon("export", theme))
         self.export_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.addWidget(self.export_button)
+        export = self.addWidget(self.export_button)
         spacer = QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(spacer)
+        self._run_tools = [*(shown[name] for name in _WITH_RUN), export, self.addWidget(find)]
+        self.show_run_tools(False)
+        self._set_button_style(beside)
         theme.changed.connect(self._measure_again)
 
     def _measure_again(self) -> None:
@@ -104,13 +107,10 @@ class ToolBar(Fitting, QToolBar):
 
     def _set_button_style(self, style: Qt.ToolButtonStyle) -> None:
         self.setToolButtonStyle(style)
-        self.export_button.setToolButtonStyle(style)
+        for button in (*self._buttons.values(), self.export_button):
+            button.setToolButtonStyle(style)
 
-    def show_paused(self, paused: bool) -> None:
-        """Makes one button pause and resume the training."""
-        action = self._actions["resume" if paused else "pause"]
-        if self.pause_button.defaultAction() is action:
-            return
-        self.pause_button.setDefaultAction(action)
-        # With two actions, the button would offer both in a menu.
-        self.pause_button.removeAction(self._actions["pause" if paused else "resume"])
+    def show_run_tools(self, shown: bool) -> None:
+        """Shows what needs a run, or hides it."""
+        for tool in self._run_tools:
+            tool.setVisible(shown)

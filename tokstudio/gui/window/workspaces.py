@@ -1,7 +1,7 @@
-"""The workspaces: three columns of two places at most, in which related panes share a place as tabs.
+"""The workspaces: each has the panes of one kind of work, in columns of two places at most.
 
-On a small screen, or a large one at twice its size, more panes share a place: controls of a window larger than the
-screen could not be reached.
+Related panes share a place as tabs. On a small screen, or a large one at twice its size, more panes share a place:
+controls of a window larger than the screen could not be reached.
 """
 
 # SPDX-License-Identifier: MIT
@@ -19,16 +19,23 @@ _LARGE_NEEDS = QSize(960, 580)  # pixels of the content that the large layout ne
 
 
 class Workspace(NamedTuple):
-    """The places of all panes for one kind of work; a pane that does not exist is left out."""
+    """The places of the panes for one kind of work; a pane that does not exist is left out."""
 
+    title: str
+    number: int  # in stored layouts
     key: str  # the name of its layout in the settings
     large: Columns  # the columns on a usual screen
     low: Columns  # the columns on a low screen
     small: Columns  # the columns on a narrow screen
-    closed: tuple[str, ...] = ()  # the panes that are closed until they are asked for
+    with_run: frozenset[str] = frozenset()  # the panes that are not shown before there is a run
+
+    @property
+    def panes(self) -> frozenset[str]:
+        """The names of its panes."""
+        return frozenset(name for *_, places in self.large for place in places for name in place)
 
     def columns(self, size: int, panes: Container[str]) -> Columns:
-        """The columns for a size of `screen_size`, of the panes in `known`."""
+        """The columns for a size of `screen_size`, of the panes in `panes`."""
         kept: Columns = ()
         for width, upper, places in (self.large, self.low, self.small)[size]:
             left = (tuple(name for name in place if name in panes) for place in places)
@@ -43,68 +50,45 @@ def screen_size(room: QSize) -> int:
     return 2 if room.width() < _LARGE_NEEDS.width() else int(room.height() < _LARGE_NEEDS.height())
 
 
+_CURVES, _TABLES, _TREE = ("compression", "distribution"), ("merges", "vocabulary", "runs"), ("token", "why")
+_LEARN = Workspace(
+    "Learn",
+    2,
+    "layout_learn",
+    large=(
+        (0.27, 1, (("guide",),)),
+        (0.36, 0.45, (("compression",), ("merges",))),
+        (0.37, 0.55, (("text",), _TREE)),
+    ),
+    low=((0.30, 1, (("guide",),)), (0.33, 1, (("compression", "merges"),)), (0.37, 1, (("text", *_TREE),))),
+    small=((0.42, 1, (("guide",),)), (0.58, 1, (("compression", "merges", "text", *_TREE),))),
+    with_run=frozenset({"merges", *_TREE}),
+)
 _TRAIN = Workspace(
+    "Train",
+    0,
     "layout",
     large=(
         (0.21, 0.43, (("corpus",), ("configure",))),
-        (0.47, 0.46, (("compression", "distribution", "compare"), ("merges", "vocabulary", "runs", "sizes"))),
-        (0.32, 0.60, (("text",), ("token", "why", "guide"))),
+        (0.47, 0.46, (_CURVES, _TABLES)),
+        (0.32, 0.60, (("text",), _TREE)),
     ),
     low=(
         (0.27, 1, (("configure", "corpus"),)),
-        (0.40, 1, (("compression", "distribution", "compare", "merges", "vocabulary", "runs", "sizes"),)),
-        (0.33, 1, (("text", "token", "why", "guide"),)),
+        (0.40, 1, ((*_CURVES, *_TABLES),)),
+        (0.33, 1, (("text", *_TREE),)),
     ),
-    small=(
-        (0.38, 1, (("configure", "corpus"),)),
-        (
-            0.62,
-            1,
-            (
-                (
-                    *("compression", "distribution", "compare", "merges", "vocabulary", "runs", "sizes"),
-                    *("text", "token", "why", "guide"),
-                ),
-            ),
-        ),
-    ),
-    closed=("guide",),
+    small=((0.38, 1, (("configure", "corpus"),)), (0.62, 1, ((*_CURVES, *_TABLES, "text", *_TREE),))),
 )
-_DETAILS = ("text", "vocabulary", "token", "merges", "why", "sizes", "guide")
 _COMPARE = Workspace(
+    "Compare",
+    1,
     "layout_compare",
-    large=(
-        (0.30, 0.50, (("runs",), ("corpus", "configure"))),
-        (0.70, 0.60, (("compare", "compression", "distribution"), _DETAILS)),
-    ),
-    low=(
-        (0.34, 1, (("runs", "corpus", "configure"),)),
-        (0.66, 1, (("compare", "compression", "distribution", *_DETAILS),)),
-    ),
-    small=(
-        (0.38, 1, (("runs", "corpus", "configure"),)),
-        (0.62, 1, (("compare", "compression", "distribution", *_DETAILS),)),
-    ),
-    closed=("guide",),
+    # The table of Compare has the whole height.
+    large=((0.34, 0.45, (("runs",), ("text", "token"))), (0.66, 1, (("compare", "sizes"),))),
+    low=((0.36, 1, (("runs", "text", "token"),)), (0.64, 1, (("compare", "sizes"),))),
+    small=((0.38, 1, (("runs", "text", "token"),)), (0.62, 1, (("compare", "sizes"),))),
 )
-_CURVES = ("compression", "distribution", "compare", "runs", "sizes")
-_LEARN = Workspace(
-    "layout_learn",
-    large=(
-        (0.28, 1, (("guide",),)),
-        (0.32, 0.45, (("corpus", "configure"), ("merges", *_CURVES))),
-        (0.40, 0.55, (("text",), ("vocabulary", "token", "why"))),
-    ),
-    low=(
-        (0.30, 1, (("guide",),)),
-        (0.33, 1, (("corpus", "configure", "merges", *_CURVES),)),
-        (0.37, 1, (("text", "vocabulary", "token", "why"),)),
-    ),
-    small=(
-        (0.42, 1, (("guide", "corpus", "configure"),)),
-        (0.58, 1, (("text", "merges", "vocabulary", "token", "why", *_CURVES),)),
-    ),
-)
-TRAIN = "train"
-#: The workspaces by name; their order is part of a stored layout.
-WORKSPACES = {TRAIN: _TRAIN, "compare": _COMPARE, "learn": _LEARN}
+LEARN, TRAIN = "learn", "train"
+#: The workspaces by name, in the order of the switch.
+WORKSPACES = {LEARN: _LEARN, TRAIN: _TRAIN, "compare": _COMPARE}

@@ -162,6 +162,7 @@ _USUAL = SETTINGS["algorithm"].default
 _SPACING = 8
 _ABOVE_NOTE, _ABOVE_CAPTION = 3, 4  # pixels between a field and its help, or the preview and its caption
 _BETWEEN_BUTTONS = 6
+_ACTION = {"resume": "pause"}
 _BUTTONS = {"idle": ("train",), "running": ("pause", "stop"), "paused": ("resume", "step", "stop")}
 
 
@@ -187,7 +188,7 @@ class ConfigurePane(Pane):
         self.anyway_button.set_full_text("Train Anyway")
         self.continue_button = _ElidedButton(actions["continue_run"])
         self.buttons = {
-            name: self._button(actions[name], name.capitalize(), primary=name in ("train", "resume"))
+            name: self._button(actions[_ACTION.get(name, name)], name.capitalize(), primary=name in ("train", "resume"))
             for name in ("train", "pause", "resume", "step", "stop")
         }
         self.buttons["train"].setIcon(icon("train", theme, "on_accent"))
