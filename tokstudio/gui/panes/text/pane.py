@@ -1,6 +1,6 @@
 """The Text pane: encodes a text, decodes ids, and shows the steps of an encoding, at the playhead.
 
-See also `encode_page.py`, `decode_page.py` and `steps_page.py`.
+Before there is a run, and a text in it, it shows the corpus to read. See also `pages.py` and `steps_page.py`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -11,13 +11,15 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QTextBrowser, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.resources import DEMO_SENTENCES
+from tokstudio.core.base.resources import DEMO_SENTENCES, sample_text
+from tokstudio.core.base.wording import printable, size_text
 from tokstudio.core.corpus.open_sources import read_source
+from tokstudio.core.corpus.statistics import preview
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work
 from tokstudio.gui.panes.text.page import TextPage
@@ -29,12 +31,14 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.file_dialogs import path_of
-from tokstudio.gui.widgets.labels import plain
-from tokstudio.gui.widgets.layouts import Fitting, set_tab_order, stacked
+from tokstudio.gui.widgets.labels import paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.layouts import Fitting, column, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu, button_of, offer_actions, tool_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 
 _ICON = 16
+_ARTICLE = "article"
+_LINES = 2000  # of a text to read
 _MENU = ("why_not_one_token", "copy", "copy_ids")  # for the pieces
 _ROLES = {"": "muted", "busy": "muted", "good": "good", "bad": "error"}
 _ICONS = {"good": "check", "bad": "cross"}
@@ -43,6 +47,36 @@ _TABS = {
     "Decode": explained("Ids to text", "decoding"),
     "Steps": "The encoding of the text, merge by merge",
 }
+
+
+class CorpusReader(QWidget):
+    """The first text of the corpus to read, or the sample article while there is none."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._corpus, self._theme = session.corpus, theme
+        self._shown: object = None
+        self.headline = plain_label("headline")
+        self.text = QTextBrowser(accessibleName="Text to read")
+        self.text.setFrameShape(QFrame.Shape.NoFrame)
+        self.note = paragraph_label("muted")
+        column(self.headline, self.note, (self.text, 1), spacing=6, parent=self)
+        session.corpus.sources_changed.connect(self.catch_up)
+
+    def catch_up(self) -> None:
+        """Shows what the corpus begins with."""
+        source = self._corpus.sources[0] if self._corpus.sources else None
+        if self.isHidden() or (self._shown is source and not self.text.document().isEmpty()):
+            return
+        self._shown = source
+        if source is None:
+            title, text = sample_text(_ARTICLE).split("\n", 1)
+            self.note.setText("An article to read, and a sample to train on.")
+        else:
+            title, text = source.name, preview(source, _LINES)
+            self.note.setText(f"The beginning of {size_text(source.bytes)}.")
+        self.headline.setText(printable(title))
+        self.text.setPlainText(text.strip())
 
 
 class TextPane(Fitting, Pane):
@@ -56,7 +90,8 @@ class TextPane(Fitting, Pane):
         self.encode = EncodePage(session, theme, actions)
         self.decode = DecodePage(session, theme, actions)
         self.steps = StepsPage(session, theme, actions)
-        self.pages = stacked(self.encode, self.decode, self.steps)
+        self.reader = CorpusReader(session, theme)
+        self.pages = stacked(self.encode, self.decode, self.steps, self.reader)
         self.body.addWidget(self.pages)
         self._files = LatestJob(session.jobs, self, self._take_file, self._file_failed)
         self._target: TextPage = self.encode
@@ -68,11 +103,15 @@ class TextPane(Fitting, Pane):
         for view in (self.encode.view, self.steps.view):
             offer_actions(view, [actions[name] for name in _MENU])
         theme.follow(self._show_state)
+        self._runs = session.runs
+        for signal in (session.runs.changed, session.view.text_changed):
+            signal.connect(self._choose_page)
+        self._choose_page()
 
     @property
     def page(self) -> EncodePage | DecodePage | StepsPage:
         """The current page."""
-        return (self.encode, self.decode, self.steps)[max(self.pages.currentIndex(), 0)]
+        return (self.encode, self.decode, self.steps)[max(self.tabs.currentIndex(), 0)]
 
     def arrive(self, part: str) -> None:
         self.tabs.setCurrentIndex(0)
@@ -165,6 +204,15 @@ class TextPane(Fitting, Pane):
         self.tabs.setCurrentIndex(2)
         self.steps.take_keyboard()
 
+    def _choose_page(self) -> None:
+        """Shows the page of the chosen tab, or the text to read while nothing can be encoded yet."""
+        reads = not self._runs.all and not self._view.text
+        self.pages.setCurrentIndex(3 if reads else self.tabs.currentIndex())
+        for control in (self.tabs, self.samples):
+            control.setVisible(not reads)
+        self.reader.catch_up()
+        self._show_state()
+
     def _turn_to(self, index: int) -> None:
         self.pages.setCurrentIndex(index)
         for keys in self._step_keys:
@@ -211,7 +259,7 @@ class TextPane(Fitting, Pane):
         left = room - toggles if shown else room
         self.state_label.setVisible(bool(label) and (label <= left or kind == "busy"))
         for button in self.toggles:
-            button.setVisible(shown)
+            button.setVisible(shown and not self.tabs.isHidden())
 
     def _take_file(self, read: tuple[str, bool, str]) -> None:
         text, lossless, name = read
