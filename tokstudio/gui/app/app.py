@@ -70,7 +70,7 @@ class ReportOffer(QObject):
         self._folder = folder
         self._reports: list[Report] = []
         self._looked = False
-        self.card = ReportCard(theme, window)
+        self.card = ReportCard(theme, window.strips)
         self.card.copy_button.clicked.connect(self._copy)
         self.card.show_button.clicked.connect(self._show)
         self.card.dismiss_button.clicked.connect(self._dismiss)

@@ -165,7 +165,6 @@ class SizesTable(Fitting, ReadOnlyTable):
         self._theme = theme
         self.setModel(model)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setMinimumHeight(1)  # in a low window, the curves need the room
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setMinimumSectionSize(24)

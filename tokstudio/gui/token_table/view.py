@@ -31,13 +31,13 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import Shown, mark_of, marked
 from tokstudio.gui.token_text.token_label import paint_special
-from tokstudio.gui.widgets.figures import keeps_copy
+from tokstudio.gui.widgets.figures import RowTable, keeps_copy
 from tokstudio.gui.widgets.labels import END, ISOLATE, guarded_painter, is_right_to_left, laid_out, utf16_offsets
 from tokstudio.gui.widgets.sliced_work import Slices
 
@@ -241,7 +241,7 @@ _MOST_MOVED = 1000  # selected rows that are kept when the order changes: Qt ask
 _Index = QModelIndex | QPersistentModelIndex
 
 
-class FollowTable(QTableView):
+class FollowTable(RowTable):
     """Shows a `TokenTable`."""
 
     rowChosen = Signal(int)  # the user has made another row current

@@ -29,7 +29,7 @@ from tokstudio.gui.tour.stops import (
     is_ready,
     to_the_end,
 )
-from tokstudio.gui.widgets.card import BottomCard
+from tokstudio.gui.widgets.card import Strips
 from tokstudio.gui.widgets.pane import Pane
 
 # The preference with the number of the stop to continue at; 0 if the tour was not begun, or was finished.
@@ -281,7 +281,7 @@ class Tour(QObject):
         self.card.stand_beside(taken, spared)
         self.card.show()
         # A message above the shade can be read and closed.
-        above = [self.shade, *self._window.findChildren(BottomCard), self.card]
+        above = [self.shade, *self._window.findChildren(Strips), self.card]
         if [child for child in self._window.children() if isinstance(child, QWidget)][-len(above) :] != above:
             for widget in above:
                 widget.raise_()

@@ -75,6 +75,7 @@ def svg_of(
 # --- Tables -----------------------------------------------------------------------------------------------------------
 # Tables that show rows and edit nothing, and the keys that widgets with rows handle while they have the focus.
 
+_LEAST_ROWS = 5
 Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
 
@@ -164,7 +165,27 @@ class TableModel(QAbstractTableModel):
         return int(side | Qt.AlignmentFlag.AlignVCenter)
 
 
-class ReadOnlyTable(QTableView):
+class RowTable(QTableView):
+    """A table that has the height for some rows, and cuts none at its lower edge."""
+
+    def minimumSizeHint(self) -> QSize:
+        """Makes room for some rows."""
+        rows = _LEAST_ROWS * self.verticalHeader().defaultSectionSize()
+        header = self.horizontalHeader()
+        above = 0 if header.isHidden() else header.sizeHint().height()
+        return QSize(super().minimumSizeHint().width(), above + rows + 2 * self.frameWidth())
+
+    def updateGeometries(self) -> None:
+        """Leaves the room below the last whole row empty."""
+        super().updateGeometries()
+        margins = self.viewportMargins()
+        rest = (self.viewport().height() + margins.bottom()) % max(self.verticalHeader().defaultSectionSize(), 1)
+        if rest != margins.bottom():
+            margins.setBottom(rest)
+            self.setViewportMargins(margins)
+
+
+class ReadOnlyTable(RowTable):
     """A table without grid and row headings, whose rows can be selected. Tab leaves it.
 
     If `about` says in lines what the table is of, Copy gives these, the headings, the selected cells and those of the

@@ -235,7 +235,7 @@ class Arrangement(QObject):
                 self._fit_into(size)
             else:
                 self.reset()
-                self._window.resize(size)
+                self._fit_into(size)
         self.changed.emit()
 
     def _fit_into(self, size: QSize) -> None:
@@ -243,8 +243,11 @@ class Arrangement(QObject):
         if self._window.minimumSizeHint().height() > size.height():
             # It was left in a higher window, perhaps of an earlier start.
             self._low[self.workspace] = False
-        self._follow_height()
-        # It grows if two places are restored in a low window, until they are one.
+        # It grows while panes are moved, and if two places are restored in a low window, until they are one.
+        self._follow_height(size.height())
+        layout = self._window.layout()
+        if layout is not None:
+            layout.activate()
         self._window.resize(size)
 
     def reset(self) -> None:
@@ -257,7 +260,7 @@ class Arrangement(QObject):
             self._heights = {key: share for key, share in self._heights.items() if key[0] != self.workspace}
             self._sizes.forget()
             self.share_room()
-        self._follow_height()
+        self._follow_height(self._window.height())
 
     # ---- single panes
 
@@ -287,7 +290,7 @@ class Arrangement(QObject):
             self._put(state)
             self._show_titles()
             self._sizes.choose(at, sizes)
-            self._follow_height()
+            self._follow_height(self._window.height())
         self.changed.emit()
 
     def open(self, pane: Pane) -> None:
@@ -321,7 +324,7 @@ class Arrangement(QObject):
             if state == self._first.get(self.workspace):
                 self._sizes.forget()
                 self.share_room()
-        self._follow_height()
+        self._follow_height(self._window.height())
 
     def uncover(self, pane: Pane, others: Sequence[Pane]) -> None:
         """Shows a pane that is behind another; one that is closed only where none of `others` can be seen."""
@@ -342,12 +345,12 @@ class Arrangement(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
-            QTimer.singleShot(0, self, self._follow_height)
+            QTimer.singleShot(0, self, lambda: self._follow_height(self._window.height()))
         return False
 
-    def _follow_height(self) -> None:
+    def _follow_height(self, height: int) -> None:
         """Merges the right column in a low window and splits it in a high one, unless the user has rearranged it."""
-        low, *_, (*_, places) = self._window.height() < _LOW_WINDOW, *self._columns
+        low, *_, (*_, places) = height < _LOW_WINDOW, *self._columns
         if self._size or len(places) == 1 or self.maximised is not None or not self._window.isVisible():
             return
         if low == self._low.setdefault(self.workspace, low):

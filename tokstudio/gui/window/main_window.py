@@ -59,6 +59,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.tour.stops import Stage
 from tokstudio.gui.tour.tour import Tour
+from tokstudio.gui.widgets.card import Strips
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import WordAsked, word_of
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
@@ -113,9 +114,10 @@ class MainWindow(QMainWindow):
             self._make_panes()
         self.status = StatusLine(session, theme)
         self.setStatusBar(self.status)
-        self.unsaved_work = RecoveryCard(theme, self)
-        self.notices = NoticeCard(theme, self)
-        self.messages = MessageBar(theme, self)
+        self.strips = Strips(self)
+        self.unsaved_work = RecoveryCard(theme, self.strips)
+        self.notices = NoticeCard(theme, self.strips, session.jobs.pauses.notice)
+        self.messages = MessageBar(theme, self.strips)
         self.finder = Finder(session, theme, self)
         self.toolbar = ToolBar(self.actions_by_id, theme, self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)

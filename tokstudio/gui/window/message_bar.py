@@ -1,4 +1,4 @@
-"""Messages above the status bar, cards that offer something, and a control that lights up."""
+"""Messages and offers in strips below the status bar, and a frame that shows where a link has led."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tokstudio.gui.session.common.jobs import Notice
 from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.card import BottomCard
+from tokstudio.gui.widgets.card import BottomCard, Strips
 from tokstudio.gui.widgets.labels import guarded_painter, named
 from tokstudio.gui.widgets.menus import tool_button
 
@@ -51,63 +51,69 @@ class Flash(QWidget):
             painter.drawRect(self.rect())
 
 
-# --- Cards at the bottom of the window that offer something: a sentence and buttons -----------------------------------
-
-_AFTER_THE_PANES = 250  # milliseconds: before a notice about their change is placed, panes are painted and filled
+# --- Strips at the bottom of the window that offer something: a sentence and buttons ----------------------------------
 
 
 class RecoveryCard(BottomCard):
     """One sentence, Restore and Discard; if closed, it is shown again at the next start."""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, strips: Strips) -> None:
         self.restore_button = QPushButton("Restore")
         self.restore_button.setProperty("primary", "true")
         self.discard_button = QPushButton("Discard")
         self.close_button = close_button(theme, "Not now", "Not now: ask again at the next start")
         buttons = (self.restore_button, self.discard_button, self.close_button)
-        super().__init__(theme, parent, "Unsaved work", ("info", "accent"), buttons)
+        super().__init__(theme, strips, "Unsaved work", ("info", "accent"), buttons)
 
 
 class ReportCard(BottomCard):
     """One sentence, Copy Report, Show File and Dismiss."""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, strips: Strips) -> None:
         self.copy_button = QPushButton("Copy Report")
         self.show_button = QPushButton("Show File")
         self.dismiss_button = QPushButton("Dismiss")
         buttons = (self.copy_button, self.show_button, self.dismiss_button)
-        super().__init__(theme, parent, "Crash report", ("warning", "error"), buttons)
+        super().__init__(theme, strips, "Crash report", ("warning", "error"), buttons)
 
 
 class NoticeCard(BottomCard):
-    """Shows the newest notice until its button is pressed, it is closed, or there is nothing left to undo."""
+    """Shows the newest notice until its button is pressed, it is closed, or there is nothing left to undo.
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    It goes by itself `rest` milliseconds after it was shown, or after the pointer or the focus has left it.
+    """
+
+    def __init__(self, theme: Theme, strips: Strips, rest: int) -> None:
         self._notice: Notice | None = None
         self.act_button = QPushButton()
         self.close_button = close_button(theme, "Close the notice", "Close")
-        super().__init__(theme, parent, "Notice", ("info", "accent"), (self.act_button, self.close_button))
+        super().__init__(theme, strips, "Notice", ("info", "accent"), (self.act_button, self.close_button))
         self.act_button.clicked.connect(self._act)
         self.close_button.clicked.connect(self.clear)
+        self._over = QTimer(self, singleShot=True, interval=rest)
+        self._over.timeout.connect(self._rest)
 
     def tell(self, notice: Notice) -> None:
-        """Shows a notice instead of the earlier one, after the panes have shown what it is about."""
+        """Shows a notice instead of the earlier one."""
         self._notice = notice
-        self.text.setText(notice.text)
         self.act_button.setText(notice.verb)
-        QTimer.singleShot(_AFTER_THE_PANES, self, self._show)
+        self.offer(notice.text)
+        self._over.start()
 
-    def _show(self) -> None:
-        if self._notice is not None:
-            self.offer(self._notice.text)
+    def _rest(self) -> None:
+        focus = self.window().focusWidget()
+        if self.underMouse() or (focus is not None and self.isAncestorOf(focus)):
+            self._over.start()
+        else:
+            self.clear()
 
     def refresh(self) -> None:
-        """Hides the card when there is nothing left to undo."""
+        """Hides the strip when there is nothing left to undo."""
         if self._notice is not None and not self._notice.holds():
             self.clear()
 
     def clear(self) -> None:
-        """Hides the card."""
+        """Hides the strip."""
         self._notice = None
         self.offer("")
 
@@ -123,7 +129,7 @@ def close_button(theme: Theme, name: str, tip: str) -> QToolButton:
     return tool_button(tip, icon("close", theme), name=name)
 
 
-# --- A card at the bottom of the window that shows an error until it is closed, without blocking the window -----------
+# --- A strip at the bottom of the window that shows an error until it is closed, without blocking the window ----------
 # Only one is shown: a newer error replaces it and lists the earlier ones under Details.
 
 _DETAILS_HEIGHT = 180
@@ -133,14 +139,14 @@ _MOST_KEPT = 20
 class MessageBar(BottomCard):
     """Shows one error at a time: its sentence, and on request the traceback, which can be copied."""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, strips: Strips) -> None:
         self._problems: list[Problem] = []
         self.details_button = QPushButton("Details")
         self.details_button.setCheckable(True)
         self.copy_button = QPushButton("Copy")
         self.close_button = close_button(theme, "Close the message", "Close (Esc)")
         buttons = (self.details_button, self.copy_button, self.close_button)
-        super().__init__(theme, parent, "Message", ("warning", "error"), buttons)
+        super().__init__(theme, strips, "Message", ("warning", "error"), buttons)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         # Selectable text is drawn a little lower than it is measured.
         self.text.setContentsMargins(0, 0, 0, 4)
@@ -164,18 +170,17 @@ class MessageBar(BottomCard):
         self.offer(problem.text)
 
     def clear(self) -> None:
-        """Hides the card and forgets its errors."""
+        """Hides the strip and forgets its errors."""
         self._problems = []
-        self.hide()
+        self.offer("")
 
     def clear_of_training(self) -> None:
-        """Hides the card if it shows an error of a training, which may be solved now."""
+        """Hides the strip if it shows an error of a training, which may be solved now."""
         if self._problems and self._problems[0].of_training:
             self.clear()
 
     def _show_details(self, shown: bool) -> None:
         self.details.setVisible(shown)
-        self.place()
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(f"{self.text.text()}\n\n{self.details.toPlainText()}".strip())

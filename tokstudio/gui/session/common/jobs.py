@@ -179,6 +179,7 @@ class Pauses:
     caption: int = 2000  # a sentence about a merge of a played training, before the next
     shown_bar: int = 2000  # before a job has a bar
     copy: int = 3000  # before the work is copied for recovery
+    notice: int = 10_000  # a notice that asks nothing
     brief_message: int = 5000  # a message that hides the progress of a job
 
 
