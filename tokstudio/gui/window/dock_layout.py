@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QMainWindow, QTabBar
+from PySide6.QtWidgets import QMainWindow, QStyle, QTabBar, QToolBar
 
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.widgets.pane import Pane
@@ -148,7 +148,7 @@ class Arrangement(QObject):
     def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize, rest: int) -> None:
         super().__init__(window)
         self._window, self._panes = window, panes
-        self._size = screen_size(room)
+        self._room, self._size = room, screen_size(room)
         self._sizes = DockSizes(window, panes.values(), rest)
         self.workspace = LEARN  # the name of the current one
         self.came_from = ""  # the workspace before it
@@ -164,10 +164,11 @@ class Arrangement(QObject):
         for pane in panes.values():
             pane.visibilityChanged.connect(self._titles.start)
             pane.toggleViewAction().triggered.connect(partial(self._toggled, pane))
-        self._low: dict[str, bool] = {}  # by workspace: whether the window was low when its right column was arranged
+        # By workspace and number of a column: whether the window was low when its places were joined or divided.
+        self._low: dict[tuple[str, int], bool] = {}
         # For the return to two places: the shares of the panes in the height, and the front pane of the lower place.
         self._heights: dict[tuple[str, Pane], float] = {}
-        self._front: dict[str, Pane] = {}
+        self._front: dict[tuple[str, Pane], Pane] = {}
         self._put_first()
         window.installEventFilter(self)
 
@@ -195,7 +196,7 @@ class Arrangement(QObject):
                 self.workspace = name
             if name is not None:
                 # As the user left it; panes move only when the window becomes low, or high.
-                self._low[self.workspace] = size.height() < _LOW_WINDOW
+                self._set_low(None)
                 self._fit_into(size)
         self._sizes.remember()
         self.changed.emit()
@@ -232,31 +233,31 @@ class Arrangement(QObject):
             if not state.isEmpty() and self._put(state) == workspace:
                 self._show_titles()
                 self._sizes.choose(at, sizes)
-                self._fit_into(size)
             else:
                 self.reset()
-                self._fit_into(size)
+            self._fit_into(size)
         self.changed.emit()
 
     def _fit_into(self, size: QSize) -> None:
         """Gives the window its size again, in which a layout was restored."""
-        if self._window.minimumSizeHint().height() > size.height():
-            # It was left in a higher window, perhaps of an earlier start.
-            self._low[self.workspace] = False
-        # It grows while panes are moved, and if two places are restored in a low window, until they are one.
+        # It grows if two places are restored in a low window, until they are one.
         self._follow_height(size.height())
+        self._fit_window(size)
+
+    def _fit_window(self, size: QSize) -> None:
         layout = self._window.layout()
         if layout is not None:
             layout.activate()
-        self._window.resize(size)
+        if self._window.size() != size:
+            self._window.resize(size)
 
     def reset(self) -> None:
         """Restores the default layout of the workspace."""
         self.give_back()
         with self._keeping_focus():
             self._put_first()
-            self._low[self.workspace] = False
-            self._front.pop(self.workspace, None)
+            self._set_low(False)
+            self._front = {key: pane for key, pane in self._front.items() if key[0] != self.workspace}
             self._heights = {key: share for key, share in self._heights.items() if key[0] != self.workspace}
             self._sizes.forget()
             self.share_room()
@@ -320,7 +321,7 @@ class Arrangement(QObject):
         with self._keeping_focus():
             self._put(state, withhold=False)
             self._raise_first()
-            self._low[self.workspace] = False
+            self._set_low(False)
             if state == self._first.get(self.workspace):
                 self._sizes.forget()
                 self.share_room()
@@ -349,30 +350,66 @@ class Arrangement(QObject):
         return False
 
     def _follow_height(self, height: int) -> None:
-        """Merges the right column in a low window and splits it in a high one, unless the user has rearranged it."""
-        low, *_, (*_, places) = height < _LOW_WINDOW, *self._columns
-        if self._size or len(places) == 1 or self.maximised is not None or not self._window.isVisible():
+        """Makes one place of a column's two where they lack height, and two again, unless the user has rearranged it.
+
+        The right column is divided only in a high window.
+        """
+        if self._size or self.maximised is not None or not self._window.isVisible():
             return
-        if low == self._low.setdefault(self.workspace, low):
-            return
-        self._low[self.workspace] = low
-        upper, lower = ([self._panes[name] for name in place] for place in places)
+        size, height = self._window.size(), min(height, self._room.height())
+        for number, (_, share, places) in enumerate(self._columns):
+            if len(places) < 2:
+                continue
+            upper, lower = ([self._panes[name] for name in place] for place in places)
+            must = height < self._least_height(upper, lower)
+            low = must or (number == len(self._columns) - 1 and height < _LOW_WINDOW)
+            key = self.workspace, number
+            if key not in self._low and not must:
+                self._low[key] = low  # as the user left it
+            elif low != self._low.get(key) and self._change_column(upper, lower, share, low):
+                self._low[key] = low
+                # It grows while panes are moved, and with the text.
+                self._fit_window(QSize(size.width(), height))
+
+    def _set_low(self, low: bool | None) -> None:
+        """Notes how the columns are arranged: for a low window or a high one, or None: as the user left them."""
+        numbers = range(len(self._columns))
+        self._low = {key: value for key, value in self._low.items() if key[0] != self.workspace}
+        self._low |= {(self.workspace, number): low for number in numbers} if low is not None else {}
+
+    def _least_height(self, upper: list[Pane], lower: list[Pane]) -> int:
+        """The height of a window in which both places of a column have their least height."""
+        tabs = max((bar.sizeHint().height() for bar in tab_bars(self._window) if bar.count()), default=0)
+        least = 0
+        for place in (upper, lower):
+            least += max((pane.minimumSizeHint().height() for pane in place if not pane.isHidden()), default=0)
+            least += tabs if len(place) > 1 else 0
+        separator = self._window.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent)
+        return least + separator + self._around
+
+    @property
+    def _around(self) -> int:
+        """The height of what surrounds the panes."""
+        window, margins = self._window, self._window.contentsMargins()
+        bars = [window.menuWidget(), window.statusBar(), *window.findChildren(QToolBar)]
+        return margins.top() + margins.bottom() + sum(bar.sizeHint().height() for bar in bars if bar is not None)
+
+    def _change_column(self, upper: list[Pane], lower: list[Pane], share: float, low: bool) -> bool:
+        """Joins or divides the places of a column; returns whether it is so now, or the user has rearranged it."""
         # A closed pane moves too, and stays closed.
         above, below = ({pane.objectName() for pane in place if not pane.isHidden()} for place in (upper, lower))
         if upper[0].isHidden() or not below or any(pane.isFloating() for pane in (*upper, *lower)):
-            return
+            return False
         if not low and self._beside(upper[0]) == (above | below) - {upper[0].objectName()}:
-            size = self._window.size()
-            self._part(upper, lower)
-            if self._window.size() != size:  # it grows while panes are moved, each in a place of its own
-                self._window.resize(size)
+            self._part(upper, lower, share)
         elif low:
             # The geometry of a pane behind a tab means nothing.
             first, second = (next((pane for pane in place if _is_seen(pane)), None) for place in (upper, lower))
             if first is None or second is None or self._beside(first) != above - {first.objectName()}:
-                return
+                return True
             if self._beside(second) == below - {second.objectName()} and first.x() == second.x():
                 self._join(upper, lower, first, second)
+        return True
 
     def _join(self, upper: list[Pane], lower: list[Pane], first: Pane, second: Pane) -> None:
         if second.y() < first.y():
@@ -381,7 +418,7 @@ class Arrangement(QObject):
         for pane in (*upper, *lower):
             if pane in sizes:
                 self._heights[self.workspace, pane] = sizes[pane].height() / at.height()
-        self._front[self.workspace] = second
+        self._front[self.workspace, upper[0]] = second
         for before, after in itertools.pairwise((upper[-1], *lower)):
             self._window.tabifyDockWidget(before, after)
         self._put(self.state())
@@ -389,11 +426,11 @@ class Arrangement(QObject):
         self._sizes.choose(at, sizes)
         self._titles.start()
 
-    def _part(self, upper: list[Pane], lower: list[Pane]) -> None:
+    def _part(self, upper: list[Pane], lower: list[Pane], share: float) -> None:
         at, sizes = self._sizes.chosen
         fronts = [next((pane for pane in place if _is_seen(pane)), place[0]) for place in (upper, lower)]
         if not _is_seen(fronts[1]):
-            fronts[1] = self._front.get(self.workspace, lower[0])
+            fronts[1] = self._front.get((self.workspace, upper[0]), lower[0])
         # Qt cannot split a shared place, and keeps a place for a pane that has left it until the pane is elsewhere.
         for pane in (*upper[1:], *lower):
             self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, pane)
@@ -405,7 +442,6 @@ class Arrangement(QObject):
         self._put(self.state())
         for pane in fronts:
             pane.raise_()
-        *_, (_, share, _) = self._columns
         for usual, place in ((share, upper), (1 - share, lower)):
             for pane in place:
                 if pane in sizes:

@@ -64,7 +64,7 @@ from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import WordAsked, word_of
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement
-from tokstudio.gui.window.message_bar import Flash, MessageBar, NoticeCard, RecoveryCard
+from tokstudio.gui.window.message_bar import Flash, MessageBar, RecoveryCard
 from tokstudio.gui.window.pane_headers import PaneHeaders
 from tokstudio.gui.window.preferences import PreferencesDialog
 from tokstudio.gui.window.status_bar import StatusLine
@@ -116,7 +116,7 @@ class MainWindow(QMainWindow):
         self.setStatusBar(self.status)
         self.strips = Strips(self)
         self.unsaved_work = RecoveryCard(theme, self.strips)
-        self.notices = NoticeCard(theme, self.strips, session.jobs.pauses.notice)
+        self.notices = self.status.notice
         self.messages = MessageBar(theme, self.strips)
         self.finder = Finder(session, theme, self)
         self.toolbar = ToolBar(self.actions_by_id, theme, self.finder.box)
@@ -421,7 +421,6 @@ class MainWindow(QMainWindow):
         self.finder.message.connect(self.status.say)
         self.finder.found.connect(partial(self.places.uncover, self.token, (self.vocabulary, self.merges)))
         session.jobs.refused.connect(self.status.say)
-        session.jobs.noticed.connect(self.notices.tell)
         session.jobs.told.connect(self.status.say)
         self.projects.done.connect(session.jobs.tell)
         self.projects.changed.connect(self._refresh)
@@ -587,7 +586,7 @@ class MainWindow(QMainWindow):
         """Escape closes a message or a notice, or restores the layout, unless the focused widget uses the key."""
         if event.key() == Qt.Key.Key_Escape and self.messages.isVisible():
             self.messages.clear()
-        elif event.key() == Qt.Key.Key_Escape and self.notices.isVisible():
+        elif event.key() == Qt.Key.Key_Escape and self.notices.notice is not None:
             self.notices.clear()
         elif event.key() == Qt.Key.Key_Escape and self.places.maximised is not None:
             self.places.give_back()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import traceback
 
-from PySide6.QtCore import QPoint, QRect, Qt, QTimer
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPaintEvent, QPen
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton, QWidget
 
@@ -14,8 +14,9 @@ from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.card import BottomCard, Strips
-from tokstudio.gui.widgets.labels import guarded_painter, named
-from tokstudio.gui.widgets.menus import tool_button
+from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, named
+from tokstudio.gui.widgets.layouts import row
+from tokstudio.gui.widgets.menus import link_button, tool_button
 
 # --- A frame around a widget for a moment, to show where a link has led -----------------------------------------------
 
@@ -77,28 +78,39 @@ class ReportCard(BottomCard):
         super().__init__(theme, strips, "Crash report", ("warning", "error"), buttons)
 
 
-class NoticeCard(BottomCard):
-    """Shows the newest notice until its button is pressed, it is closed, or there is nothing left to undo.
+class NoticeLine(QWidget):
+    """Shows the newest notice on one line until its button is pressed, it is closed, or there is nothing left to undo.
 
     It goes by itself `rest` milliseconds after it was shown, or after the pointer or the focus has left it.
     """
 
-    def __init__(self, theme: Theme, strips: Strips, rest: int) -> None:
+    changed = Signal()  # a notice is shown, or none is
+
+    def __init__(self, theme: Theme, rest: int) -> None:
+        super().__init__()
         self._notice: Notice | None = None
-        self.act_button = QPushButton()
+        self.setAccessibleName("Notice")
+        self.text = ElidedLabel()
+        self.act_button = link_button("", self._act)
         self.close_button = close_button(theme, "Close the notice", "Close")
-        super().__init__(theme, strips, "Notice", ("info", "accent"), (self.act_button, self.close_button))
-        self.act_button.clicked.connect(self._act)
         self.close_button.clicked.connect(self.clear)
+        row((self.text, 1), self.act_button, self.close_button, spacing=8, margins=(8, 0, 8, 0), parent=self)
         self._over = QTimer(self, singleShot=True, interval=rest)
         self._over.timeout.connect(self._rest)
+        self.hide()
+
+    @property
+    def notice(self) -> Notice | None:
+        """What is shown."""
+        return self._notice
 
     def tell(self, notice: Notice) -> None:
         """Shows a notice instead of the earlier one."""
         self._notice = notice
         self.act_button.setText(notice.verb)
-        self.offer(notice.text)
+        self.text.setText(notice.text)
         self._over.start()
+        self.changed.emit()
 
     def _rest(self) -> None:
         focus = self.window().focusWidget()
@@ -108,14 +120,15 @@ class NoticeCard(BottomCard):
             self.clear()
 
     def refresh(self) -> None:
-        """Hides the strip when there is nothing left to undo."""
+        """Removes the notice when there is nothing left to undo."""
         if self._notice is not None and not self._notice.holds():
             self.clear()
 
     def clear(self) -> None:
-        """Hides the strip."""
-        self._notice = None
-        self.offer("")
+        """Removes the notice."""
+        if self._notice is not None:
+            self._notice = None
+            self.changed.emit()
 
     def _act(self) -> None:
         notice = self._notice

@@ -24,7 +24,7 @@ from tokstudio.gui.token_text.spelling import MergeCaptions
 from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, named, plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import link_button
-from tokstudio.gui.window.message_bar import close_button
+from tokstudio.gui.window.message_bar import NoticeLine, close_button
 
 _TICK = 100
 _MARGIN = 2
@@ -97,6 +97,10 @@ class StatusLine(QStatusBar):
         shown = (self.label, self.bar, self.left_over, self.cancel, self.skip)
         row(*shown, STRETCH, spacing=10, margins=(_INSET, 0, 0, _MARGIN), parent=self._row)
         self.addWidget(self._row, 1)
+        self.notice = NoticeLine(theme, session.jobs.pauses.notice)
+        self.addWidget(self.notice, 1)
+        self.notice.changed.connect(self._show_notice)
+        session.jobs.noticed.connect(self.notice.tell)
 
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         self.figures = QLabel(textFormat=Qt.TextFormat.PlainText, alignment=right)
@@ -141,6 +145,13 @@ class StatusLine(QStatusBar):
         # A job that reports its result has ended, so nothing is hidden.
         hides_progress = self._job is not None and self._job.running
         self.showMessage(sentence, self._jobs.pauses.brief_message if hides_progress else _SHOWN_FOR)
+
+    def _show_notice(self) -> None:
+        """Shows a notice in place of the progress and of a sentence."""
+        self.clearMessage()
+        shown = self.notice.notice is not None
+        self._row.setVisible(not shown)
+        self.notice.setVisible(shown)
 
     def _forget_sentence(self) -> None:
         """Removes a sentence when the user does the next thing; what a job changes belongs to what it told."""
