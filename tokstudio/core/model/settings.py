@@ -296,7 +296,7 @@ _TABLE = (
                              names=ALGORITHM_TITLES),
     ),
     Setting(
-        name="pattern", title="Pattern", kind="text", default="none", choices=PATTERNS, label="&Pattern",
+        name="pattern", title="Pattern", kind="text", default="none", choices=PATTERNS, label="Patter&n",
         word="pattern", place="top", option="--pattern", metavar="NAME|REGEX",
         usage=f"how text is split before merging: {', '.join(PATTERNS)}, or a regular expression of your own (default: "
         "none, which lets merges cross spaces)",
@@ -344,7 +344,7 @@ _TABLE = (
         needs=lambda settings: settings.base == "characters",
     ),
     Setting(
-        name="special_tokens", title="Special Tokens", kind="texts", default=(), label="Special to&kens",
+        name="special_tokens", title="Special Tokens", kind="texts", default=(), label="&Special tokens",
         help=r"One per line, such as <|endoftext|>. Never merged. Escapes: \n, \t and \\.", word="special-token",
         place="more", option="--special", metavar="TOKEN",
         usage="a text that gets its own id and is never merged; may be repeated; write a value that begins with a dash "
@@ -382,7 +382,7 @@ _TABLE = (
     Setting(
         name="forbidden", title="Forbidden Tokens", kind="rules", default=(),
         choices={rule: (words, "") for rule, words in RULES.items()},
-        label="&Forbidden tokens",
+        label="Fo&rbidden tokens",
         help=r"One rule per line: an expression such as \d\d\d\d, or token: and the token itself.",
         word="forbidden-token", place="more", option="--forbid", metavar="RULE",
         usage=f"make no token of this kind: {', '.join(RULES)}, token:TEXT for this one, bytes:HEX for these bytes, or "
@@ -398,11 +398,11 @@ _TABLE = (
             "file": ("By file", "A file is a document: merges may cross lines."),
             "line": ("By line", "A line is a document: no merge crosses its end."),
         },
-        label="&Documents", word="document", place="more", option="--documents",
+        label="Docu&ments", word="document", place="more", option="--documents",
         usage="what counts as a document (default: file); merges never cross document borders", group="corpus",
     ),
     Setting(
-        name="held_out", title="Held-Out Share", kind="share", default=0.0, most=0.99999, label="He&ld out",
+        name="held_out", title="Held-Out Share", kind="share", default=0.0, most=0.99999, label="Hel&d out",
         help="Share that is measured, not trained on.", word="held-out-text", place="more", option="--held-out",
         metavar="SHARE",
         usage="hold this share of the text, such as 0.1, out of training and report how well it is compressed",
@@ -435,13 +435,13 @@ _TABLE = (
         metavar="W", usage="for parity: pass over a language that made too many of the last W choices, such as 100",
     ),
     Setting(
-        name="alpha", title="Alpha", kind="decimal", default=ALPHA, most=1000, label="Al&pha",
+        name="alpha", title="Alpha", kind="decimal", default=ALPHA, most=1000, label="&Alpha",
         help="Up to so many times a fair part of them is allowed.", word="window", place="own", option="--alpha",
         metavar="A", usage="with --window: more than A / languages are too many",
         needs=lambda settings: settings.window is not None,
     ),
     Setting(
-        name="transition", title="Transition", kind="number", label="Transi&tion",
+        name="transition", title="Transition", kind="number", label="Tr&ansition",
         help="From this vocabulary size on, merges join words.", word="transition", place="own", option="--transition",
         metavar="N", usage="for superbpe: the first stage ends at N tokens, base and special tokens included",
     ),
@@ -460,7 +460,7 @@ _TABLE = (
         "with a colon before a space",
     ),
     Setting(
-        name="threshold", title="Threshold", kind="decimal", default=THRESHOLD, most=1, label="Thres&hold",
+        name="threshold", title="Threshold", kind="decimal", default=THRESHOLD, most=1, label="Threshold",
         help="A part is removed if more than this share of it was merged; at 1 none is.", word="threshold",
         place="own", option="--threshold", metavar="T",
         usage="for picky: remove a part of a merge where more than this share of its occurrences was merged, from 0 "
@@ -472,7 +472,7 @@ _TABLE = (
         libraries=("wordpiece",),
     ),
     Setting(
-        name="character_coverage", title="Characters Covered", kind="share", most=1, label="Characters co&vered",
+        name="character_coverage", title="Characters Covered", kind="share", most=1, label="Ch&aracters covered",
         help="Share of the characters that get a token; rarer ones get none.", word="character-coverage", place="own",
         option="--character-coverage", metavar="SHARE",
         usage="for sentencepiece: the share of characters that get a token, from 0.98 to 1 (default: 0.9995)",
@@ -484,7 +484,7 @@ _TABLE = (
             "unknown": ("Unknown token", "Characters without a token become the unknown token."),
             "bytes": ("Bytes", "Characters without a token become tokens of their bytes."),
         },
-        label="Ra&re characters", word="byte-fallback", place="own", option="--byte-fallback",
+        label="Rare characters", word="byte-fallback", place="own", option="--byte-fallback",
         usage="for sentencepiece: write characters without a token as bytes, which take 256 tokens", group="library",
         ours=False, libraries=_SENTENCEPIECE,
     ),

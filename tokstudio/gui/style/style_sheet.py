@@ -154,7 +154,8 @@ QToolBar QToolButton[popupMode="2"] { padding-right: 22px; }
 QToolBar QToolButton:hover { background: $grid; }
 QToolBar QToolButton:pressed, QToolBar QToolButton:checked { background: $accent_soft; }
 QToolBar [switch="true"] { background: $grid; border-radius: 7px; }
-QToolBar [switch="true"] QToolButton { padding: 5px 12px; }
+QToolBar [switch="true"] QToolButton { padding: 5px 12px; border: 1px solid transparent; }
+QToolBar [switch="true"] QToolButton:checked { background: $surface; color: $accent; border-color: $border; }
 QToolBar::separator { background: $border; width: 1px; margin: 7px 8px; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox { background: $surface; color: $text;
@@ -247,10 +248,10 @@ QAbstractScrollArea::corner { background: transparent; border: 0; }
 QScrollBar { background: transparent; border: 0; margin: 0; }
 QScrollBar:vertical { width: 12px; }
 QScrollBar:horizontal { height: 12px; }
-QScrollBar::handle { background: $border; border-radius: 3px; margin: 3px; }
+QScrollBar::handle { background: $control; border-radius: 3px; margin: 3px; }
 QScrollBar::handle:vertical { min-height: 32px; }
 QScrollBar::handle:horizontal { min-width: 32px; }
-QScrollBar::handle:hover, QScrollBar::handle:pressed { background: $control; }
+QScrollBar::handle:hover, QScrollBar::handle:pressed { background: $muted; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; border: 0; background: transparent; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 

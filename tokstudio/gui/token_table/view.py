@@ -46,7 +46,6 @@ from tokstudio.gui.widgets.sliced_work import Slices
 
 PADDING = 6  # left and right of the text of a cell
 _MARK_WIDTH = 3
-_DIMMED = 0.6
 _PLUS = " + "
 _MOST_MEASURED = 4096  # cells
 
@@ -92,10 +91,10 @@ class TokenCells:
             painter.fillRect(rect, self._hover)
         if cell.marked and at == 0:
             painter.fillRect(rect.left(), rect.top(), _MARK_WIDTH, rect.height(), self._accent)
-        if cell.dimmed:
-            painter.setOpacity(_DIMMED)
         area = QRectF(rect).adjusted(PADDING, 0, -PADDING, 0)
-        colour = self._accent if cell.marked and at == 0 else self._muted if column.muted else self._text
+        colour = self._accent if cell.marked and at == 0 else self._text
+        if (column.muted or cell.dimmed) and colour == self._text:
+            colour = self._muted
         if cell.tokens:
             painter.setFont(self.letters)
             if cell.special:

@@ -74,6 +74,7 @@ from tokstudio.gui.window.workspaces import WORKSPACES
 if TYPE_CHECKING:
     from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog, MakeExerciseDialog
 
+_HOW_BACK = "Press Esc, or double-click the title again, to show the other panes."
 _SIZE = QSize(1440, 900)
 _GUTTER = 8
 _AROUND = QSize(2 * _GUTTER, 48)  # the part of the screen that the title bar and borders need
@@ -502,7 +503,9 @@ class MainWindow(QMainWindow):
         self.actions_by_id["maximise_pane"].setChecked(alone)
         refresh_actions(self._actions, self.actions_by_id, self.session)
         if alone:
-            self.status.say("Press Esc, or double-click the title again, to show the other panes.")
+            self.status.say(_HOW_BACK)
+        elif self.status.currentMessage() == _HOW_BACK:
+            self.status.clearMessage()
 
     def _tell_workspace(self, pane: Pane) -> None:
         title, before = (WORKSPACES[name].title for name in (self.places.workspace, self.places.came_from))

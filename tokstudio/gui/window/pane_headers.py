@@ -37,6 +37,7 @@ class PaneHeaders(QObject):
         super().__init__(window)
         self._window, self._panes, self._places = window, panes, places
         self._last: Pane | None = None
+        self._torn: Pane | None = None  # whose tab the left button holds
         self.menu = Menu(window)
         self.menu.addActions(actions)
         for pane in panes:
@@ -99,6 +100,24 @@ class PaneHeaders(QObject):
                 pane.raise_()
                 self._last = pane
                 self.menu.popup(event.globalPos())
+                return True
+        elif isinstance(watched, QTabBar) and isinstance(event, QMouseEvent) and watched.parent() is self._window:
+            return self._tear_off(watched, event)
+        return False
+
+    def _tear_off(self, bar: QTabBar, event: QMouseEvent) -> bool:
+        """Makes the pane whose tab is dragged out of its bar a window of its own, under the pointer."""
+        at, reach = event.position().toPoint(), bar.height()
+        if event.type() == QEvent.Type.MouseButtonPress:
+            self._torn = self._pane_at(bar, at) if event.button() == Qt.MouseButton.LeftButton else None
+        elif event.type() == QEvent.Type.MouseButtonRelease:
+            self._torn = None
+        elif event.type() == QEvent.Type.MouseMove and self._torn is not None:
+            pane, near = self._torn, bar.rect().adjusted(-reach, -reach, reach, reach)
+            if not near.contains(at) and self._places.maximised is None:
+                self._torn = None
+                pane.setFloating(True)
+                pane.move(event.globalPosition().toPoint() - QPoint(reach, reach // 2))
                 return True
         return False
 

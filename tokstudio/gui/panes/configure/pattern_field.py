@@ -143,7 +143,7 @@ class PatternField(QWidget):
         self._brief = False
         self.problem = ""  # why the first lines cannot be split; "" if they can
         self._shown: object = None
-        self.choice = ChoiceField("&Pattern", _CHOICES, theme, word="pattern")
+        self.choice = ChoiceField("Patter&n", _CHOICES, theme, word="pattern")
         self.own = _Expression(theme)
         self.own.explain("regular-expression")
         self.caption = paragraph_label("muted")

@@ -58,7 +58,7 @@ class TemperatureDialog(Dialog):
         self.exponent.setStepType(Decimal.StepType.DefaultStepType)
         self.exponent.setSingleStep(_STEP)
         self.exponent.setValue(_FIRST)
-        field = SpinField("&Exponent a", "", self.exponent)
+        field = SpinField("E&xponent a", "", self.exponent)
         field.set_brief(True)
         buttons = push_button("Cancel", self.reject), push_button("Set Weights", self.accept, is_main=True)
         self.note.setText(_WHY)

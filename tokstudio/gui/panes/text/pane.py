@@ -57,7 +57,8 @@ class CorpusReader(QWidget):
         self._corpus, self._theme = session.corpus, theme
         self._shown: object = None
         self.headline = plain_label("headline")
-        self.text = QTextBrowser(accessibleName="Text to read")
+        self.text = QTextBrowser()
+        self.text.setAccessibleName("Text to read")
         self.text.setFrameShape(QFrame.Shape.NoFrame)
         self.note = paragraph_label("muted")
         column(self.headline, self.note, (self.text, 1), spacing=6, parent=self)
