@@ -52,6 +52,8 @@ def plain_text(text: str) -> str:
 
 def _block(block: str, link: MakeLink, picture: MakeLink) -> str:
     lines = block.split("\n")
+    if len(lines) > 1 and _HEADING.fullmatch(lines[0]):
+        return f"{_block(lines[0], link, picture)}\n{_block(block.partition(chr(10))[2], link, picture)}"
     if heading := _HEADING.fullmatch(block):
         level, words = len(heading[1]), heading[2]
         return f'<h{level}><a name="{slug(words)}"></a>{_inline(words, link)}</h{level}>'
@@ -79,6 +81,13 @@ def _table(lines: list[str], link: MakeLink) -> str:
     return f'<table class="grid"><tr>{head}</tr>{body}</table>'
 
 
+def _code(text: str) -> str:
+    """Code as HTML, which would lose a space at either end."""
+    inner = text.strip(" ")
+    before = len(text) - len(text.lstrip(" ")) if inner else 0
+    return "&nbsp;" * before + html.escape(inner) + "&nbsp;" * (len(text) - before - len(inner))
+
+
 def _inline(text: str, link: MakeLink) -> str:
     # Code and links are set aside while the marks around words are read.
     kept: list[str] = []
@@ -87,7 +96,7 @@ def _inline(text: str, link: MakeLink) -> str:
         kept.append(html)
         return f"\x00{len(kept) - 1}\x00"
 
-    text = _CODE.sub(lambda found: keep(f"<code>{html.escape(found[1])}</code>"), text.replace("\x00", ""))
+    text = _CODE.sub(lambda found: keep(f"<code>{_code(found[1])}</code>"), text.replace("\x00", ""))
     text = html.escape(text, quote=False)
     text = _LINK.sub(lambda found: keep(link(html.unescape(found[2]), found[1])), text)
     text = _EMPHASIS.sub(r"<i>\1</i>", _STRONG.sub(r"<b>\1</b>", text))

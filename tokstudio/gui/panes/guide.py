@@ -32,6 +32,7 @@ from tokstudio.gui.widgets.pane import Pane
 # It reads nothing but the pictures of the guide, follows no link and runs no script.
 
 _MARGIN = 8  # pixels, left and right of a picture together
+_MOST_CHARACTERS = 70  # of average width on a line; of English text, some more fit
 _STYLE = Template("""
 body, p, li, td { line-height: 125%; }
 h1 { font-size: x-large; font-weight: 600; margin: 4px 0 8px 0; }
@@ -79,6 +80,7 @@ class Browser(QTextBrowser):
         roles = {role: getattr(self._theme.palette, role) for role in ("accent", "accent_soft", "hover", "muted")}
         mono = self._theme.monospace_font().family()
         self.document().setDefaultStyleSheet(_STYLE.substitute(roles, mono=mono))
+        self.setMaximumWidth(_MOST_CHARACTERS * self.fontMetrics().averageCharWidth() + 2 * _MARGIN)
         self.setHtml(to_html(text, lambda target, words: f'<a href="{target}">{words}</a>', self._picture))
         self.verticalScrollBar().setValue(at)
         if anchor:
