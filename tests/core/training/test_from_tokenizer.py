@@ -213,7 +213,7 @@ def test_what_cannot_be_extended_is_refused_with_the_reason():
 
 def test_a_corpus_of_which_nothing_can_be_learnt_ends_at_once():
     config = TrainingConfig(vocabulary_size=400, pattern="gpt2")
-    with pytest.raises(CorpusError, match="Nothing new can be learnt from this corpus: nothing left to merge"):
+    with pytest.raises(CorpusError, match="Nothing new can be learned from this corpus: nothing left to merge"):
         extend(english(), Corpus.from_text("x"), config)
     trainer = Trainer(Corpus.from_text("x"), config, start=english())
     assert not list(trainer)

@@ -71,7 +71,7 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, window):
     quiet(qtbot, window)
     tab_to(window, window.compression.bar.slider)
     press(window, Qt.Key.Key_Left)
-    told(qtbot, window, "After 743 merges, a token has 3.15 bytes in the text that was learnt from, and 2.90 in")
+    told(qtbot, window, "After 743 merges, a token has 3.15 bytes in the text that was learned from, and 2.90 in")
     go_on("Export")
     press(window, Qt.Key.Key_E, CONTROL)
     dialog = next(one for one in window.findChildren(ExportDialog) if one.isVisible())

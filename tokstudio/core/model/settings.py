@@ -292,7 +292,7 @@ _TABLE = (
         choices=_OfAlgorithms(lambda ours: (ours.label, ours.purpose), lambda named: named),
         label="Al&gorithm", word="algorithm", place="top", option="--algorithm",
         usage=f"{'; '.join(_OPTIONS[:-1])}; or {_OPTIONS[-1]}", libraries=LIBRARY_ALGORITHMS,
-        column=SettingColumn(title="Algorithm", tip="How the tokens are learnt", width=170, each="Algorithm",
+        column=SettingColumn(title="Algorithm", tip="How the tokens are learned", width=170, each="Algorithm",
                              names=ALGORITHM_TITLES),
     ),
     Setting(
@@ -370,7 +370,7 @@ _TABLE = (
         group="limits", why_not="its library has its own rule",
         needs=lambda settings: len(ALGORITHMS[settings.algorithm].ties) > 1, told=_ties,
         column=SettingColumn(
-            title="Ties", tip="Which pair comes first when counts are equal", width=120, each="Tie Rule",
+            title="Tie rule", tip="Which pair comes first when counts are equal", width=120, each="Tie Rule",
         ),
     ),
     Setting(

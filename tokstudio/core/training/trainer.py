@@ -357,11 +357,11 @@ def extend(tokenizer: Tokenizer, corpus: Corpus, config: TrainingConfig) -> Toke
 
     Raises:
         ConfigError: As `Trainer`.
-        CorpusError: Nothing new can be learnt from the corpus.
+        CorpusError: Nothing new can be learned from the corpus.
     """
     trainer = Trainer(corpus, config, start=tokenizer)
     for _ in trainer:
         pass
     if not trainer.merges_made:
-        raise CorpusError(f"Nothing new can be learnt from this corpus: {trainer.ended}.")
+        raise CorpusError(f"Nothing new can be learned from this corpus: {trainer.ended}.")
     return trainer.tokenizer()

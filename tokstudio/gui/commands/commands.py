@@ -258,7 +258,7 @@ class Commands(QObject):
     def rename_run(self) -> None:
         """Asks for a new name of the active run."""
         run = self._session.runs.active
-        name = self._choosers.text("Rename Run", "Name", run.name) if run is not None else None
+        name = self._choosers.text("Rename", "Name", run.name) if run is not None else None
         if run is not None and name is not None:
             self._session.history.rename_run(run, name)
 

@@ -415,7 +415,7 @@ class OpenCommands(QObject):
         if loaded.remark:
             words.append(loaded.remark)
         if self._session.training.current is not None:
-            words.append("It is listed in Runs.")
+            words.append("It is listed in Tokenizers.")
         if loaded.format == _WITHOUT_PATTERN and opened.pattern is None:
             words.append("Text is not split: the files do not say how. Use Change Pattern in the Train menu.")
         self._session.jobs.tell(" ".join([*words, *loaded.tokenizer.remarks]))

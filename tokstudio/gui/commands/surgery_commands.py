@@ -120,7 +120,7 @@ class SurgeryCommands(QObject):
             tuple(sorted(trained_on)),
         )
         self._session.runs.add_tokenizer(changed.tokenizer, changed.name, origin)
-        self._session.jobs.tell(f"{changed.name} is in Runs: {several(len(changed.tokenizer), 'token')}.")
+        self._session.jobs.tell(f"{changed.name} is in Tokenizers: {several(len(changed.tokenizer), 'token')}.")
         run = self._session.runs.all[-1]
         if run.tokenizer is changed.tokenizer:
             self._prove(run)

@@ -282,6 +282,7 @@ QMenu::indicator:non-exclusive:checked { $image_check_text }
 QMenu::indicator:exclusive:checked { $image_dot_text }
 QMenu::right-arrow { $image_right_muted width: 12px; height: 12px; right: 6px; }
 QMenu::left-arrow { $image_left_muted width: 12px; height: 12px; left: 6px; }
+QMessageBox, QDialogButtonBox { button-layout: 3; }
 QToolTip { background: $surface; color: $text; border: 1px solid $control; padding: 5px 7px; }
 QStatusBar { background: $window; color: $text; }
 QStatusBar::item { border: 0; }

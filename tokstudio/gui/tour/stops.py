@@ -181,9 +181,9 @@ def _held_out(scene: Scene) -> str:
         return "The held-out text has not been measured yet."
     return (
         f"After {several(at, 'merge')}, a token has {scene.run.bytes_per_token(at):.2f} bytes in the text that was "
-        f"learnt from, and {ratio:.2f} in the held-out text. Longer tokens are better, as a model then has fewer to "
+        f"learned from, and {ratio:.2f} in the held-out text. Longer tokens are better, as a model then has fewer to "
         "work through. The second number is the fairer test: the tokenizer has never seen this text. The gap comes "
-        "from pieces that are frequent in the text that was learnt from, and rarer elsewhere."
+        "from pieces that are frequent in the text that was learned from, and rarer elsewhere."
     )
 
 
@@ -234,7 +234,7 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "A sentence of yours",
-        "The tokenizer now cuts any text into tokens, with the merges it learnt from the article. The playhead is at "
+        "The tokenizer now cuts any text into tokens, with the merges it learned from the article. The playhead is at "
         "the end, so all merges are used.",
         "Write an English sentence of your own at the top of the Text pane, in place of the one there.",
         "text",
@@ -267,7 +267,7 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Held-out text",
-        "About 7 % of the article was held out: it was put aside before the training, and nothing was learnt from "
+        "About 7 % of the article was held out: it was put aside before the training, and nothing was learned from "
         "it. The dashed curve shows how long the tokens are in this part.",
         "Drag the playhead to the left and to the right, and look at the gap between the two curves. With the "
         "keyboard: press Tab until you reach the slider, then Left or Right.",

@@ -146,7 +146,7 @@ _MORE_KEYS = (
     ("Steps of the text: previous and next", "Alt+Left, Alt+Right"),
     ("Guide: back and forward", "Alt+Left, Alt+Right"),
     ("Glossary: the word of a field", "F1 in the field"),
-    ("Runs: rename, delete", "F2, Del"),
+    ("Tokenizers: rename, delete", "F2, Del"),
 )
 
 

@@ -157,7 +157,10 @@ class MainWindow(QMainWindow):
         from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
 
         training, queue = self.session.training, self.session.queue
-        TrainSeveralDialog(training, queue, self.theme, self, plans=plans, remark=remark, then=then).open()
+        dialog = TrainSeveralDialog(training, queue, self.theme, self, plans=plans, remark=remark, then=then)
+        if then is not None:
+            dialog.setWindowTitle("Compare Algorithms")
+        dialog.open()
 
     def show_check_training(self) -> None:
         """Shows the dialog that checks students' trainings."""
@@ -366,14 +369,14 @@ class MainWindow(QMainWindow):
         self.recent = RecentEntries(menus["Recent"], clear, self.preferences, self.theme, self.opening.open_recent)
         self._encoding_menu = menus["Encoding"]
         self._encoding_menu.aboutToShow.connect(self._fill_encodings)
-        curves = menus["Curves_of_Runs"]
+        curves = menus["Curves_of_Tokenizers"]
         curves.aboutToShow.connect(partial(self.compression.fill_curves, curves))
         self._panes_menu = menus["Panes"]
         self._panes_menu.aboutToShow.connect(self._fill_panes)
         menus["Playing_Speed"].addActions(self.compression.speeds.actions())
         texts = menus["Measure_On"]
         texts.aboutToShow.connect(partial(self.runs.text_button.fill, texts))
-        menus["Columns_of_Runs"].addActions(self.runs.table.columns_menu.actions())
+        menus["Columns_of_Tokenizers"].addActions(self.runs.table.columns_menu.actions())
         themes = QActionGroup(self)
         for mode in ("system", "light", "dark"):
             themes.addAction(self.actions_by_id[f"theme_{mode}"])

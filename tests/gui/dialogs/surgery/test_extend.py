@@ -137,7 +137,7 @@ def test_a_corpus_of_which_nothing_can_be_learnt(qtbot, session, theme, make_run
     run = make_run(text="a", min_frequency=2)
     dialog = opened(ExtendDialog(session, run, theme, None))
     settled(qtbot, dialog)
-    assert dialog.note.text() == "Nothing new can be learnt from this corpus with these settings."
+    assert dialog.note.text() == "Nothing new can be learned from this corpus with these settings."
     assert not dialog.apply_button.isEnabled()
 
 

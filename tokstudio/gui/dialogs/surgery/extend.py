@@ -146,7 +146,7 @@ class ExtendDialog(SurgeryDialog):
         if self._merges is None:
             kept = "All its tokens keep their ids, and its merges come first. New ids follow the highest."
         else:
-            kept = f"The first {several(self._merges, 'merge')} stay; what follows is learnt with these settings."
+            kept = f"The first {several(self._merges, 'merge')} stay; what follows is learned with these settings."
             if closes_gaps(self._old):
                 kept += " Special tokens get the ids after them." if self._old.special_tokens else ""
             else:

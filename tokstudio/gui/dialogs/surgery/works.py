@@ -125,7 +125,7 @@ def extension_work(
     is_part = sample.bytes < corpus.bytes
     problem = ""
     if not new and not is_part:
-        problem = "Nothing new can be learnt from this corpus with these settings."
+        problem = "Nothing new can be learned from this corpus with these settings."
     after = int(run.tokens_after[-1]) if new else run.tokens_before
     scale = run.weight_scale
     figures = (

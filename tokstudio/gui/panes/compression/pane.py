@@ -148,7 +148,7 @@ class CompressionPane(Fitting, Pane):
         self._lines = SourceLines(self.plot, self._session.by_source, self.by_source)
         self.by_source.toggled.connect(self.catch_up)
         self.menu.aboutToShow.connect(self._may_draw_sources)
-        self.curves = self.menu.add_menu("Curves of runs")
+        self.curves = self.menu.add_menu("Curves of tokenizers")
         self.curves.aboutToShow.connect(partial(self.fill_curves, self.curves))
         self.menu.triggered.connect(self._choose_view)
         self.view_button = tool_button("", text="View", name="Values of the curve", menu=self.menu)
@@ -204,7 +204,7 @@ class CompressionPane(Fitting, Pane):
             action.toggled.connect(partial(self._show_curves, {run.key}))
         others = {run.key: run.marks.curve_hidden for run in runs if run is not session.runs.active}
         menu.addSeparator()
-        for words, shown in (("Show All", True), ("Show Only the Active Run", False)):
+        for words, shown in (("Show All", True), ("Show Only the Active Tokenizer", False)):
             action = menu.addAction(words, partial(self._show_curves, set(others), shown))
             set_why_not(action, "" if shown in others.values() else _NO_OTHERS[shown])
 

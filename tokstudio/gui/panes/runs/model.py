@@ -297,7 +297,7 @@ def _seconds(run: StudioRun) -> str:
 
 COLUMNS: tuple[_Column, ...] = (
     _Column("", "The run that all panes show", lambda run: "", alignment=_CENTER, muted=False),
-    _Column("Run", "Its name; F2 changes it", lambda run: run.name, alignment=LEFT, muted=False, word="run"),
+    _Column("Tokenizer", "Its name; F2 changes it", lambda run: run.name, alignment=LEFT, muted=False, word="run"),
     _Column(
         "Corpus",
         "What it was trained on, or the file it was opened from; – where another library trained it here",
@@ -335,7 +335,7 @@ COLUMNS: tuple[_Column, ...] = (
         "Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 5, LEFT, word="pattern"
     ),
     _Column("Base", "The tokens that merging started with", _base, "Characters", 11, LEFT, word="base-units"),
-    _Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, LEFT, word="tie-rule"),
+    _Column("Tie rule", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, LEFT, word="tie-rule"),
     _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, LEFT, word="special-token"),
     _Column("Merges", "Number of merges", _merges, "1,000,000", 4, muted=False, word="merge"),
     _Column(

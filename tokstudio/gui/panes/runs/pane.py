@@ -93,7 +93,7 @@ class TextButton(QToolButton):
         for number, (name, sources) in enumerate(of_entry[:_MOST]):
             shown = menu.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, 2 * _LONGEST_TEXT_NAME)
             action = menu.addAction(shown.replace("&", "&&"))
-            action.setStatusTip("Measure all rows of Runs on this source of the corpus.")
+            action.setStatusTip("Measure all rows of Tokenizers on this source of the corpus.")
             # By number, as a menu must not keep a removed source alive.
             action.triggered.connect(partial(self._choose, name, number, len(sources)))
         if len(of_entry) > _MOST:
@@ -135,7 +135,7 @@ class RunTable(Fitting, ReadOnlyTable):
     columnsChosen = Signal(str)  # the user has shown or hidden columns: `choices_text`
 
     def __init__(self, model: RunsModel, theme: Theme) -> None:
-        super().__init__("Runs", model.about, (NAME, VOCABULARY, RATIO))
+        super().__init__("Tokenizers", model.about, (NAME, VOCABULARY, RATIO))
         self._theme = theme
         self._seldom = {ALGORITHM: False, HELD_OUT: False}  # columns for what few runs have, and whether one has it
         self._choices: dict[int, bool] = {}
@@ -207,7 +207,7 @@ class RunTable(Fitting, ReadOnlyTable):
         self.columnsFitted.emit()
 
     def _make_columns_menu(self) -> QMenu:
-        menu = Menu("&Columns of Runs", self)
+        menu = Menu("&Columns of Tokenizers", self)
         for column in _CHOOSABLE:
             tip = f"{COLUMNS[column].tip}."
             action = QAction(COLUMNS[column].title, menu, checkable=True, statusTip=tip)
@@ -330,7 +330,7 @@ class RunsPane(Pane):
     deleteAsked = Signal(object)  # the user wants to delete a run (StudioRun)
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
-        super().__init__("runs", "Runs")
+        super().__init__("runs", "Tokenizers")
         self._runs, self._training = session.runs, session.training
         self._actions = actions
         self._shown_active: StudioRun | None = None

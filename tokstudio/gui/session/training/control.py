@@ -345,7 +345,7 @@ class TrainingControl(QObject):
         def holds() -> bool:
             return self.current is not None and self.current.run is run and before in self._runs.all
 
-        text = f"{what} started {run.name}. {before.name} is still in Runs, unchanged."
+        text = f"{what} started {run.name}. {before.name} is still in Tokenizers, unchanged."
         self._jobs.notify(text, "Undo", undo, holds)
 
     def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False, played: bool = False) -> None:

@@ -178,7 +178,7 @@ class TrainingQueue(QObject):
         if then is not None:
             then(runs)
         if trained > 1:
-            hint = "compare them in Runs" if then is None else "Compare shows only them"
+            hint = "compare them in Tokenizers" if then is None else "Compare shows only them"
             self._jobs.tell(f"{trained:,} trainings are done: {hint}.")
         self._report()
         self.total = self.number = 0

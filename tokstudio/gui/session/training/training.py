@@ -336,7 +336,7 @@ def _settings(config: LibraryConfig) -> str:
 
 
 def _told(run: StudioRun, trained: TrainedByLibrary) -> str:
-    sentence = f"{run.name} is in Runs: {several(run.vocabulary_size, 'token')}."
+    sentence = f"{run.name} is in Tokenizers: {several(run.vocabulary_size, 'token')}."
     if trained.skipped:
         sentence += (
             f" The library passed over {several(trained.skipped, 'line')}: longer than 65,000 bytes, or with U+2585."
