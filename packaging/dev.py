@@ -188,7 +188,7 @@ def make_environment() -> None:
 
 
 def install_everything() -> None:
-    """Installs the locked versions, then TokStudio itself as a link to these sources.
+    """Installs the locked versions, then TokStudio itself as a link to these sources, and compiles the loops.
 
     Raises:
         SetupError: When pip fails, after its own output was shown.
@@ -200,6 +200,10 @@ def install_everything() -> None:
     run_quietly([*pip, "--require-hashes", "-r", str(LOCK)], failure)
     say("installing TokStudio itself ...")
     run_quietly([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], "TokStudio itself could not be built.")
+    # Else the first training would wait for it.
+    say("compiling the loops (half a minute) ...")
+    if run_visibly([str(program("python")), "-P", "-m", "tokstudio.core.warm_up"], cwd=ROOT) != 0:
+        say("they could not be saved: each start compiles them again.")
 
 
 def set_up() -> None:
@@ -424,11 +428,8 @@ def docs(arguments: list[str]) -> int:
 
 
 def setup(arguments: list[str]) -> int:
-    """Sets up, and compiles the loops, so that the first training waits for nothing."""
+    """Sets up."""
     set_up()
-    say("compiling the loops (half a minute the first time) ...")
-    if run_visibly([str(program("python")), "-m", "tokstudio.core.warm_up"], cwd=ROOT) != 0:
-        say("they could not be saved: each start compiles them again.")
     say(f"ready: {ENVIRONMENT}")
     return 0
 

@@ -161,7 +161,8 @@ class Extension:
         """The trained tokenizer with its reserved ids filled, and its proof; raises ConfigError where it fails."""
         if len(tokenizer.merges) == len(self.start.merges):
             raise ConfigError(
-                "Nothing new can be learned from this text: no pair of tokens occurs often enough, or all are forbidden."
+                "Nothing new can be learned from this text: "
+                "no pair of tokens occurs often enough, or all are forbidden."
             )
         filled = fill_reserved(tokenizer, self._fill) if self._fill else tokenizer
         if (gaps := _unused_ids(filled) - self._unused) > 0:

@@ -2,8 +2,8 @@
 
 At a first start with the loops of a bundle or a wheel, those for this processor are compiled in the background. Without
 them, the loops that every training needs are compiled first, and those of other algorithms follow in the background.
-`python -m tokstudio.core.warm_up` compiles all of them, and with `common` those for a common kind of processor. At
-later starts each loop is loaded when it is first called, in a few milliseconds.
+`python -m tokstudio.core.warm_up` compiles all of them, with a bar in a terminal, and with `common` those for a common
+kind of processor. At later starts each loop is loaded when it is first called, in a few milliseconds.
 """
 
 # SPDX-License-Identifier: MIT
@@ -34,7 +34,10 @@ from tokstudio.core.kernels.cache import (
 )
 
 COMMON = "common"
+#: The compiled loops of what every training needs, and of all parts.
+FIRST_LOOPS, ALL_LOOPS = 100, 119
 _PATIENCE = 0.02  # seconds between two reports of progress
+_BAR = 40  # characters
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
 
 _lock = threading.Lock()
@@ -45,7 +48,7 @@ _compiling = threading.Event()  # the thread that holds the lock waits for the c
 
 
 def prepare_work(every: bool = False) -> Work[None]:
-    """Compiles the loops at the first start (phase "compiling"), and loads the compiler's library ("loading").
+    """Compiles the loops at the first start (phase "compiling", in loops), and loads the compiler ("loading").
 
     Several threads may drive it at once: one does the work, the others wait and report the same phase. With `every`, it
     waits for the loops of all algorithms, not just for those of plain BPE.
@@ -53,13 +56,20 @@ def prepare_work(every: bool = False) -> Work[None]:
     if not _ready.is_set():
         yield from _ready_work()
     while every and any(process.poll() is None for process in _rest):
-        yield Progress("compiling")
+        yield _compiled(ALL_LOOPS)
         time.sleep(_PATIENCE)
+
+
+def _compiled(total: int) -> Progress:
+    """How many of some loops are cached."""
+    own = places().own
+    done = len(list(own.glob("*.nbc"))) if own is not None else 0
+    return Progress("compiling", min(done, total), total)
 
 
 def _ready_work() -> Work[None]:
     while not _lock.acquire(blocking=False):
-        yield Progress("compiling" if _compiling.is_set() else "loading")
+        yield _compiled(FIRST_LOOPS) if _compiling.is_set() else Progress("loading")
         time.sleep(0.01)
     try:
         if not _ready.is_set():
@@ -67,7 +77,7 @@ def _ready_work() -> Work[None]:
             kept = here.complete is not None
             if not kept:
                 _compiling.set()
-                yield Progress("compiling")
+                yield _compiled(FIRST_LOOPS)
                 kept = yield from _compile()
             if kept:
                 _compiling.clear()
@@ -183,19 +193,24 @@ def _compile() -> Work[bool]:
     """
     if places().own is None:
         return False
-    processes = [_start(part) for part in _FIRST]
+    if not (yield from _compile_parts(_FIRST, FIRST_LOOPS)):
+        return False
+    _rest.extend(_compiling_all())
+    return True
+
+
+def _compile_parts(parts: Iterable[str], loops: int) -> Work[bool]:
+    """Compiles parts in a process each; returns whether all loops could be cached."""
+    processes = [_start(part) for part in parts]
     try:
         while any(process.poll() is None for process in processes):
-            yield Progress("compiling")
+            yield _compiled(loops)
             time.sleep(_PATIENCE)
     finally:
         for process in processes:
             process.kill()  # does nothing to a process that has ended
             process.communicate()
-    if any(process.returncode != 0 for process in processes):
-        return False
-    _rest.extend(_compiling_all())
-    return True
+    return all(process.returncode == 0 for process in processes)
 
 
 def _compiling_all() -> list[subprocess.Popen[bytes]]:
@@ -250,13 +265,30 @@ def main() -> int:
         os.nice(_BEHIND_OTHERS)
     if not _can_keep():
         return 1
-    for part in parts or _PARTS:
+    for part in parts:
         _PARTS[part]()
-    if problem() is not None:
+    if problem() is not None or (not parts and not _compile_all()):
         return 1
     if len(parts or _PARTS) == len(_PARTS):
         _leave_note()
     return 0
+
+
+def _compile_all() -> bool:
+    """Compiles all parts, with a bar in a terminal; returns whether all loops could be cached."""
+    work, shown = _compile_parts(_PARTS, ALL_LOOPS), sys.stderr is not None and sys.stderr.isatty()
+    while True:
+        try:
+            progress = next(work)
+        except StopIteration as end:
+            if shown:
+                sys.stderr.write("\n")
+            return end.value
+        if shown:
+            filled = _BAR * progress.done // progress.total
+            bar = "#" * filled + "." * (_BAR - filled)
+            sys.stderr.write(f"\r[{bar}] {progress.done} of {progress.total} loops")
+            sys.stderr.flush()
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ _BEFORE_MERGING = (
 )
 
 _WORDS = {
-    "compiling": "Compiling the engine (first start only, some seconds)",
+    "compiling": "Compiling the engine, at the first start only",
     "loading": "Loading the engine",
     "downloading": "Downloading",
     "reading": "Reading the text",

@@ -335,7 +335,7 @@ COLUMNS: tuple[_Column, ...] = (
         "Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 5, LEFT, word="pattern"
     ),
     _Column("Base", "The tokens that merging started with", _base, "Characters", 11, LEFT, word="base-units"),
-    _Column("Tie rule", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, LEFT, word="tie-rule"),
+    _Column("Tie rule", "Which pair came first at equal counts", _ties, "Hugging Face", 12, LEFT, word="tie-rule"),
     _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, LEFT, word="special-token"),
     _Column("Merges", "Number of merges", _merges, "1,000,000", 4, muted=False, word="merge"),
     _Column(
