@@ -20,9 +20,11 @@ from tokstudio.cli import main
 from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.session.common.jobs import Pauses
+from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.window.main_window import MainWindow
+from tokstudio.gui.window.workspaces import TRAIN
 
 PATIENCE = 60_000  # milliseconds; the first training of a test run compiles
 #: As a person has them, but for messages and the bar of a job.
@@ -138,9 +140,17 @@ def at_the_window(
     monkeypatch: pytest.MonkeyPatch,
     act: Callable[[MainWindow, Answers], None],
     arguments: list[str] | None = None,
+    *,
+    ever_first: bool = False,
 ) -> int:
-    """Runs `tokstudio ARGUMENTS`, lets `act` do things, closes the window, and gives the exit code."""
-    answers = Answers()
+    """Runs `tokstudio ARGUMENTS`, lets `act` do things, closes the window, and gives the exit code.
+
+    It begins in the workspace Train, or where `ever_first`, as the very first start does.
+    """
+    answers, preferences = Answers(), Preferences()
+    if not ever_first and not preferences.file.exists():
+        preferences.set("workspace", TRAIN)
+        preferences.flush()
     monkeypatch.setattr("tokstudio.gui.window.main_window.Choosers", lambda window: answers)
     failures: list[BaseException] = []
 

@@ -320,7 +320,7 @@ def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtb
     window.opening.open_any([tmp_path / "mine.json"])
     opened(qtbot, window, 2)
     assert session.runs.active is run
-    assert any("It is listed in Runs." in sentence for sentence in told)
+    assert any("It is listed in Tokenizers." in sentence for sentence in told)
     session.training.stop()
     qtbot.waitUntil(lambda: session.training.current is None)
 

@@ -380,7 +380,7 @@ def test_continue_tells_of_the_new_run_and_is_undone(qtbot, books, window):
     told = []
     session.jobs.noticed.connect(told.append)
     window.actions_by_id["continue_run"].trigger()
-    assert card.text.text() == "Continue Run started Run 2. Run 1 is still in Runs, unchanged."
+    assert card.text.text() == "Continue Run started Run 2. Run 1 is still in Tokenizers, unchanged."
     # The training may be over before the button could be pressed.
     if told[0].holds():
         told[0].act()

@@ -208,7 +208,7 @@ def test_closing_the_program_stores_the_layout_without_the_maximised_pane(qtbot,
 @at_window()
 def test_the_context_menu_of_a_title_or_a_tab_offers_to_float_its_pane(qtbot, window):
     begin(qtbot, window)
-    bar, at = tab_of(window, "Runs")
+    bar, at = tab_of(window, "Tokenizers")
     for widget, point, pane in ((window.corpus.title, QPoint(4, 4), window.corpus), (bar, at, window.runs)):
         reason = QContextMenuEvent.Reason.Mouse
         QApplication.sendEvent(widget, QContextMenuEvent(reason, point, widget.mapToGlobal(point)))

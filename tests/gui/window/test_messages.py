@@ -6,12 +6,13 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMainWindow
 
 from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.widgets.card import Strips
 from tokstudio.gui.window.message_bar import MessageBar
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -22,9 +23,9 @@ FILE = Problem("merges.json: the file cannot be written.", CorpusError("merges.j
 
 @pytest.fixture
 def bar(qtbot, theme, show):
-    host = QWidget()
+    host = QMainWindow()
     show(host, 900, 400)
-    return MessageBar(theme, host)
+    return MessageBar(theme, Strips(host))
 
 
 def test_a_newer_message_replaces_the_older_and_other_settings_hide_only_that_of_a_training(bar):
@@ -144,7 +145,7 @@ def test_a_step_after_a_finished_run_has_a_notice_and_can_be_undone(qtbot, windo
     window.actions_by_id["step"].trigger()
     qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1)
     qtbot.waitUntil(card.isVisible)
-    assert card.text.text() == "Step started Run 2. Run 1 is still in Runs, unchanged."
+    assert card.text.text() == "Step started Run 2. Run 1 is still in Tokenizers, unchanged."
     qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
     quiet(qtbot, window)
     assert session.runs.all == [finished]

@@ -246,7 +246,8 @@ def test_a_message_leaves_when_the_next_thing_happens(qtbot, session, line, make
         qtbot.waitUntil(lambda: not session.jobs.running)
         line.say("Wrote merges.csv.")
         deed()
-        assert line.currentMessage() == ("Deleted Run 1." if name == "delete" else ""), name
+        assert line.currentMessage() == "", name
+    assert line.notice.text.text() == "Deleted Run 1.", "with the offer to undo it, in its place"
 
 
 def test_a_message_about_what_a_job_has_opened_stays_while_the_panes_follow(qtbot, session, line, make_run):

@@ -5,11 +5,24 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QSlider,
+    QTabBar,
+    QTextEdit,
+    QToolButton,
+    QWidget,
+)
 
-from tests.gui.person import at_the_window, at_window
+from tests.gui.person import at_the_window, at_window, quiet
 from tests.gui.window.test_little_room import settle, tabs
-from tests.gui.window.test_low_window import places, set_height, widen_left
+from tests.gui.window.test_low_window import places, set_height
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.window.main_window import MainWindow
@@ -28,54 +41,123 @@ def enter(window, name: str) -> None:
     QApplication.processEvents()
 
 
+def seen(window) -> set[str]:
+    return set(places(window))
+
+
+IN_TRAIN = {"corpus", "configure", "compression", "merges", "text", "token"}
+
+
 @at_window()
-def test_every_pane_has_one_place_in_a_workspace_and_keys_change_it(qtbot, unstyled, window):
-    known = [pane.objectName() for pane in window.panes]
+def test_each_workspace_has_few_panes_and_keys_change_it(qtbot, unstyled, window):
+    every = [pane.objectName() for pane in window.panes]
     for workspace in WORKSPACES.values():
         for size in range(3):
-            columns = workspace.columns(size, known)
-            assert sorted(pane for *_, column in columns for place in column for pane in place) == sorted(known)
+            columns = workspace.columns(size, every)
+            listed = [pane for *_, column in columns for place in column for pane in place]
+            assert sorted(listed) == sorted(workspace.panes), "each has one place"
             assert sum(width for width, *_ in columns) == pytest.approx(1)
+        shared = [place for *_, column in workspace.columns(0, every) for place in column]
+        assert len(shared) <= 6
+        assert max(map(len, shared)) <= 3
+    assert set(every) == set().union(*(workspace.panes for workspace in WORKSPACES.values()))
     window.activateWindow()
     qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
+    window.places.begin_runs()
     assert checked(window) == ["train"]
     shown = {}
-    for key, name in ((Qt.Key.Key_2, "compare"), (Qt.Key.Key_3, "learn"), (Qt.Key.Key_1, "train")):
+    for key, name in ((Qt.Key.Key_4, "compare"), (Qt.Key.Key_1, "learn"), (Qt.Key.Key_2, "train")):
         qtbot.keyClick(window, key, SIDES)
         assert checked(window) == [name]
         QApplication.processEvents()
         shown[name] = places(window)
-    assert {"runs", "text"} <= set(shown["compare"])
-    assert shown["compare"]["runs"].right() < shown["compare"]["text"].left()
-    assert {"guide", "corpus", "merges", "text", "vocabulary"} == set(shown["learn"])
-    assert {"corpus", "configure", "compression", "merges", "text", "token"} == set(shown["train"])
+        assert set(shown[name]) <= WORKSPACES[name].panes
+    assert shown["compare"]["runs"].right() < shown["compare"]["compare"].left()
+    assert set(shown["learn"]) == {"guide", "compression", "merges", "text", "token"}
+    assert set(shown["train"]) == IN_TRAIN
+    qtbot.keyClick(window, Qt.Key.Key_0, SIDES)
+    assert checked(window) == ["learn"], "back where it was left"
+
+
+def test_the_very_first_start_is_for_learning_and_shows_what_has_something_to_show(qtbot, monkeypatch, unstyled):
+    def act(window, answers):
+        QApplication.processEvents()
+        assert checked(window) == ["learn"]
+        assert seen(window) == {"guide", "compression", "text"}
+        assert controls(window) <= 24
+        tools = window.toolbar.findChildren(QToolButton)
+        assert not any(tool.isVisible() for tool in tools if tool.text() in ("Pause", "Step", "Stop", "Export"))
+        assert not window.finder.box.isVisible()
+        assert window.text.reader.isVisible(), "the article, to read"
+        window.actions_by_id["sample_train_python"].trigger()
+        quiet(qtbot, window)
+        assert seen(window) == {"guide", "compression", "merges", "text", "token"}
+        assert not window.text.reader.isVisible()
+        assert window.finder.box.isVisible()
+
+    assert at_the_window(monkeypatch, act, ever_first=True) == 0
+
+
+def controls(window) -> int:
+    """How many widgets in sight take a click or the focus; titles of menus do not count."""
+    kinds = (
+        QAbstractButton,
+        QAbstractSpinBox,
+        QComboBox,
+        QLineEdit,
+        QTextEdit,
+        QPlainTextEdit,
+        QSlider,
+        QAbstractItemView,
+    )
+    found = [one for one in window.findChildren(QWidget) if isinstance(one, kinds) and one.isEnabled()]
+    tabs = [bar for bar in window.findChildren(QTabBar) if not bar.visibleRegion().isEmpty()]
+    in_sight = [one for one in found if not one.visibleRegion().isEmpty() and not isinstance(one.parent(), QTabBar)]
+    return len(in_sight) + sum(bar.count() for bar in tabs)
 
 
 @at_window()
-def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, unstyled, window):
+def test_what_is_in_another_workspace_is_shown_there_with_the_way_back(unstyled, window):
+    window.actions_by_id["guide"].trigger()
+    assert checked(window) == ["learn"]
+    assert "guide" in seen(window)
+    assert window.status.currentMessage() == "Guide is in the workspace Learn. Ctrl+Alt+0 goes back to Train."
+    window.actions_by_id["workspace_back"].trigger()
+    assert checked(window) == ["train"]
+    window.places.open(window.compare)
+    assert checked(window) == ["compare"]
+    window.places.open(window.text)
+    assert checked(window) == ["compare"], "the text is here too"
+    window.places.open(window.why)
+    assert checked(window) == ["train"]
+    assert "why" in seen(window)
+
+
+@at_window()
+def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, window):
     set_height(qtbot, window, 900)
     window.token.close()
     window.distribution.raise_()
     enter(window, "compare")
     assert not window.token.isHidden()
-    widen_left(qtbot, window, 60)
-    window.why.close()
-    window.vocabulary.raise_()
+    window.text.close()
+    window.sizes.raise_()
+    QApplication.processEvents()
     settle(qtbot, window)
     compare = places(window)
-    assert compare["runs"].width() > 470
     enter(window, "train")
     assert window.token.isHidden()
-    assert not window.why.isHidden()
+    assert not window.text.isHidden()
     assert "distribution" in places(window)
     train = places(window)
     enter(window, "compare")
-    assert window.why.isHidden()
-    assert places(window) == compare
+    assert window.text.isHidden()
+    assert set(places(window)) == set(compare)
+    for pane, place in places(window).items():
+        assert abs(place.height() - compare[pane].height()) < 24
     window.actions_by_id["reset_layout"].trigger()
     QApplication.processEvents()
-    assert not window.why.isHidden()
-    assert places(window)["runs"].width() < 460
+    assert seen(window) == {"runs", "text", "compare"}
     enter(window, "train")
     assert places(window) == train
     assert window.token.isHidden()
@@ -84,15 +166,14 @@ def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, unsty
 def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last(qtbot, monkeypatch, unstyled):
     def arrange(window, answers):
         window.why.close()
-        enter(window, "learn")
+        enter(window, "compare")
         window.runs.close()
         window.token.raise_()
 
     def look(window, answers):
-        assert checked(window) == ["learn"]
-        qtbot.waitUntil(lambda: {"guide", "corpus", "merges", "text", "token"} == set(places(window)))
+        assert checked(window) == ["compare"]
+        qtbot.waitUntil(lambda: seen(window) == {"compare", "token"})
         assert window.runs.isHidden()
-        assert not window.why.isHidden()
         enter(window, "train")
         assert window.why.isHidden()
         assert not window.runs.isHidden()
@@ -108,7 +189,7 @@ def test_a_layout_is_stored_as_the_workspace_changes_and_a_project_opens_in_its_
     stored = Preferences(window.preferences.file)
     assert stored.get("workspace", "") == "compare"
     layout = stored.bytes("layout")
-    window.why.close()
+    window.sizes.close()
     enter(window, "learn")
     assert Preferences(window.preferences.file).bytes("layout") == layout
     assert not Preferences(window.preferences.file).bytes("layout_compare").isEmpty()
@@ -118,16 +199,16 @@ def test_a_layout_is_stored_as_the_workspace_changes_and_a_project_opens_in_its_
         enter(window, name)
         window.reset_layout()
     enter(window, "compare")
-    window.corpus.close()
+    window.text.close()
     project = window.arrangement()
     enter(window, "train")
     window.why.close()
     window.arrange(project)
     assert checked(window) == ["compare"]
-    assert window.corpus.isHidden()
+    assert window.text.isHidden()
     enter(window, "train")
     assert window.why.isHidden()
-    assert not window.corpus.isHidden()
+    assert not window.text.isHidden()
 
 
 @pytest.fixture
@@ -135,8 +216,8 @@ def window(qtbot, session, theme, tmp_path):
     """Makes windows with the settings in one file; each is closed with the test."""
     made: list[MainWindow] = []
 
-    def window() -> MainWindow:
-        one = MainWindow(session, theme, Preferences(tmp_path / "settings.ini"))
+    def window(settings: str = "settings.ini") -> MainWindow:
+        one = MainWindow(session, theme, Preferences(tmp_path / settings))
         qtbot.addWidget(one)
         one.resize(1440, 900)
         one.show()
@@ -149,20 +230,25 @@ def window(qtbot, session, theme, tmp_path):
         one.hide()
 
 
-def test_a_layout_stored_before_there_were_workspaces_opens_as_train(window, tmp_path, unstyled):
+def test_a_layout_of_0_1_opens_as_train_without_the_panes_of_other_workspaces(window, tmp_path, unstyled):
     first = window()
+    enter(first, "train")
     first.token.close()
     first.vocabulary.raise_()
-    old = Preferences(tmp_path / "settings.ini")
-    # Its number is that of 0.1.0, which stored nothing else.
-    old.set_bytes("layout", first.saveState(4))
-    old.flush()
+    # As in 0.1.0, which had all panes in one layout.
+    for other, pane in ((first.compression, first.compare), (first.runs, first.sizes), (first.why, first.guide)):
+        first.tabifyDockWidget(other, pane)
+    layout = first.saveState(4)
     first.hide()
-    second = window()
+    old = Preferences(tmp_path / "of-0.1.ini")
+    old.set_bytes("layout", layout)
+    old.flush()
+    second = window("of-0.1.ini")
     QApplication.processEvents()
     assert checked(second) == ["train"]
     assert second.token.isHidden()
     assert "vocabulary" in places(second)
+    assert seen(second) <= WORKSPACES["train"].panes
 
 
 @pytest.mark.parametrize("stored", [b"damaged", b"\x00\x00\x00\xff\x00\x00\x00\x04damaged"])
@@ -175,35 +261,37 @@ def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored, unstyl
     made = window()
     QApplication.processEvents()
     assert checked(made) == ["train"]
-    assert tabs(made) >= {"Merges Vocabulary Runs How Large?", "Token Why"}
+    assert tabs(made) == {"Compression Distribution", "Merges Vocabulary Tokenizers", "Token Why"}
     for name in ("compare", "learn"):
         enter(made, name)
         assert checked(made) == [name]
-        assert tuple(pane.objectName() for pane in made.panes if pane.isHidden()) == WORKSPACES[name].closed
-    assert set(places(made)) == {"guide", "corpus", "merges", "text", "vocabulary"}
+    assert seen(made) == {"guide", "compression", "text"}
 
 
-def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, unstyled):
+def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkeypatch, unstyled):
+    make = MainWindow._make_panes
+
+    def make_fewer(self) -> None:
+        make(self)
+        self.panes = tuple(pane for pane in self.panes if pane is not self.distribution)
+
+    monkeypatch.setattr(MainWindow, "_make_panes", make_fewer)
     first = window()
+    enter(first, "train")
     first.text.close()
-    for pane in (first.compare, first.guide):
-        pane.setObjectName(f"an older {pane.objectName()}")
     first.remember()
     first.hide()
+    monkeypatch.setattr(MainWindow, "_make_panes", make)
     second = window()
     QApplication.processEvents()
     assert second.text.isHidden()
-    assert not second.compare.isHidden()
-    assert second.compression in second.tabifiedDockWidgets(second.compare)
-    enter(second, "compare")
-    assert "compare" in places(second)
-    assert places(second)["compare"].width() > 900
-    enter(second, "learn")
-    assert places(second)["guide"].left() < places(second)["corpus"].left()
+    assert not second.distribution.isHidden()
+    assert second.compression in second.tabifiedDockWidgets(second.distribution)
 
 
 @at_window()
-def test_low_windows_keep_their_height_and_one_place_for_the_right_column(qtbot, unstyled, window):
+def test_low_windows_keep_their_height_and_have_one_place_where_two_do_not_fit(qtbot, window):
+    window.places.begin_runs()
     for name in ("compare", "learn"):
         set_height(qtbot, window, 900)
         enter(window, name)
@@ -212,7 +300,7 @@ def test_low_windows_keep_their_height_and_one_place_for_the_right_column(qtbot,
         set_height(qtbot, window, 640)
         enter(window, name)
         qtbot.waitUntil(lambda: window.height() == 640)
-        assert len(places(window)) == len(high) - 1, name
+        assert len(places(window)) == len(high) - (name == "learn")
         enter(window, "train")
         set_height(qtbot, window, 900)
         enter(window, name)
@@ -225,11 +313,11 @@ def test_low_windows_keep_their_height_and_one_place_for_the_right_column(qtbot,
     enter(window, "compare")
     layout = window.arrangement()
     enter(window, "train")
-    set_height(qtbot, window, 600)
+    set_height(qtbot, window, 640)
     window.arrange(layout)
     settle(qtbot, window)
     assert "compare" in places(window)
-    assert window.height() == 600
+    assert window.height() == 640
 
 
 def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot, monkeypatch, unstyled):
@@ -239,12 +327,11 @@ def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot
         enter(window, "train")
 
     def act(window, answers):
-        set_height(qtbot, window, 600)
+        set_height(qtbot, window, 640)
         enter(window, "compare")
         qtbot.waitUntil(lambda: "compare" in places(window))
         settle(qtbot, window)
-        assert window.height() == 600
-        assert len(places(window)) == 3
+        assert window.height() == 640
 
     assert at_the_window(monkeypatch, leave) == 0
     assert at_the_window(monkeypatch, act) == 0

@@ -36,7 +36,7 @@ class PlotView(QWidget):
         self._picture: QPixmap | None = None
         self._chart: Chart | None = None
         self._pointer: QPointF | None = None
-        self.setMinimumSize(160, 120)
+        self.setMinimumSize(160, 90)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)

@@ -99,7 +99,7 @@ class TourCard(QFrame):
         self.text, self.caption, self.task = paragraph_label(), paragraph_label(), paragraph_label()
         self.help_button = push_button("", self.helped)
         tip = "Leave the tour (Esc); Continue the Tour in the menu Help goes on here."
-        self.leave_button = push_button("&Leave", self.left, tip)
+        self.leave_button = push_button("Le&ave", self.left, tip)
         self.back_button, self.next_button = push_button("&Back", self.back), push_button("&Next", self.next)
         for button in (self.help_button, self.leave_button, self.back_button, self.next_button):
             button.installEventFilter(self)

@@ -233,9 +233,9 @@ class Arrangement(QObject):
             if not state.isEmpty() and self._put(state) == workspace:
                 self._show_titles()
                 self._sizes.choose(at, sizes)
+                self._fit_into(size)
             else:
                 self.reset()
-            self._fit_into(size)
         self.changed.emit()
 
     def _fit_into(self, size: QSize) -> None:
@@ -254,6 +254,7 @@ class Arrangement(QObject):
     def reset(self) -> None:
         """Restores the default layout of the workspace."""
         self.give_back()
+        size = self._window.size()
         with self._keeping_focus():
             self._put_first()
             self._set_low(False)
@@ -261,7 +262,7 @@ class Arrangement(QObject):
             self._heights = {key: share for key, share in self._heights.items() if key[0] != self.workspace}
             self._sizes.forget()
             self.share_room()
-        self._follow_height(self._window.height())
+        self._fit_into(size)
 
     # ---- single panes
 
@@ -315,7 +316,7 @@ class Arrangement(QObject):
             self._show_waiting()
 
     def _show_waiting(self) -> None:
-        state, self._waiting = self._waiting, QByteArray()
+        state, self._waiting, size = self._waiting, QByteArray(), self._window.size()
         if state.isEmpty():
             return
         with self._keeping_focus():
@@ -325,7 +326,7 @@ class Arrangement(QObject):
             if state == self._first.get(self.workspace):
                 self._sizes.forget()
                 self.share_room()
-        self._follow_height(self._window.height())
+        self._fit_into(size)
 
     def uncover(self, pane: Pane, others: Sequence[Pane]) -> None:
         """Shows a pane that is behind another; one that is closed only where none of `others` can be seen."""
@@ -514,6 +515,7 @@ class Arrangement(QObject):
         for name in WORKSPACES:
             if self._window.restoreState(state, self._version(name)):
                 self._take_out_others(name)
+                self._add_unknown(name)
                 waiting = WORKSPACES[name].with_run if withhold and not self._has_run else ()
                 self._waiting = self._window.saveState(self._version(name)) if waiting else QByteArray()
                 for each in waiting:
@@ -528,6 +530,22 @@ class Arrangement(QObject):
             if name not in WORKSPACES[workspace].panes:
                 pane.setFloating(False)
                 self._window.removeDockWidget(pane)
+
+    def _add_unknown(self, workspace: str) -> None:
+        """Puts the panes that a restored layout does not know into their first places."""
+        window, none = self._window, Qt.DockWidgetArea.NoDockWidgetArea
+        for *_, places in WORKSPACES[workspace].columns(self._size, self._panes):
+            for place in places:
+                panes = [self._panes[name] for name in place]
+                known = [pane for pane in panes if window.dockWidgetArea(pane) != none]
+                for pane in panes:
+                    if pane in known:
+                        continue
+                    if known:
+                        window.tabifyDockWidget(known[0], pane)
+                    else:
+                        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, pane)
+                    pane.show()
 
     def share_room(self) -> None:
         """Gives every pane its default share of the window."""

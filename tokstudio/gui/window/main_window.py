@@ -62,6 +62,7 @@ from tokstudio.gui.tour.tour import Tour
 from tokstudio.gui.widgets.card import Strips
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import WordAsked, word_of
+from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement
 from tokstudio.gui.window.message_bar import Flash, MessageBar, RecoveryCard

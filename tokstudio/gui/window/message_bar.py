@@ -109,8 +109,13 @@ class NoticeLine(QWidget):
         self._notice = notice
         self.act_button.setText(notice.verb)
         self.text.setText(notice.text)
-        self._over.start()
         self.changed.emit()
+        self._over.start()
+
+    def pause(self, hidden: bool) -> None:
+        """Lets no time pass while something hides it."""
+        if self._notice is not None:
+            self._over.stop() if hidden else self._over.start()
 
     def _rest(self) -> None:
         focus = self.window().focusWidget()
@@ -128,6 +133,7 @@ class NoticeLine(QWidget):
         """Removes the notice."""
         if self._notice is not None:
             self._notice = None
+            self.text.setText("")
             self.changed.emit()
 
     def _act(self) -> None:

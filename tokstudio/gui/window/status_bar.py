@@ -119,6 +119,7 @@ class StatusLine(QStatusBar):
         session.training.state_changed.connect(self._forget_during_training)
         theme.changed.connect(self._set_fonts)
         self.messageChanged.connect(self._tell_rest)
+        self.messageChanged.connect(lambda sentence: self.notice.pause(bool(sentence)))
         self._set_fonts()
         self._refresh()
 

@@ -17,6 +17,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.layouts import Fitting, row
 from tokstudio.gui.widgets.menus import button_of
+from tokstudio.gui.window.workspaces import WORKSPACES
 
 # --- The menu of recently opened files --------------------------------------------------------------------------------
 
@@ -53,7 +54,6 @@ class RecentEntries(QObject):
         self.menu.addAction(self._clear)
 
 
-_WORKSPACES = "workspace_learn", "workspace_train", "workspace_compare"
 _ALWAYS, _WITH_RUN = ("open_corpus", "train"), ("pause", "step", "stop")
 
 
@@ -70,7 +70,9 @@ class ToolBar(Fitting, QToolBar):
         self.setObjectName("toolbar")
         self.switch = QWidget()
         self.switch.setProperty("switch", True)
-        row(*(button_of(actions[name]) for name in _WORKSPACES), spacing=0, parent=self.switch)
+        for name, workspace in WORKSPACES.items():
+            actions[f"workspace_{name}"].setIconText(workspace.title)
+        row(*(button_of(actions[f"workspace_{name}"]) for name in WORKSPACES), spacing=0, parent=self.switch)
         self.addWidget(self.switch)
         self.addSeparator()
         self._buttons = {name: button_of(actions[name]) for name in (*_ALWAYS, *_WITH_RUN)}

@@ -158,16 +158,16 @@ def test_curves_of_other_runs_can_be_hidden_and_the_plot_is_rescaled(qtbot, pane
     assert set(pane.plot.content.curves) == {odd.key, second.key, active.key}
     assert "R&D" in [entry.name for entry in pane.legend.entries]
     entries = curve_entries(pane)
-    assert [*entries] == ["R&&D", second.name, active.name, "Show All", "Show Only the Active Run"]
+    assert [*entries] == ["R&&D", second.name, active.name, "Show All", "Show Only the Active Tokenizer"]
     assert [entry.isEnabled() for entry in entries.values()] == [True, True, False, False, True]
     wide = pane.plot.chart.x_range[1]
     entries["R&&D"].trigger()
     assert set(pane.plot.content.curves) == {second.key, active.key}
     assert pane.plot.chart.x_range[1] < wide
     assert "R&D" not in [entry.name for entry in pane.legend.entries]
-    curve_entries(pane)["Show Only the Active Run"].trigger()
+    curve_entries(pane)["Show Only the Active Tokenizer"].trigger()
     assert set(pane.plot.content.curves) == {active.key}
-    assert not curve_entries(pane)["Show Only the Active Run"].isEnabled()
+    assert not curve_entries(pane)["Show Only the Active Tokenizer"].isEnabled()
 
     trained.runs.activate(odd)
     assert set(pane.plot.content.curves) == {odd.key, active.key}, "what is looked at is always drawn"

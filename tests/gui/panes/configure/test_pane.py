@@ -20,8 +20,9 @@ from tokstudio.gui.session.training.training import Settings
 def pane(session, theme, actions, dock) -> ConfigurePane:
     actions["more_settings"].setCheckable(True)
     training = session.training
-    methods = {"train": training.start, "pause": training.pause, "resume": training.resume, "step": training.step}
-    for key, method in (methods | {"stop": training.stop}).items():
+    methods = {"train": training.start, "step": training.step, "stop": training.stop}
+    methods["pause"] = lambda: training.resume() if training.state == "paused" else training.pause()
+    for key, method in methods.items():
         actions[key].triggered.connect(lambda _checked, method=method: method())
     actions["continue_run"].triggered.connect(lambda: training.continue_run(session.runs.active))
     pane = ConfigurePane(session, theme, actions)

@@ -61,7 +61,7 @@ def test_words_are_marked_and_lead_to_their_explanation(qtbot, window):
         (window.vocabulary.model, {"Id": "id", "Bytes": "byte", "Merge": "merge", "Uses": "uses"}),
         (
             window.runs.table.model(),
-            {"Corpus": "corpus", "Ties": "tie-rule", "Held out": "held-out-text", "Base": "base-units"},
+            {"Corpus": "corpus", "Tie rule": "tie-rule", "Held out": "held-out-text", "Base": "base-units"},
         ),
         (window.sizes.table.model(), {"Size (tokens)": "vocabulary", "Parameters": "embedding"}),
         (window.why.model, {"Pair": "pair", "Count": "count"}),

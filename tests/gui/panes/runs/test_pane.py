@@ -52,7 +52,7 @@ def pane(session, theme, actions, dock) -> RunsPane:
     return pane
 
 
-_MENUS = ["&Measure On", "&Columns of Runs"]
+_MENUS = ["&Measure On", "&Columns of Tokenizers"]
 
 
 def table(pane: RunsPane) -> QTableView:

@@ -163,7 +163,7 @@ def test_what_a_whole_training_cannot_do_is_not_offered(qtbot, session, monkeypa
     assert not session.training.busy
     session.training.start()
     assert availability.no_training(session) is None
-    assert availability.not_running(session) == "Another library trains, as a whole: it cannot pause."
+    assert availability.cannot_pause(session) == "Another library trains, as a whole: it cannot pause."
     session.training.start()
     assert sum(not job.quiet for job in session.jobs.running) == 1
     session.training.stop()
