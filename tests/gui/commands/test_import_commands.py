@@ -111,7 +111,7 @@ def test_files_of_the_same_columns_are_asked_for_once_and_later_ones_not_at_all(
     quiet(qtbot, window)
     assert not asks(window)
     assert texts(window)["c.jsonl"] == TITLES
-    assert 'the column "title" is read' in window.status.currentMessage()
+    assert 'the column "title" is read' in window.notices.text.text()
 
 
 @at_window()

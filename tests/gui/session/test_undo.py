@@ -261,7 +261,7 @@ def test_the_settings_that_a_run_was_trained_with_stay_an_entry(session, make_ru
 
 @at_window("{books[0]}")
 def test_fields_of_text_have_their_own_undo_and_a_field_of_a_number_keeps_it_to_itself(qtbot, books, window):
-    quiet(qtbot, window)
+    trained(qtbot, window)
     box, edit = window.finder.box, window.text.encode.input
     for field, text, typed in ((box, box.text, "cat"), (edit, edit.toPlainText, "a cat")):
         field.setFocus()

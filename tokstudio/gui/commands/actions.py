@@ -186,7 +186,7 @@ _MENUS: dict[str, str] = {
     "&View": ">Wor&kspace workspace_learn workspace_train workspace_compare - workspace_back < >&Panes < "
     "maximise_pane float_pane reset_layout - >&Theme theme_system theme_light theme_dark < "
     ">Text_&Size text_larger text_smaller text_reset < - "
-    ">To&kens_in_Text show_white_space byte_level_characters show_ids recognise_specials - encode_with_dropout "
+    ">T&okens_in_Text show_white_space byte_level_characters show_ids recognise_specials - encode_with_dropout "
     "dropout_again < >Cur&ves_of_Tokenizers < compression_marks >&Columns_of_Tokenizers <",
     "&Corpus": "open_corpus open_folder open_counts paste_corpus "
     ">Sa&mples sample_article sample_scripts sample_python - "

@@ -83,7 +83,8 @@ class BottomCard(QFrame):
 
     def offer(self, sentence: str) -> None:
         """Shows a sentence; an empty one hides the strip."""
-        self.text.setText(sentence)
+        if sentence:
+            self.text.setText(sentence)
         focus = QApplication.focusWidget()
         if not sentence and focus is not None and self.isAncestorOf(focus):
             # Otherwise the focus would move to an arbitrary control.

@@ -112,6 +112,11 @@ class NoticeLine(QWidget):
         self.changed.emit()
         self._over.start()
 
+    def add(self, sentence: str) -> None:
+        """Shows a sentence behind the notice, if the notice does not say it."""
+        if sentence and sentence not in self.text.text():
+            self.text.setText(f"{self.text.text()} {sentence}")
+
     def pause(self, hidden: bool) -> None:
         """Lets no time pass while something hides it."""
         if self._notice is not None:

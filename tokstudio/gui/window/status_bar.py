@@ -142,15 +142,20 @@ class StatusLine(QStatusBar):
             painter.drawText(self._room(), how, self._fitting(self.currentMessage()))
 
     def say(self, sentence: str) -> None:
-        """Shows a sentence for a while."""
+        """Shows a sentence for a while; behind a notice, if there is one."""
+        if self.notice.notice is not None:
+            self.notice.add(sentence)
+            return
         # A job that reports its result has ended, so nothing is hidden.
         hides_progress = self._job is not None and self._job.running
         self.showMessage(sentence, self._jobs.pauses.brief_message if hides_progress else _SHOWN_FOR)
 
     def _show_notice(self) -> None:
-        """Shows a notice in place of the progress and of a sentence."""
-        self.clearMessage()
+        """Shows a notice in place of the progress, with the sentence that was there."""
         shown = self.notice.notice is not None
+        if shown:
+            self.notice.add(self.currentMessage())
+            self.clearMessage()
         self._row.setVisible(not shown)
         self.notice.setVisible(shown)
 

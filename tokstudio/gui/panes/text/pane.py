@@ -6,6 +6,7 @@ Before there is a run, and a text in it, it shows the corpus to read. See also `
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.resources import DEMO_SENTENCES, sample_text
 from tokstudio.core.base.wording import printable, size_text
 from tokstudio.core.corpus.open_sources import read_source
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import preview
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work
@@ -55,7 +57,7 @@ class CorpusReader(QWidget):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self._corpus, self._theme = session.corpus, theme
-        self._shown: object = None
+        self._shown: weakref.ref[Source] | None = None  # a removed source is released
         self.headline = plain_label("headline")
         self.text = QTextBrowser()
         self.text.setAccessibleName("Text to read")
@@ -67,9 +69,10 @@ class CorpusReader(QWidget):
     def catch_up(self) -> None:
         """Shows what the corpus begins with."""
         source = self._corpus.sources[0] if self._corpus.sources else None
-        if self.isHidden() or (self._shown is source and not self.text.document().isEmpty()):
+        shown = self._shown() if self._shown is not None else None
+        if self.isHidden() or (shown is source and not self.text.document().isEmpty()):
             return
-        self._shown = source
+        self._shown = weakref.ref(source) if source is not None else None
         if source is None:
             title, text = sample_text(_ARTICLE).split("\n", 1)
             self.note.setText("An article to read, and a sample to train on.")
