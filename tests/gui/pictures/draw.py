@@ -36,6 +36,7 @@ class Picture(NamedTuple):
         scale: Pixels of the screen for each of these.
         text: The text in the Text pane.
         pane: The pane that is brought to the front, or "".
+        workspace: The name of the workspace.
     """
 
     theme: str
@@ -44,11 +45,12 @@ class Picture(NamedTuple):
     scale: int = 1
     text: str = LATIN
     pane: str = ""
+    workspace: str = "train"
 
 
 PICTURES = {
     "light": Picture("light"),
-    "dark": Picture("dark"),
+    "dark": Picture("dark", workspace="learn"),
     "small-light": Picture("light", 1024, 640),
     "small-dark": Picture("dark", 1024, 640, pane="vocabulary"),
     "double": Picture("light", 1024, 640, 2, pane="distribution"),
@@ -92,7 +94,7 @@ def can_draw(picture: Picture) -> bool:
 
 
 def draw(pictures: dict[str, Picture], folder: Path, application: QApplication) -> None:
-    """Draws pictures that differ only in their theme and in the pane in front, in one window."""
+    """Draws pictures that differ only in theme, workspace and pane in front, in one window."""
     from tokstudio.gui.app.app import Studio
     from tokstudio.gui.session.preferences import Preferences
 
@@ -119,6 +121,7 @@ def draw(pictures: dict[str, Picture], folder: Path, application: QApplication) 
         session.view.look_at(500)
         for key, picture in pictures.items():
             window.actions_by_id[f"theme_{picture.theme}"].trigger()
+            window.show_workspace(picture.workspace)
             for pane in window.panes:
                 if pane.objectName() == picture.pane:
                     pane.raise_()
@@ -137,5 +140,5 @@ if __name__ == "__main__":
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(scale)}
     application = prepare()
     wanted = [(key, one) for key, one in PICTURES.items() if one.scale == scale and can_draw(one)]
-    for _, group in groupby(wanted, key=lambda each: each[1]._replace(theme="", pane="")):
+    for _, group in groupby(wanted, key=lambda each: each[1]._replace(theme="", pane="", workspace="")):
         draw(dict(group), folder, application)

@@ -319,7 +319,8 @@ class FollowTable(RowTable):
         height = self.verticalHeader().defaultSectionSize()
         top = self.rowViewportPosition(row)
         if top < 0 or top + height > self.viewport().height():
-            self.verticalScrollBar().setValue(row * height - (self.viewport().height() - height) // 2)
+            # Whole rows, so that none is cut at the upper edge.
+            self.verticalScrollBar().setValue((row - (self.viewport().height() // height - 1) // 2) * height)
 
     def currentChanged(self, current: _Index, previous: _Index) -> None:
         """Emits `rowChosen`, unless the program has made the change."""
@@ -403,7 +404,8 @@ class FollowTable(RowTable):
         super().resizeEvent(event)
         hidden = self._bottom_of_current() - self.viewport().height()
         if 0 < hidden <= event.oldSize().height() - self.viewport().height():
-            self.verticalScrollBar().setValue(self.verticalScrollBar().value() + hidden)
+            height = self.verticalHeader().defaultSectionSize()
+            self.verticalScrollBar().setValue(-(-(self.verticalScrollBar().value() + hidden) // height) * height)
         self.refit()
 
     def _bottom_of_current(self) -> int:

@@ -32,7 +32,7 @@ def test_f1_opens_the_guide_in_every_workspace_and_in_learn_it_is_on_the_left(qt
     window.actions_by_id["workspace_learn"].trigger()
     QApplication.processEvents()
     assert not window.guide.visibleRegion().isEmpty()
-    assert window.guide.x() < window.corpus.x()
+    assert window.guide.x() < window.compression.x()
     window.actions_by_id["workspace_train"].trigger()
     assert window.guide.isHidden()
     window.activateWindow()

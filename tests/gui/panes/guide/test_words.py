@@ -106,6 +106,7 @@ def test_the_chosen_figure_and_words_and_marks_are_explained(qtbot, window):
         window.session.comparison.choose_figure(name)
         qtbot.waitUntil(lambda word=word: word_of(label) == word, timeout=PATIENCE)
         assert label.toolTip() == explained("", word)
+    window.actions_by_id["workspace_train"].trigger()
     others = window.text.encode.others
     qtbot.waitUntil(lambda: "Words and marks" in dict(others.counts), timeout=PATIENCE)
     qtbot.waitUntil(others.isVisible, timeout=PATIENCE)

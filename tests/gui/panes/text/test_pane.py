@@ -89,12 +89,12 @@ def drop(pane: TextPane, path: Path) -> None:
 
 
 def test_an_empty_pane_offers_a_sentence_and_counts_a_typed_text(qtbot, session, pane):
-    assert pane.encode.empty.isVisible()
+    assert pane.reader.isVisible(), "before there is a run, the corpus is there to read"
     entry = pane.samples.menu().actions()[2]
     entry.trigger()
     assert session.view.text == entry.data()
     assert pane.encode.input.toPlainText() == entry.data()
-    assert not pane.encode.empty.isVisible()
+    assert pane.encode.input.isVisible()
     pane.encode.input.selectAll()
     pane.encode.input.insertPlainText("né")
     assert pane.encode.figures.values() == ("2", "3", "–", "–")

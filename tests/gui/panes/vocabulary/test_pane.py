@@ -161,14 +161,14 @@ def test_the_current_row_stays_visible_as_the_table_shrinks(qtbot, pane, trained
         top = table.rowViewportPosition(last)
         return top >= 0 and top + table.rowHeight(last) <= table.viewport().height()
 
-    for height in (260, 200, 160):
+    for height in (320, 280, 240):
         pane.resize(760, height)
         qtbot.waitUntil(lambda height=height: pane.height() == height)
         assert in_sight()
     bar.setValue(bar.maximum())
     before = bar.value()
-    pane.resize(760, 150)
-    qtbot.waitUntil(lambda: pane.height() == 150)
+    pane.resize(760, 235)
+    qtbot.waitUntil(lambda: pane.height() == 235)
     assert bar.value() == before
 
 
