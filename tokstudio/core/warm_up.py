@@ -276,19 +276,21 @@ def main() -> int:
 
 def _compile_all() -> bool:
     """Compiles all parts, with a bar in a terminal; returns whether all loops could be cached."""
-    work, shown = _compile_parts(_PARTS, ALL_LOOPS), sys.stderr is not None and sys.stderr.isatty()
+    work = _compile_parts(_PARTS, ALL_LOOPS)
+    # A program without a console has no such stream.
+    terminal = sys.stderr if sys.stderr and sys.stderr.isatty() else None  # pyright: ignore[reportUnnecessaryComparison]
     while True:
         try:
             progress = next(work)
         except StopIteration as end:
-            if shown:
-                sys.stderr.write("\n")
+            if terminal is not None:
+                terminal.write("\n")
             return end.value
-        if shown:
+        if terminal is not None:
             filled = _BAR * progress.done // progress.total
             bar = "#" * filled + "." * (_BAR - filled)
-            sys.stderr.write(f"\r[{bar}] {progress.done} of {progress.total} loops")
-            sys.stderr.flush()
+            terminal.write(f"\r[{bar}] {progress.done} of {progress.total} loops")
+            terminal.flush()
 
 
 if __name__ == "__main__":
