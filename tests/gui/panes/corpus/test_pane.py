@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 
@@ -25,6 +26,7 @@ from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, beginning, encoding_text, scripts_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem
+from tokstudio.gui.widgets.layouts import TallBody
 
 ADDING = ("open_corpus", "open_folder", "open_counts", "paste_corpus")
 ACTIONS = (*ADDING, "sample_article", "sample_scripts", "sample_python")
@@ -121,6 +123,7 @@ def test_the_statistics_are_those_of_the_core(qtbot, pane, session):
     assert "Documents" not in shown
     assert "Not UTF-8" not in shown
     session.corpus.add_text("second")
+    pane.source_list.clearSelection()
     settled(qtbot, session)
     assert pane.statistics.shown()["Documents"] == "2"
     session.corpus.set_sources((Source.from_texts([b"\xff\xfe" + b"a" * 12_000]),))
@@ -130,10 +133,41 @@ def test_the_statistics_are_those_of_the_core(qtbot, pane, session):
     assert shown["Longest line"] == "12,002 bytes"
     assert shown["Encoding"] == "Bytes, not decoded"
     session.corpus.set_sources((*Corpus.from_counts({"a": 5}).sources, *Corpus.from_texts(["b\n", "c\n"]).sources))
+    pane.source_list.clearSelection()
     settled(qtbot, session)
     shown = pane.statistics.shown()
     assert (shown["Words, counted"], shown["Documents"], shown["Lines"]) == ("1", "2", "2")
     assert (shown["Bytes"], shown["Characters"], shown["Encoding"]) == ("9", "9", "UTF-8")
+
+
+def test_facts_below_a_chosen_source_are_its_own(qtbot, pane, session):
+    session.corpus.add_texts([("one.txt", "one\ntwo\n"), ("two.txt", "\u0434\u0430")])
+    settled(qtbot, session)
+    assert pane.whose.isVisible()
+    assert (pane.whose.text(), pane.statistics.shown()["Lines"]) == ("Of one.txt", "2")
+    pane.source_list.select_rows([1])
+    qtbot.waitUntil(lambda: pane.statistics.shown()["Characters"] == "2")
+    assert (pane.whose.text(), pane.statistics.shown()["Scripts"]) == ("Of two.txt", "Cyrillic\u00a0100\u00a0%")
+    for rows in ([0, 1], []):
+        pane.source_list.select_rows(rows)
+        shown = pane.statistics.shown()
+        assert (pane.whose.text(), shown["Bytes"], shown["Lines"]) == ("Of all 2 sources", "12", "3")
+    session.corpus.remove_sources([1])
+    settled(qtbot, session)
+    assert not pane.whose.isVisible()
+    assert pane.statistics.shown()["Lines"] == "2"
+
+
+def test_no_view_scrolls_inside_the_scrolling_part(qtbot, pane, session):
+    session.corpus.add_text("\n".join(f"line {number}" for number in range(200)), "long.txt")
+    settled(qtbot, session)
+    assert pane.preview.verticalScrollBar().maximum() == 0
+    body = pane.preview.parentWidget().parentWidget().parentWidget()
+    assert isinstance(body, TallBody)
+    assert not body.isAncestorOf(pane.source_list)
+    pane.preview.setFocus()
+    pane.preview.moveCursor(QTextCursor.MoveOperation.End)
+    qtbot.waitUntil(lambda: body.verticalScrollBar().value() > body.verticalScrollBar().maximum() / 2)
 
 
 def test_the_preview_shows_the_selected_source_with_its_note(qtbot, pane, session, tmp_path):

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.statistics import Statistics, statistics_work
 from tokstudio.core.text.encodings import ENCODINGS
 from tokstudio.gui.panes.corpus import views
 from tokstudio.gui.panes.corpus.mixture import Mixture, TemperatureDialog
-from tokstudio.gui.session.common.jobs import Job
+from tokstudio.gui.session.common.jobs import Job, LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import CHANGED, GONE, Problem, is_data_set, is_missing
 from tokstudio.gui.state.training_plans import has_mixture
@@ -162,14 +165,22 @@ class CorpusPane(Pane):
         self.problems = ProblemList(theme)
         self.source_list = views.SourceList(theme)
         self.statistics = views.StatisticsTable(theme)
+        self._of_sources: WeakKeyDictionary[Source, Statistics] = WeakKeyDictionary()
+        take, fail = self._take_statistics, session.jobs.report
+        self._counting = LatestJob(session.jobs, self, take, fail, quiet=True, asked=False)
+        self.whose = Caption()
         self.caption = Caption()
-        self.caption.setContentsMargins(views.TEXT_INSET, 0, views.TEXT_INSET, 0)
+        for caption in (self.whose, self.caption):
+            caption.setContentsMargins(views.TEXT_INSET, 0, views.TEXT_INSET, 0)
         self.preview = views.Preview()
-        content = QWidget()
-        parts = (self.source_list, self.statistics, self.caption, (self.preview, 1))
-        column(*parts, spacing=8, parent=content)
+        facts, content = QWidget(), QWidget()
+        column(self.whose, self.statistics, self.caption, self.preview, STRETCH, spacing=8, parent=facts)
+        # The list has its own scroll bar where it is long, so it is beside the scrolling part and not in it.
+        body = TallBody(facts)
+        self.preview.line_reached.connect(body.ensureVisible)
+        column(self.source_list, (body, 1), spacing=8, parent=content)
         self.mixture = Mixture(session, theme, actions)
-        self._stack = stacked(TallBody(self._make_empty_state()), TallBody(content), TallBody(self.mixture))
+        self._stack = stacked(TallBody(self._make_empty_state()), content, TallBody(self.mixture))
         self.tabs = HeaderTabs("Sources or mixture", _TABS)
         self.tabs.currentChanged.connect(self._show_page)
         self.body.addWidget(self.problems)
@@ -192,6 +203,7 @@ class CorpusPane(Pane):
         super().showEvent(event)
         self._clock.start()
         self._show_preview()
+        self._show_statistics()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -257,6 +269,7 @@ class CorpusPane(Pane):
         self._show_page()
         self.remove_button.setVisible(bool(sources))
         self._show_preview()
+        self._show_statistics()
 
     def _show_page(self) -> None:
         sources = self._corpus.sources
@@ -276,7 +289,25 @@ class CorpusPane(Pane):
             self.problems.mend({None, *(source.path for source in changed)})
 
     def _show_statistics(self) -> None:
+        """Shows the facts of the source that is chosen; of several or none, those of all."""
+        rows, sources = self.source_list.selected_rows(), self._corpus.sources
+        several_sources = len(sources) > 1
+        self.whose.setVisible(several_sources)
+        if several_sources and len(rows) == 1 and rows[0] < len(sources):
+            source = sources[rows[0]]
+            self.whose.say(f"Of {source.name}")
+            known, corpus = self._of_sources.get(source), Corpus((source,))
+            self.statistics.show_corpus(corpus, known)
+            if known is None and self.isVisible():
+                self._counting.run(partial(_statistics_work, source))
+            return
+        self._counting.cancel()
+        self.whose.say(f"Of all {len(sources):,} sources")
         self.statistics.show_corpus(self._corpus.current, self._corpus.statistics)
+
+    def _take_statistics(self, counted: tuple[Source, Statistics]) -> None:
+        self._of_sources[counted[0]] = counted[1]
+        self._show_statistics()
 
     def _show_preview(self) -> None:
         source = self._current()
@@ -303,6 +334,7 @@ class CorpusPane(Pane):
 
     def _selection_changed(self) -> None:
         self.remove_button.setEnabled(bool(self.source_list.selected_rows()))
+        self._show_statistics()
 
     def _current(self) -> Source | None:
         row = self.source_list.currentIndex().row()
@@ -417,6 +449,10 @@ class CorpusPane(Pane):
 
 def _origin(source: Source) -> Path | str:
     return source.path or source.name
+
+
+def _statistics_work(source: Source) -> Work[tuple[Source, Statistics]]:
+    return source, (yield from statistics_work(Corpus((source,))))
 
 
 def _outdated_work(sources: list[Source]) -> Work[dict[Source, str]]:

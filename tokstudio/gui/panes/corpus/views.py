@@ -31,7 +31,6 @@ from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets import layouts
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
-from tokstudio.gui.widgets.layouts import scrolls_body
 from tokstudio.gui.widgets.sliced_work import Slices
 
 # --- The sources of a corpus as a table: name, size, and a mark on changed files --------------------------------------
@@ -177,6 +176,7 @@ _LINE_CHARACTERS = 4000
 _REST = " …"
 _PREVIEW_CHARACTERS = 16_000
 _PREVIEW_LINES = 200
+_AROUND_LINES = 20  # pixels of its margins and its frame
 _WORD_BYTES = 60
 _CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 
@@ -240,13 +240,6 @@ class SourceList(ReadOnlyTable):
             return super().event(event)
         event.accept()
         return True
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolls the pane if it can scroll, else the list."""
-        if scrolls_body(self):
-            event.ignore()
-        else:
-            super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if _is_delete(event):
@@ -362,30 +355,41 @@ class StatisticsTable(QWidget):
 
 
 class Preview(QPlainTextEdit):
-    """The first lines of a source, to read and copy."""
+    """The first lines of a source, to read and copy; as high as they are, so that only the pane scrolls."""
+
+    line_reached = Signal(int, int, int, int)  # the cursor is here in the pane, with a margin
 
     def __init__(self) -> None:
         super().__init__(readOnly=True, undoRedoEnabled=False, tabChangesFocus=True)
         self.setAccessibleName("Preview of the selected source")
         flags = Qt.TextInteractionFlag
         self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+        for set_policy in (self.setVerticalScrollBarPolicy, self.setHorizontalScrollBarPolicy):
+            set_policy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.document().documentLayout().documentSizeChanged.connect(self.fit)
+        self.cursorPositionChanged.connect(self._tell_line)
 
     def show_source(self, source: Source | None) -> None:
         """Shows the beginning of a source, with "…" for the rest."""
         self.setPlainText(beginning(source) if source is not None else "")
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolls the pane if it can scroll, else the text."""
-        if scrolls_body(self):
-            event.ignore()
-        else:
-            super().wheelEvent(event)
-
-    def sizeHint(self) -> QSize:
-        return QSize(120, 3 * self.fontMetrics().lineSpacing() + 18)
+        """Scrolls the pane."""
+        event.ignore()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, 2 * self.fontMetrics().lineSpacing() + 18)
+        return QSize(120, self.minimumHeight())
+
+    def fit(self) -> None:
+        """Makes it as high as its lines."""
+        lines = self.document().documentLayout().documentSize().height()
+        self.setFixedHeight(round(lines) * self.fontMetrics().lineSpacing() + _AROUND_LINES)
+
+    def _tell_line(self) -> None:
+        around = self.parentWidget()
+        if around is not None and self.hasFocus():
+            place = self.viewport().mapTo(around, self.cursorRect().center())
+            self.line_reached.emit(place.x(), place.y(), 0, 2 * self.fontMetrics().lineSpacing())
 
 
 def beginning(source: Source) -> str:
