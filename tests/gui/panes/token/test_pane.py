@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -94,6 +96,17 @@ def test_a_token_is_shown_as_it_is_at_the_playhead_with_what_is_built_from_it(se
     assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the corpus, rank 1 of 256")
     session.view.set_playhead(len(run))
     assert trained.facts.text().endswith("now only inside longer tokens")
+    # The count of the merge log is of the moment when the token was made.
+    token, playhead = next(
+        (256 + row, later)
+        for row in range(len(run))
+        for later in range(row + 2, len(run) + 1)
+        if 0 < run.uses.of(256 + row, later) < run.uses.of(256 + row, row + 1)
+    )
+    session.view.set_playhead(playhead)
+    session.view.look_at(token)
+    now, made = run.uses.of(token, playhead), run.uses.of(token, token - 255)
+    assert f"{now:,} uses in the corpus, {made - now:,} more now inside longer tokens, rank" in trained.facts.text()
     session.view.look_at(280)
     session.view.set_playhead(10)
     assert trained.facts.text().endswith("Not made yet: merge 25 makes it.")
@@ -111,7 +124,9 @@ def test_the_unknown_token_is_explained_and_counted_in_ranks(session, pane, unkn
         for token in np.flatnonzero(uses).tolist():
             session.view.look_at(token)
             rank = 1 + np.count_nonzero(uses > uses[token])
-            words = pane.facts.text().replace(" use in", " uses in")
+            words = re.sub(r", [\d,]+ more now inside longer tokens", "", pane.facts.text()).replace(
+                " use in", " uses in"
+            )
             assert words.endswith(f"{uses[token]:,} uses in the corpus, rank {rank} of {len(session.view.tokenizer)}")
     session.view.look_at(session.view.tokenizer.special_tokens["<unk>"])
     assert pane.meaning.text() == "Every character that is not in the vocabulary becomes it."

@@ -14,7 +14,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
-from tokstudio.core.base.wording import several_whole
+from tokstudio.core.base.wording import several_whole, whole_text
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -269,5 +269,9 @@ def _uses(run: StudioRun, token: int, playhead: int, number: int) -> str:
         once = run.has_counts and bool(run.uses.of(token, number))
         return "0 uses: now only inside longer tokens" if once else f"0 uses in {where}"
     text = f"{several_whole(count, run.weight_scale, 'use')} in {where}"
+    made = run.uses.of(token, number) if number and run.has_counts else None
+    if made is not None and made > count:
+        # The merge log has the count when it was made.
+        text += f", {whole_text(made - count, run.weight_scale)} more now inside longer tokens"
     rank = run.uses.rank_of(token, playhead)
     return text if rank is None else f"{text}, rank {rank:,} of {run.vocabulary_sizes[playhead]:,}"
