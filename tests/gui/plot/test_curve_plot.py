@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -482,24 +483,22 @@ def test_a_decimated_curve_keeps_its_ends_and_every_peak(heights, columns, log):
     assert y[kept].max() == y.max()
 
 
-def test_the_name_of_a_mark_stands_beside_it_or_nowhere(theme):
+@pytest.mark.parametrize("low", [False, True])
+def test_every_mark_has_its_name_and_all_stand_alike(theme, low):
     image = QImage(300, 200, QImage.Format.Format_RGB32)
-    close, alone = [QPointF(150, 100), QPointF(152, 97), QPointF(153, 95)], QPointF(60, 60)
-    named = []
+    points = [QPointF(60, 60), QPointF(150, 100), QPointF(152, 97), QPointF(299, 95)]
+    points = [point + QPointF(0, 95) for point in points] if low else points
     with QPainter(image) as painter:
-        labels = PlotLabels(painter, QRectF(0, 0, 300, 200), theme.palette, lambda left, right: [(0, 80)])
-        for place in [*close, alone]:
-            before = np.array(image.constBits())
-            labels.name(place, "95 %", [other for other in [*close, alone] if other is not place])
-            changed = np.flatnonzero(before != np.array(image.constBits())) // 4
-            if len(changed):
-                named.append((place, QPointF((changed % 300).mean(), (changed // 300).mean())))
-
-    def gap(middle, place):
-        return abs(middle.x() - place.x()) + abs(middle.y() - place.y())
-
-    assert named  # one of the close ones; the one alone is under a curve
-    assert alone not in [place for place, _ in named]
-    for place, middle in named:
-        assert all(gap(middle, place) < gap(middle, other) for other in close if other is not place)
-        assert abs(middle.y() - place.y()) < 40
+        labels = PlotLabels(painter, QRectF(0, 0, 300, 200), theme.palette, lambda left, right: [])
+        written = []
+        labels._write = lambda box, text, colour: written.append((box, text))
+        labels.name([(point, f"{place} %") for place, point in enumerate(points)])
+    assert [text for _, text in written] == [f"{place} %" for place in range(4)]
+    boxes = [box for box, _ in written]
+    assert not any(one.intersects(other) for one, other in combinations(boxes, 2))
+    # Below their points, or all above where one of them has no room below.
+    assert all(
+        (box.bottom() <= point.y()) if low else (box.top() >= point.y())
+        for box, point in zip(boxes, points, strict=True)
+    )
+    assert all(QRectF(0, 0, 300, 200).contains(box) for box in boxes)

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _PADDING = 6.0
-_BESIDE = 14.0  # pixels between a point and its name
+_BESIDE = 4.0  # pixels between a point and its name
 
 
 class PlotLabels:
@@ -58,16 +57,35 @@ class PlotLabels:
             if not any(box.intersects(other) for other in self._written):
                 self._draw(box, words, framed)
 
-    def name(self, place: QPointF, text: str, others: Sequence[QPointF]) -> None:
-        """Writes the muted name of a point, above the curve if there is room.
+    def name(self, points: Sequence[tuple[QPointF, str]]) -> None:
+        """Writes the muted names of points, all of them and all alike: below their points, or above for want of room.
 
-        It is omitted without room beside the point, or if it would stand nearer to another named point.
+        Where two would overlap, the second is written a line farther away.
         """
-        for box in sorted(self._free(place, self._size(text), above=True), key=lambda one: _gap(one, place)):
-            if _gap(box, place) <= _BESIDE and all(_gap(box, other) > _gap(box, place) for other in others):
-                self._written.append(box)
-                self._write(box, text, self._palette.muted)
-                return
+        below, above = (self._beside(points, sign) for sign in (1, -1))
+        boxes = above if self._faults(above) < self._faults(below) else below
+        for box, (_, text) in zip(boxes, points, strict=True):
+            self._written.append(box)
+            self._write(box, text, self._palette.muted)
+
+    def _beside(self, points: Sequence[tuple[QPointF, str]], sign: int) -> list[QRectF]:
+        """Boxes for the names of points, on one side of them."""
+        boxes: list[QRectF] = []
+        for place, text in points:
+            box = QRectF(QPointF(), self._size(text))
+            box.moveCenter(place + QPointF(0, sign * (_BESIDE + box.height() / 2)))
+            box.moveLeft(max(min(box.left(), self._area.right() - box.width()), self._area.left()))
+            while any(box.intersects(other) for other in boxes):
+                box.translate(0, sign * box.height())
+            boxes.append(box)
+        return boxes
+
+    def _faults(self, boxes: Sequence[QRectF]) -> tuple[int, int]:
+        """How many boxes are not in the area, and how many cover a curve."""
+        outside = sum(box.top() < self._area.top() or box.bottom() > self._area.bottom() for box in boxes)
+        curves = ((box, self._curves_between(box.left(), box.right())) for box in boxes)
+        covered = sum(any(top < box.bottom() and low > box.top() for top, low in spans) for box, spans in curves)
+        return outside, covered
 
     def _size(self, words: str) -> QSizeF:
         metrics, lines = QFontMetricsF(self._painter.font()), words.split("\n")
@@ -125,12 +143,6 @@ def _versions(text: str) -> Iterator[str]:
     yield " · ".join(parts[1:2])
 
 
-def _gap(box: QRectF, place: QPointF) -> float:
-    """Pixels from a point to a box."""
-    across = max(box.left() - place.x(), 0.0, place.x() - box.right())
-    return math.hypot(across, max(box.top() - place.y(), 0.0, place.y() - box.bottom()))
-
-
 # --- Marked points of a curve: small rings with a label; a click on one moves the playhead there ----------------------
 
 _RADIUS = 3.5
@@ -154,8 +166,8 @@ class Mark:
 def draw_marks(painter: QPainter, chart: Chart, palette: Palette, labels: PlotLabels, marks: tuple[Mark, ...]) -> None:
     """Draws the visible marks and their labels."""
     seen = [(mark, place) for mark in marks if (place := mark.place(chart)) is not None]
-    for mark, place in seen:
+    for _, place in seen:
         painter.setPen(QPen(QColor(palette.muted), 1.5))
         painter.setBrush(QColor(palette.surface))
         painter.drawEllipse(place, _RADIUS, _RADIUS)
-        labels.name(place, mark.text, [other for one, other in seen if one is not mark])
+    labels.name([(place, mark.text) for mark, place in seen])
