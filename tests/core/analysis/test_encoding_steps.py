@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace as replace_config
 from itertools import pairwise
 
 import numpy as np
@@ -12,11 +13,11 @@ from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pre_tokens, replace
 from tests.core.texts import document, documents, patient, settings_of_runs
-from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, train
+from tokstudio import ConfigError, Corpus, CorpusError, Tokenizer, TrainingConfig, train
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
-from tokstudio.core.analysis.why_not_one_token import why_not_one
+from tokstudio.core.analysis.why_not_one_token import cause_work, why_not_one
 from tokstudio.core.base.progress import finish
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import count_text, shown
 
 POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
 
@@ -236,9 +237,45 @@ def assert_missing(steps, why, start, stop):
 
 def named(raw):
     try:
-        return shown(raw.decode())
+        return shown(raw.decode()).replace(" ", "·")
     except UnicodeDecodeError:
         return raw.hex(" ").upper()
+
+
+def test_the_cause_is_counted_in_the_corpus_of_the_run():
+    lines = ["ab ab ab xy", "ab xy q", "hel d out"]
+    corpus = Corpus.from_texts(lines)
+    run = train(corpus, TrainingConfig(vocabulary_size=257, pattern=r"\S+|\s+")).run
+
+    def cause(text, start=0, stop=None):
+        steps = finish(steps_work(Tokenizer.from_run(run), text, None))
+        return finish(cause_work(corpus, run, steps, start, len(text) if stop is None else stop))
+
+    assert cause("ab") == ""
+    assert cause("xy") == (
+        'The corpus has "xy" 2 times. "x" + "y" stood together 2 times at the end. The last merge needed 4.'
+    )
+    assert cause("qd").startswith('The corpus has "qd" 0 times. "q" + "d" stood together 0 times at the end.')
+    # Over a border of documents nothing stands.
+    assert cause("yab").startswith('The corpus has "yab" 0 times.')
+    work = cause_work(Corpus.from_texts(["ab"]), run, finish(steps_work(Tokenizer.from_run(run), "xy", None)), 0, 2)
+    with pytest.raises(CorpusError, match="has changed since"):
+        finish(work)
+
+
+@pytest.mark.parametrize("weights", [None, (1000, 2500)])
+def test_the_cause_counts_as_the_run_did(weights):
+    corpus = Corpus.from_texts(["\n".join(["cd", "ab ab ab"] * 15), "\n".join(["cd ab"] * 8)])
+    corpus = Corpus((*corpus.sources, *Corpus.from_texts(["cd ab " * 4]).sources)) if weights else corpus
+    corpus = corpus.weighted(weights) if weights else corpus
+    run = train(corpus, TrainingConfig(vocabulary_size=257, pattern="gpt2", held_out=0 if weights else 0.3)).run
+    steps = finish(steps_work(Tokenizer.from_run(run), "cd", None))
+    said = finish(cause_work(corpus, run, steps, 0, 2))
+    # A second merge would have joined the pair.
+    longer = train(corpus, replace_config(run.config, vocabulary_size=300)).run
+    made = [Tokenizer.from_run(longer).tokens[256 + row] for row in range(len(longer))]
+    times = count_text(int(longer.counts[made.index(b"cd")]), run.weight_scale)
+    assert said.startswith(f'The corpus has "cd" {times} times. "c" + "d" stood together {times} times at the end.')
 
 
 def parts_by_place(tokenizer, at, token):
@@ -363,11 +400,11 @@ class TestAnswers:
                 (1, 5),
                 None,
                 "border",
-                'The text is split between "low" and " er" before merging, and no merge crosses a split.',
+                'The text is split between "low" and "·er" before merging, and no merge crosses a split.',
                 {},
             ),
             ("日", (0, 2), None, "missing", "No merge joins E6 and 97.", {}),
-            (" \n", (0, 2), None, "missing", 'No merge joins " " and "\\n".', {}),
+            (" \n", (0, 2), None, "missing", 'No merge joins "·" and "\\n".', {}),
         ],
     )
     def test_the_answer(self, text, span, merges, kind, sentence, facts):
@@ -429,10 +466,10 @@ class TestAnswers:
         within = self.answer("a the", 2, 5, tokenizer=tokenizer)
         assert (within.kind, within.sentence) == (
             "whole word",
-            '" the" is one token as a whole word: nothing in it is merged.',
+            '"·the" is one token as a whole word: nothing in it is merged.',
         )
         only = self.answer("a then", 1, 5, tokenizer=tokenizer)
-        assert (only.kind, only.sentence) == ("whole word", '" the" is a token only where it is a whole pre-token.')
+        assert (only.kind, only.sentence) == ("whole word", '"·the" is a token only where it is a whole pre-token.')
         never = self.answer("xyz", 0, 3, tokenizer=tokenizer)
         assert (never.kind, never.sentence) == (
             "unreachable",

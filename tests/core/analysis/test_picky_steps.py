@@ -138,8 +138,8 @@ def test_the_last_step_is_the_encoded_text_after_any_number_of_merges(tokenizer)
     ("text", "part", "kind", "words"),
     [
         ("the end of the day", " of the", "one", "is one token"),
-        ("the 12 of", " 12 of", "border", '" 12" has no letter, and supermerges join only words'),
-        ("the . of", " . of", "border", '" ." is not one token'),
+        ("the 12 of", " 12 of", "border", '"·12" has no letter, and supermerges join only words'),
+        ("the . of", " . of", "border", '"·." is not one token'),
         ("of the end", "f the", "border", 'It has only a part of "of"'),
         ("cats of dogs", " of dogs", "missing", "No merge joins"),
     ],

@@ -158,7 +158,7 @@ def test_f3_goes_through_the_occurrences_in_the_text_also_of_special_tokens(qtbo
     session.view.set_playhead(1)
     assert box.occurrence.text() == "0 in text"
     assert not window.actions_by_id["find_next"].isEnabled()
-    assert window.actions_by_id["find_next"].toolTip() == "The token is not in the text."
+    assert window.actions_by_id["find_next"].toolTip() == "The token is not in the text of the Text pane."
     session.view.set_playhead(len(session.runs.active))
     assert box.occurrence.text() == f"{len(places)} in text" or box.occurrence.text().endswith(f" of {len(places)}")
     qtbot.keyClick(box, Qt.Key.Key_Escape)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -11,8 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.encoding_steps import State, Steps
+from tokstudio.core.analysis.why_this_merge import count_at_end_work
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.wording import several, shown
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import count_text, quoted_bytes, several
+from tokstudio.core.corpus.corpus import ONCE, Corpus
+from tokstudio.core.corpus.sampling import blocks_work
+from tokstudio.core.model.run import Run
 
 #: The kinds of an explanation:
 #: "one": it is one token.
@@ -41,6 +47,7 @@ WhyNotKind = Literal[
 ]
 
 _NAMED_PAIRS = 2  # of tokens that no merge joins
+_SEARCHED = 1 << 20  # bytes at once
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,52 @@ def why_not_one(steps: Steps, start: int, stop: int) -> WhyNot:
     return question.one() or question.border() or question.whole_word() or question.unknown() or question.merge()
 
 
+def cause_work(corpus: Corpus, run: Run, steps: Steps, start: int, stop: int) -> Work[str]:
+    """Says from the corpus of a run why no merge makes a text; "" for every kind of `why_not_one` but "missing".
+
+    `steps` are those with all merges. Raises as `count_at_end_work`.
+    """
+    why = why_not_one(steps, start, stop)
+    if why.kind != "missing":
+        return ""
+    sentences: list[str] = []
+    if steps.tokenizer.preparation.is_plain:
+        times = yield from _times_work(corpus, run, steps.data[start:stop])
+        sentences.append(f"The corpus has {quoted_bytes(steps.data[start:stop])} {_times(times, run.weight_scale)}.")
+    if why.left is not None and why.right is not None and why.merge is None:
+        together = yield from count_at_end_work(corpus, run, why.left, why.right)
+        if together is not None:
+            pair = " + ".join(quoted_bytes(steps.tokenizer.bytes_of(token)) for token in (why.left, why.right))
+            needed = count_text(int(run.counts[-1]), run.weight_scale)
+            stood = _times(together, run.weight_scale)
+            sentences.append(f"{pair} stood together {stood} at the end. The last merge needed {needed}.")
+    return " ".join(sentences)
+
+
+def _times(count: int, scale: int) -> str:
+    return "once" if count == scale else f"{count_text(count, scale)} times"
+
+
+def _times_work(corpus: Corpus, run: Run, text: bytes) -> Work[int]:
+    """How often the text that a run was trained on has some bytes, in units of 1 / `Run.weight_scale`."""
+    sources, weights = corpus.sources, run.corpus.weights or (ONCE,) * len(corpus.sources)
+    blocks = [(source.ends, np.zeros(source.documents, np.bool_)) for source in sources]
+    if run.config.held_out:
+        blocks = yield from blocks_work(sources, run.config.held_out, run.corpus.weights)
+    total, pattern = 0, re.compile(re.escape(text))
+    for source, (ends, is_held), weight in zip(sources, blocks, weights, strict=True):
+        size = len(source.data) if weight else 0
+        for first in range(0, size, _SEARCHED):
+            part = source.data[first : first + _SEARCHED + len(text) - 1].tobytes()
+            places = first + np.fromiter((match.start() for match in pattern.finditer(part)), np.int64)
+            documents = np.searchsorted(ends, places, side="right")
+            counted = (places + len(text) <= ends[documents]) & ~is_held[documents]
+            times = np.count_nonzero(counted) if source.counts is None else source.counts[documents[counted]].sum()
+            total += int(times) * weight * run.weight_scale // ONCE
+            yield Progress("searching", first, size)
+    return total
+
+
 class _Broken(NamedTuple):
     """A token that could not be made, and its piece that another merge took; -1: no text makes it."""
 
@@ -86,7 +139,7 @@ class _Question:
 
     def one(self) -> WhyNot | None:
         """It is one token, or was one."""
-        pieces, text = self._steps.pieces, _named(self._text)
+        pieces, text = self._steps.pieces, quoted_bytes(self._text)
         whole = self._is_within & (pieces.starts == self._start) & (pieces.stops == self._stop) & (pieces.ids >= 0)
         for piece in np.flatnonzero(whole).tolist()[::-1]:
             if pieces.ids[piece] == self._steps.tokenizer.alphabet.unknown:
@@ -115,14 +168,14 @@ class _Question:
         first, last = np.searchsorted(cut.stops, [self._start, self._stop - 1], side="right").tolist()
         for piece in range(first, last + 1):
             if cut.ids[piece] >= 0:
-                special = _named(self._steps.data[cut.starts[piece] : cut.stops[piece]])
+                special = quoted_bytes(self._steps.data[cut.starts[piece] : cut.stops[piece]])
                 sentence = f"{special} is a special token: no merge joins it to other text or splits it."
                 return WhyNot("special", sentence, int(cut.ids[piece]))
         if first == last:
             return None
         if self._steps.tokenizer.supermerges is not None:
             return self._border_of_runs(cut, first, last)
-        left, right = (_named(self._steps.data[cut.starts[i] : cut.stops[i]]) for i in (first, first + 1))
+        left, right = (quoted_bytes(self._steps.data[cut.starts[i] : cut.stops[i]]) for i in (first, first + 1))
         sentence = f"The text is split between {left} and {right} before merging, and no merge crosses a split."
         return WhyNot("border", sentence)
 
@@ -132,12 +185,12 @@ class _Question:
         letters, pieces = self._steps.tokenizer.words_with_letters(), self._steps.pieces
         if cut.starts[first] != self._start or cut.stops[last] != self._stop:
             end = last if cut.starts[first] == self._start else first
-            word = _named(self._steps.data[cut.starts[end] : cut.stops[end]])
+            word = quoted_bytes(self._steps.data[cut.starts[end] : cut.stops[end]])
             return WhyNot("border", f"It has only a part of {word}, {rule}.")
         for number in range(first, last + 1):
             same = (pieces.starts == cut.starts[number]) & (pieces.stops == cut.stops[number]) & (pieces.ids >= 0)
             if not letters[pieces.ids[same]].any():
-                word = _named(self._steps.data[cut.starts[number] : cut.stops[number]])
+                word = quoted_bytes(self._steps.data[cut.starts[number] : cut.stops[number]])
                 what = "has no letter" if same.any() else "is not one token"
                 return WhyNot("border", f"{word} {what}, {rule}.")
         return None
@@ -148,7 +201,7 @@ class _Question:
         around = (pieces.starts <= self._start) & (pieces.stops >= self._stop)
         for piece in np.flatnonzero(around & np.isin(pieces.ids, [*self._steps.tokenizer.whole_words])).tolist():
             if pieces.lefts[piece] < 0 and pieces.parents[piece] < 0:
-                word = _named(self._steps.data[pieces.starts[piece] : pieces.stops[piece]])
+                word = quoted_bytes(self._steps.data[pieces.starts[piece] : pieces.stops[piece]])
                 return WhyNot("whole word", f"{word} is one token as a whole word: nothing in it is merged.")
         return None
 
@@ -158,7 +211,7 @@ class _Question:
         if unknown is None:
             return None
         for piece in np.flatnonzero(self._is_within & (pieces.ids == unknown)).tolist():
-            character = _named(self._steps.data[pieces.starts[piece] : pieces.stops[piece]])
+            character = quoted_bytes(self._steps.data[pieces.starts[piece] : pieces.stops[piece]])
             sentence = f"{character} is not in the vocabulary: it became the unknown token, which no merge joins."
             return WhyNot("unknown", sentence, unknown)
         return None
@@ -190,7 +243,7 @@ class _Question:
 
     def _merge_of_picky(self) -> WhyNot:
         """The same where tokens are also removed: what stood here before a merge depends on all events until then."""
-        tokenizer, text = self._steps.tokenizer, _named(self._text)
+        tokenizer, text = self._steps.tokenizer, quoted_bytes(self._text)
         lengths = tokenizer.lengths_of_all
         rows = [
             row
@@ -216,14 +269,14 @@ class _Question:
             left, right = int(here.ids[first]), int(here.ids[last])
             sentence = f"No merge joins {self._token(left)} and {self._token(right)}."
             return WhyNot("missing", sentence, left=left, right=right)
-        text = _named(self._text)
+        text = quoted_bytes(self._text)
         if last <= first or here.starts[first] != self._start or here.stops[last] != self._stop:
             return WhyNot("missing", f"No merge makes {text}: it is not in the vocabulary.")
         return self._missing_between(here.ids[first : last + 1].astype(np.int64))
 
     def _missing_between(self, ids: NDArray[np.int64]) -> WhyNot:
         """Explains which of several adjacent tokens no merge joins."""
-        lefts, rights, text = ids[:-1], ids[1:], _named(self._text)
+        lefts, rights, text = ids[:-1], ids[1:], quoted_bytes(self._text)
         merges = self._steps.tokenizer.merges
         # Few merges have such parts on both sides, so not all pairs must be sorted.
         near = merges[np.isin(merges[:, 0], lefts) & np.isin(merges[:, 1], rights)].astype(np.int64)
@@ -312,12 +365,4 @@ class _Question:
         return f"{self._token(left)} + {self._token(right)}"
 
     def _token(self, token: int) -> str:
-        return _named(self._steps.tokenizer.bytes_of(token))
-
-
-def _named(raw: bytes) -> str:
-    """A text for a sentence: in quotes, or as bytes where it is not UTF-8."""
-    try:
-        return shown(raw.decode())
-    except UnicodeDecodeError:
-        return raw.hex(" ").upper()
+        return quoted_bytes(self._steps.tokenizer.bytes_of(token))

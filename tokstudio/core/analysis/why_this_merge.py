@@ -51,6 +51,7 @@ RULES: Mapping[TieBreak, str] = MappingProxyType(
 
 _MAPPED = bytes(BYTE_ORDER)  # bytes that sort like the characters of GPT-2's alphabet
 _FLOOR_STEP = 4
+_MOST_RECOUNTED = 1 << 25  # tokens before the first merge
 _COMPARED = 1 << 12  # pairs whose bytes are compared in one piece of work
 
 
@@ -224,6 +225,27 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
     tokens = (tokenizer if run.removals is None else tokenizer.at(own - 1)).tokens
     why = yield from _among_work(engine, run, own, runners_up, order, tokens)
     return replace(why, number=number, choosing=choosing, stage=run.stage_of(own))
+
+
+def count_at_end_work(corpus: Corpus, run: Run, left: int, right: int) -> Work[int | None]:
+    """How often two tokens stood together after the last merge of a run, in units of 1 / `Run.weight_scale`.
+
+    None where this is not counted: a language or a removal decided beside the counts, words were joined, or the corpus
+    has too many tokens to make all merges again for one number. Raises as `why_work`.
+    """
+    counts_decide = not run.languages and run.removals is None and run.supermerges is None
+    if not counts_decide or not len(run) or run.tokens_before > _MOST_RECOUNTED * run.weight_scale:
+        return None
+    _refuse_too_large(corpus, run, len(run))
+    if (yield from corpus.sha256_work()) != run.corpus.sha256:
+        raise CorpusError("The corpus has changed since this run was trained: its pairs can no longer be counted.")
+    engine, _, begun = yield from _engine_work(replace(corpus, weights=run.corpus.weights), run, len(run))
+    yield from _repeat_work(engine, run, begun, len(run))
+    for pairs in (yield from engine.recount_work(1)):
+        rows = np.flatnonzero((pairs.left == left) & (pairs.right == right))
+        if len(rows):
+            return int(pairs.count[rows[0]])
+    return 0
 
 
 def _among_work(

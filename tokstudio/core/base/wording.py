@@ -24,6 +24,14 @@ def shown(text: str, longest: int = 40) -> str:
     return quote + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut) + quote
 
 
+def quoted_bytes(raw: bytes) -> str:
+    """A token for a sentence: in quotes with dots for its spaces, so that no line ends in it, or as bytes."""
+    try:
+        return shown(raw.decode()).replace(" ", "·")
+    except UnicodeDecodeError:
+        return raw.hex(" ").upper()
+
+
 def first_few(texts: Collection[str], most: int, write: Callable[[str], str] = shown) -> str:
     """The first texts and how many more there are: `first_few(["a", "b", "c"], 2)` is `"a", "b" and 1 more`."""
     more = f" and {len(texts) - most:,} more" if len(texts) > most else ""

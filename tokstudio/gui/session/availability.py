@@ -259,7 +259,7 @@ def not_in_text(session: Session) -> str:
     """Why the text has no occurrence of the target."""
     if are_specials_off(session):
         return "Special tokens are not recognised in the text: turn on Special Tokens."
-    return "The token is not in the text."
+    return "The token is not in the text of the Text pane."
 
 
 cannot_fork = _first(no_playhead, cannot_extend)

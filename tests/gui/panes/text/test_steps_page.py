@@ -353,7 +353,7 @@ def test_why_not_one_token_is_answered_at_every_playhead(qtbot, session, pane, s
     qtbot.mouseClick(steps.why_not.links[0], Qt.MouseButton.LeftButton)
     assert session.view.token == 255 + number
     session.view.set_playhead(len(run))
-    assert steps.why_not.words.text() == f'"{text}" is one token.'
+    assert steps.why_not.words.text() == f'"{text}" is one token.'.replace(" ", "·", text.count(" "))
     qtbot.mouseClick(steps.why_not.close_button, Qt.MouseButton.LeftButton)
     assert not steps.why_not.isVisible()
 
@@ -487,7 +487,24 @@ def test_the_menu_opens_the_steps_and_asks_about_the_selection_or_the_word_aroun
         cursor.setPosition(place)
         encode.input.setTextCursor(cursor)
         assert ask_by_keys(qtbot, window) == expected(word), place
-    assert window.text.steps.why_not.words.text() == '" the" is one token.'
+    assert window.text.steps.why_not.words.text() == '"·the" is one token.'
+
+
+def test_the_corpus_tells_why_no_merge_makes_a_text(qtbot, session, pane, make_run):
+    run = make_run(CORPUS, vocabulary_size=262, pattern="gpt2")
+    session.view.set_text(" Lampen")
+    pane.tabs.setCurrentIndex(0)
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    pane.encode.view.select_all()
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    words = pane.steps.why_not.words
+    qtbot.waitUntil(lambda: 'The corpus has "·Lampen" 0 times.' in words.text(), timeout=PATIENCE)
+    assert words.text().endswith(f"times at the end. The last merge needed {int(run.log.count[-1])}.")
+    # At another playhead the same is said without counting again.
+    session.view.set_playhead(2)
+    assert not pane.steps.causes.busy
+    assert 'The corpus has "·Lampen" 0 times.' in words.text()
 
 
 def test_the_context_menu_acts_on_the_piece_below_the_pointer(qtbot, session, pane, make_run):

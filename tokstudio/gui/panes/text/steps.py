@@ -119,6 +119,15 @@ class Stepping:
         first, last = self.steps.prepared.span(start - self.begin, stop - self.begin)
         return first - self.steps.begin, last - self.steps.begin
 
+    def span_of(self, asked: tuple[int, int], *, of_word: bool) -> tuple[int, int]:
+        """The part of the data of the steps that a question is about: bytes, or the pre-token with the first."""
+        start, stop = self.here(*asked)
+        if of_word:
+            words = self.steps.pre_tokens
+            word = int(np.searchsorted(words.stops, start, side="right"))
+            start, stop = int(words.starts[word]), int(words.stops[word])
+        return start, stop
+
     def in_text(self, start: int, stop: int) -> tuple[int, int]:
         """The part of the text that some bytes of the steps stand for."""
         places = np.array([start, stop], np.int64) + self.steps.begin
@@ -200,11 +209,7 @@ def answer_words(
     `asked` has the first of the bytes and the one after the last; with `of_word`, the whole pre-token with the first
     is meant. Returns the sentences, and the tokens of the merges that they name, by number.
     """
-    start, stop = stepping.here(*asked)
-    if of_word:
-        words = stepping.steps.pre_tokens
-        word = int(np.searchsorted(words.stops, start, side="right"))
-        start, stop = int(words.starts[word]), int(words.stops[word])
+    start, stop = stepping.span_of(asked, of_word=of_word)
     why, more = answer(stepping.steps, here, start, stop)
     moves = why.kind in ("one", "was one", "fell apart", "after", "late") or why.left is not None
     lead = f"At merge {playhead:,}: " if moves and playhead < stepping.steps.merges else ""

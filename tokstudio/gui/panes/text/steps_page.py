@@ -14,6 +14,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QSplitter, QWidget
 
 from tokstudio.core.analysis.encoding_steps import Rounds, State
+from tokstudio.core.analysis.why_not_one_token import cause_work
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.tokenizer.dropout import Dropout
@@ -77,6 +78,8 @@ class StepsPage(QWidget):
         self._playhead = -1
         self._keyboard_wanted = False  # whether to move the focus to the slider
         self.latest = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
+        self._cause: tuple[tuple[StudioRun, int, bytes], str] | None = None  # what is asked of the corpus; the answer
+        self.causes = LatestJob(session.jobs, self, self._take_cause, quiet=True, asked=False)
         self._pause = QTimer(self, singleShot=True, interval=session.jobs.pauses.updates)
         self._pause.timeout.connect(self.refresh)
         self._build(theme)
@@ -205,7 +208,8 @@ class StepsPage(QWidget):
             self.latest.cancel()
             self._asked = self._shown = None
         self.stepping = self.rounds = self.here = None
-        self._playhead, self.question = -1, None
+        self._playhead, self.question, self._cause = -1, None, None
+        self.causes.cancel()
         self.model.set_rounds(None, None)
         self.view.clear()
         self.why_not.hide()
@@ -273,13 +277,30 @@ class StepsPage(QWidget):
         elif asked is not None and stepping is not None and stepping.steps.tokenizer.dropout is not None:
             self.why_not.show_answer(_DROPPED, {})
         elif stepping is not None and rounds is not None and asked is not None and self._holds(*asked):
-            self.why_not.show_answer(
-                *steps.answer_words(stepping, rounds.steps, asked, self._playhead, of_word=self._of_word)
-            )
+            words, merges = steps.answer_words(stepping, rounds.steps, asked, self._playhead, of_word=self._of_word)
+            self.why_not.show_answer(" ".join(filter(None, (words, self._cause_of(stepping, asked)))), merges)
         else:
             self.why_not.hide()
             return
         self.why_not.show()
+
+    def _cause_of(self, stepping: steps.Stepping, asked: tuple[int, int]) -> str:
+        """What the corpus of the run says about it; "" until that is counted, and where the corpus is not there."""
+        run = self._runs.active
+        made = run.run if run is not None else None
+        if run is None or made is None or run.corpus is None or run.corpus_problem or not run.has_counts:
+            return ""
+        start, stop = stepping.span_of(asked, of_word=self._of_word)
+        key, corpus, full = (run, len(made), stepping.steps.data[start:stop]), run.corpus, stepping.steps
+        if self._cause is None or self._cause[0] != key:
+            self._cause = key, ""
+            self.causes.run(lambda: cause_work(corpus, made, full, start, stop))
+        return self._cause[1]
+
+    def _take_cause(self, words: str) -> None:
+        if self._cause is not None and words:
+            self._cause = self._cause[0], words
+            self._answer()
 
     def _holds(self, start: int, stop: int) -> bool:
         """Whether these bytes of the text are encoded here."""
@@ -290,7 +311,8 @@ class StepsPage(QWidget):
         return first >= 0 and last <= len(stepping.steps.data)
 
     def _close_answer(self) -> None:
-        self.question = None
+        self.question, self._cause = None, None
+        self.causes.cancel()
         self.why_not.hide()
 
     # ---- selecting

@@ -14,7 +14,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import quoted_bytes
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.model.run import Run
@@ -88,20 +88,17 @@ def asked(view: ViewState) -> Asked | str:
 def _no_merge(run: StudioRun, token: int) -> str:
     for text, number in run.special_tokens.items():
         if number == token:
-            return f"{shown(text)} is a special token: no merge made it."
+            return f"{quoted_bytes(text.encode())} is a special token: no merge made it."
     tokens = run.tokenizer.tokens
     if not tokens.in_use(token):
         return _NO_TOKEN
-    raw = tokens[token] or b""
-    try:
-        text = shown(raw.decode())
-    except UnicodeDecodeError:
-        text = f"The byte {raw.hex().upper()}"
-    return f"{text} is a base token: no merge made it."
+    text = quoted_bytes(tokens[token] or b"")
+    return f"{text if text[0] in _QUOTES else f'The byte {text}'} is a base token: no merge made it."
 
 
 _RUNNERS_UP = 20
 _PATIENCE = 150  # milliseconds of work before a message is shown
+_QUOTES = "'\""
 _KEPT = 64  # cached answers
 _LABEL = 200  # characters of a token
 _ROWS = 3  # rows of the table that are always visible
