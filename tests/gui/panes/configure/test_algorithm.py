@@ -89,6 +89,19 @@ def test_plain_bpe_comes_first_and_the_usual_tie_rule_comes_with_an_algorithm(qt
     assert "ties by bytes" in pane.unusual.text()
 
 
+def test_the_fields_of_a_chosen_algorithm_are_in_sight(qtbot, pane, session):
+    pane.window().resize(300, 380)
+    body = pane._fields
+    for number in range(1, pane.algorithm.choice.combo.count()):
+        body.verticalScrollBar().setValue(0)
+        choose(qtbot, pane.algorithm.choice.combo, number)
+        group = pane.algorithm.group(session.training.settings.algorithm)
+        if group is None:
+            continue
+        controls = [control for control in group.controls if control.isVisible()]
+        qtbot.waitUntil(lambda shown=controls[-1]: not shown.visibleRegion().isEmpty())
+
+
 def test_texts_that_are_named_like_the_corpus_are_trained_with(qtbot, languages, session):
     languages.algorithm.parity.take_texts({"deu": PARALLEL["de"], "en": PARALLEL["en"], "fin_Latn": PARALLEL["fi"]})
     assert session.history.undo_text == "Parallel Texts"

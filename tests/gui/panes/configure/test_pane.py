@@ -7,7 +7,7 @@ import json
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QPlainTextEdit
 
 from tests.gui.person import PATIENCE, TEXT, at_window
 from tokstudio.core.base.errors import ConfigError
@@ -178,6 +178,28 @@ def test_a_pause_does_not_widen_the_pane_and_no_text_is_cut(qtbot, pane, session
             qtbot.waitUntil(lambda button=button: button.width() >= button.sizeHint().width())
     session.training.stop()
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("height", range(420, 640, 20))
+def test_no_control_moves_around_a_training(qtbot, pane, session, height):
+    session.corpus.add_text(TEXT)
+    pane.window().resize(300, height)
+    qtbot.waitUntil(lambda: pane.forecast.isVisible(), timeout=PATIENCE)
+    controls = pane.size_field, pane.frequency_field, pane.pattern, pane.algorithm, pane.more_button
+
+    def places():
+        QApplication.processEvents()
+        return [(control.y(), control.height()) for control in controls]
+
+    before = places()
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    assert places() == before
+    session.training.stop()
+    qtbot.waitUntil(lambda: session.training.current is None and pane.continue_button.isVisible(), timeout=PATIENCE)
+    assert places() == before
+    qtbot.waitUntil(lambda: pane.forecast.isVisible(), timeout=PATIENCE)
+    assert places() == before
 
 
 def an_invalid_file_is_an_error_and_changes_nothing(qtbot, window, answers, path):

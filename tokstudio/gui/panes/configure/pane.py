@@ -162,6 +162,7 @@ _USUAL = SETTINGS["algorithm"].default
 _SPACING = 8
 _ABOVE_NOTE, _ABOVE_CAPTION = 3, 4  # pixels between a field and its help, or the preview and its caption
 _BETWEEN_BUTTONS = 6
+_USUAL_LINES = 2  # of the summary and the forecast
 _ACTION = {"resume": "pause"}
 _BUTTONS = {"idle": ("train",), "running": ("pause", "stop"), "paused": ("resume", "step", "stop")}
 
@@ -244,9 +245,15 @@ class ConfigurePane(Pane):
         """What is always shown above More."""
         return self.size_field, self.frequency_field, self.pattern, self.algorithm
 
-    def _fit(self, room: int) -> None:
-        """Leaves help to the tool tips where the button More would not fit below it."""
-        width = self._fields.viewport().width()
+    def _fit(self) -> None:
+        """Leaves help to the tool tips where the button More would not fit below it.
+
+        The room for the fields is that of a usual summary: what is said below comes and goes around a training, and the
+        help must not go with it, as the controls would move.
+        """
+        width, margins = self._fields.viewport().width(), self.body.contentsMargins()
+        said = _USUAL_LINES * self.summary.fontMetrics().lineSpacing() + self._button_row.sizeHint().height()
+        room = self.widget().height() - margins.top() - margins.bottom() - said - 2 * self.body.spacing()
         # What an algorithm is for is always said, but for plain BPE.
         of_algorithm = [self.algorithm.choice] if self._training.settings.algorithm == _USUAL else []
         explained = [self.frequency_field, self.pattern.choice, *of_algorithm, self.size_field]
@@ -298,9 +305,13 @@ class ConfigurePane(Pane):
     # ---- settings
 
     def _take_over(self) -> None:
+        algorithm = self._training.settings.algorithm
         limits = {"vocabulary_size": self.size_field.value, "min_frequency": self.frequency_field.value}
         settings = replace(self._training.settings, **limits, pattern=self.pattern.value)
         self._training.set_settings(self.algorithm.taken_over(self.more.taken_over(settings)))
+        if self._training.settings.algorithm != algorithm:
+            # The fields of the chosen algorithm have appeared below its choice.
+            self._fields.keep_visible(self.algorithm)
 
     def _reset(self) -> None:
         self._training.set_settings(self._training.defaults)
