@@ -24,7 +24,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
-from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named
+from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named, paragraph_label
 from tokstudio.gui.widgets.layouts import Fitting, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.version import __version__
@@ -209,6 +209,8 @@ class SizesTable(Fitting, ReadOnlyTable):
 
 _LATER = 250  # milliseconds between two updates during a training
 _ENOUGH = 95  # percent, for the sentence above the table
+_NEARLY_ALL = 0.8  # of the merges; a size with more is no answer
+_CANNOT_SHOW = " That is nearly all, so this text cannot show which size is enough."
 _LOW = 300  # pixels at the normal text size; a lower pane has fewer lines around the table
 _WIDEST = 1_000_000
 MODEL_WIDTH = 4096
@@ -233,15 +235,13 @@ class SizesPane(Pane):
         self._shown: tuple[object, ...] = ()
         self._model = SizesModel(theme, self)
         self._make_fields()
-        self.answer = ElidedLabel()
-        self.measured, self.formulas = ElidedLabel(), ElidedLabel()
-        for label in (self.measured, self.formulas):
-            label.setProperty("role", "muted")
+        # What limits the answer stands before it, and whole.
+        self.measured, self.answer, self.formulas = paragraph_label("muted"), paragraph_label(), ElidedLabel("muted")
         self.formulas.setText(_FORMULAS)
         self.table = SizesTable(self._model, theme, self._about)
         self.empty = EmptyState(_EMPTY)
         page = QWidget()
-        column(self.answer, self.measured, 2, (self.table, 1), self.formulas, spacing=2, parent=page)
+        column(self.measured, self.answer, 2, (self.table, 1), self.formulas, spacing=2, parent=page)
         self.stack = stacked(self.empty, page)
         self.body.addWidget(self.stack)
         self._later = QTimer(self, singleShot=True, interval=_LATER)
@@ -362,9 +362,11 @@ def _answer(run: StudioRun, text: MeasuredText) -> str:
         size_after(text.tokens, text.bytes, merges, sizes) for merges in (merges_for(text.tokens, _ENOUGH), end)
     )
     so_far = "" if run.ended is not None else " so far"
+    nearly_all = enough.merges > _NEARLY_ALL * whole.merges
     return (
         f"{enough.vocabulary:,} tokens have {percent_text(_ENOUGH / 100)} of the compression of all "
         f"{whole.vocabulary:,}{so_far}: {enough.bytes_per_token:,.3f} of {whole.bytes_per_token:,.3f} bytes per token."
+        f"{_CANNOT_SHOW if nearly_all else ''}"
     )
 
 

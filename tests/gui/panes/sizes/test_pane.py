@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE
 from tests.gui.tables import click, row_texts
@@ -111,6 +112,23 @@ def test_the_smallest_size_with_most_of_the_compression_is_named_chosen_and_copi
     trained.runs.add_tokenizer(Tokenizer.from_run(trained.runs.active.run), "opened")
     assert pane.stack.currentWidget() is pane.empty
     assert "does not say" in pane.empty.label.text()
+
+
+def test_the_caution_stands_first_and_whole_and_nearly_all_tokens_are_no_answer(pane, session, make_run):
+    text = sample_text("article")[:3000]
+    make_run(text, vocabulary_size=900)
+    for width in (900, 420):
+        pane.window().resize(width, 420)
+        QApplication.processEvents()
+        caution, answer = pane.measured, pane.answer
+        assert caution.y() + caution.height() <= answer.y() < pane.table.y()
+        for label in (caution, answer):
+            assert label.height() >= label.heightForWidth(label.width())
+    assert caution.text().endswith("A small corpus cannot show what a large vocabulary is worth.")
+    assert answer.text().endswith("That is nearly all, so this text cannot show which size is enough.")
+    session.corpus.set_sources(())
+    make_run("abc def ghi jkl " * 200 + text[:300], vocabulary_size=330, pattern="gpt2")
+    assert not answer.text().endswith("which size is enough.")
 
 
 def test_held_out_text_is_measured_where_there_is_some(qtbot, session, pane, make_run):
