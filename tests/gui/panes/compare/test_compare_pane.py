@@ -403,3 +403,15 @@ def test_dots_have_the_colours_of_the_runs(qtbot, compared, session, theme):
     hidden, active = (curve_pen(theme.palette, run.hue, active=True).color().rgb() for run in session.runs.all)
     assert active in seen
     assert hidden not in seen
+
+
+def test_each_empty_view_says_what_it_will_show(qtbot, session, theme, actions, show):
+    pane = ComparePane(session, theme, actions)
+    show(pane, 700, 400)
+    said = []
+    for tab in range(pane.tabs.count()):
+        pane.tabs.setCurrentIndex(tab)
+        assert pane.empty.isVisible()
+        said.append(pane.empty.label.text())
+    assert len(set(said)) == 5
+    assert all(text.endswith("Train one with each algorithm, or train or open your own.") for text in said)

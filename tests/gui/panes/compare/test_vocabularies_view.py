@@ -57,7 +57,7 @@ def test_each_part_lists_its_tokens_under_titles_the_most_used_first(qtbot, view
     for part, expected in ((ONLY_FIRST, first - second), (BOTH, first & second), (ONLY_SECOND, second - first)):
         choose(qtbot, session, view, part)
         assert view.rows.rowCount() == len(expected)
-        assert view.parts.tabText(part).endswith(f": {len(expected):,}")
+        assert view.parts.choices[part].name.endswith(f": {len(expected):,}")
     assert percent_text(len(first & second) / len(first | second), 1) in view.note.text()
     choose(qtbot, session, view, ONLY_SECOND)
     uses = [int(view.rows.index(row, SECOND_USES).data().replace(",", "")) for row in range(view.rows.rowCount())]
@@ -185,7 +185,7 @@ def test_unreachable_tokens_are_found(qtbot, session, theme, make_run, show):
 def test_a_new_name_and_another_text_are_followed_and_one_tokenizer_is_not_compared(qtbot, view, session):
     first = session.runs.all[0]
     session.runs.rename(first, "English")
-    qtbot.waitUntil(lambda: view.parts.tabText(ONLY_FIRST).startswith("Only in English: "), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.parts.choices[ONLY_FIRST].name.startswith("Only in English: "), timeout=PATIENCE)
     assert "are in English's vocabulary, too." in view.note.text()
     assert view.first.currentText().strip() == "English"
     choose(qtbot, session, view, BOTH)

@@ -41,7 +41,15 @@ _SAME_TEXT, _VOCABULARIES, _WORDS = 2, 3, 4
 _LEAST = QSize(240, 150)
 _NARROW, _LOW = 520, 300  # pixels
 _WIDEST_CHOICE = 360  # pixels
-_NO_TOKENIZER = "Tokenizers are compared here, text by text. Train one with each algorithm, or train or open your own."
+#: What each view will show, by its tab.
+_EMPTY = (
+    "Each text will have a row here and each tokenizer a column, with the figure that you choose.",
+    "The figures will be dots here on a common axis, a line for each text.",
+    "A line of a text will stand here once for each tokenizer, one below another, cut into its tokens.",
+    "The tokens that only one of two tokenizers has, and those of both, will be listed here.",
+    "Words will be listed here with their pieces in each tokenizer, those that are split most first.",
+)
+_FIRST = "Train one with each algorithm, or train or open your own."
 _NO_TEXT = {
     "corpus": "Tokenizers are compared here on the sources of the corpus. Open a text, or choose other texts.",
     "held out": "The active run has no held-out text. Choose a share under More in Configure, or choose other texts.",
@@ -85,7 +93,7 @@ class ComparePane(Fitting, Pane):
         row((self.problem, 1), self.measure, spacing=8, parent=self._problem)
         self.meaning = paragraph_label("muted")
         self.algorithms = ActionButton(actions["compare_algorithms"], "Compare Algorithms", theme, "train")
-        self.empty = EmptyState(_NO_TOKENIZER, self.algorithms)
+        self.empty = EmptyState(_FIRST, self.algorithms)
         self._views = stacked(self.matrix, self.dots)
         page = QWidget()
         column((self._views, 1), self.meaning, spacing=8, parent=page)
@@ -175,6 +183,7 @@ class ComparePane(Fitting, Pane):
         self.fit()
         self._say_problem()
         if not columns:
+            self.empty.label.setText(f"{_EMPTY[tab]} {_FIRST}")
             self._stack.setCurrentWidget(self.empty)
         elif tab >= _SAME_TEXT:
             view = self.same_text if tab == _SAME_TEXT else self.vocabularies if tab == _VOCABULARIES else self.words

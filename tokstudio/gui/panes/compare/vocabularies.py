@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTabBar, QTableWidget, QTableWidgetItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.analysis.token_index import describe_token
@@ -242,11 +242,10 @@ class VocabulariesView(QWidget):
         for box, name in ((self.first, "First tokenizer"), (self.second, "Second tokenizer")):
             box.setAccessibleName(name)
             box.currentIndexChanged.connect(self._compare)
-        self.parts = named(QTabBar(), "Part of the vocabularies")
-        self.parts.setExpanding(False)
-        for _ in range(3):
-            self.parts.addTab("")
-        self.parts.currentChanged.connect(self._list)
+        self.parts = named(
+            ChoiceBox([Choice(name, name, "") for name in map(str, range(3))]), "Part of the vocabularies"
+        )
+        self.parts.currentIndexChanged.connect(self._list)
         self.filter = FilterEdit(theme, "Filter of the compared tokens", FILTER_HINT)
         self._typed = QTimer(self, singleShot=True, interval=session.jobs.pauses.filtered)
         self._typed.timeout.connect(self._list)
@@ -270,8 +269,9 @@ class VocabulariesView(QWidget):
         page, beside = QWidget(), QWidget()
         beside.setFixedWidth(theme.scaled(_SUMMARY))
         column(self.by, (self.summary, 1), spacing=6, parent=beside)
-        heads = row((self.first, 1), plain_label("muted", "and"), (self.second, 1), 8, self.filter, self.kinds)
-        column(heads, self.parts, (row((self.table, 1), beside, spacing=10), 1), self.note, spacing=6, parent=page)
+        heads = row((self.first, 1), plain_label("muted", "and"), (self.second, 1))
+        listed = row((self.parts, 1), 8, self.filter, self.kinds)
+        column(heads, listed, (row((self.table, 1), beside, spacing=10), 1), self.note, spacing=6, parent=page)
         self._stack = stacked(self.empty, page)
         column(self._stack, parent=self)
         self._comparing = LatestJob(session.jobs, self, self._take_pair, self._fail, asked=False)
@@ -362,8 +362,11 @@ class VocabulariesView(QWidget):
         self._shown_of = asked
         self._pair = pair = replace(pair, names=(first.name, second.name), uses=(uses_of_both[0], uses_of_both[1]))
         titles = f"Only in {pair.names[0]}", "In both", f"Only in {pair.names[1]}"
-        for part, title in enumerate(titles):
-            self.parts.setTabText(part, f"{title}: {np.count_nonzero(pair.part(part)):,}".replace("&", "&&"))
+        sizes = [f"{title}: {np.count_nonzero(pair.part(part)):,}" for part, title in enumerate(titles)]
+        chosen = self.parts.currentIndex()
+        with QSignalBlocker(self.parts):
+            self.parts.set_choices([Choice(size, size, "") for size in sizes])
+            self.parts.setCurrentIndex(chosen)
         share = f"Jaccard index {percent_text(pair.vocabularies.jaccard, 1)}: shared tokens / tokens of either."
         counts = counts_of_both[1]
         uses = float("nan") if counts is None else pair.vocabularies.shared_uses(counts)
