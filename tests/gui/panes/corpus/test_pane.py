@@ -23,10 +23,9 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import statistics_work
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
-from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, beginning, encoding_text, scripts_text
+from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, FactsBody, beginning, encoding_text, scripts_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem
-from tokstudio.gui.widgets.layouts import TallBody
 
 ADDING = ("open_corpus", "open_folder", "open_counts", "paste_corpus")
 ACTIONS = (*ADDING, "sample_article", "sample_scripts", "sample_python")
@@ -162,9 +161,20 @@ def test_no_view_scrolls_inside_the_scrolling_part(qtbot, pane, session):
     session.corpus.add_text("\n".join(f"line {number}" for number in range(200)), "long.txt")
     settled(qtbot, session)
     assert pane.preview.verticalScrollBar().maximum() == 0
-    body = pane.preview.parentWidget().parentWidget().parentWidget()
-    assert isinstance(body, TallBody)
+    body = pane.findChild(FactsBody)
     assert not body.isAncestorOf(pane.source_list)
+    # No line is cut at the lower edge.
+    for height in range(260, 520, 13):
+        pane.window().resize(300, height)
+        QApplication.processEvents()
+        QApplication.processEvents()
+        edge = body.viewport().height()
+        for label in body.findChildren(QLabel):
+            top = label.mapTo(body.viewport(), QPoint()).y()
+            assert not label.isVisible() or not top < edge < top + label.height()
+        first = pane.preview.mapTo(body.viewport(), QPoint(0, 10)).y()
+        line = pane.preview.fontMetrics().lineSpacing()
+        assert edge < first + line or (edge - first) % line == 0
     pane.preview.setFocus()
     pane.preview.moveCursor(QTextCursor.MoveOperation.End)
     qtbot.waitUntil(lambda: body.verticalScrollBar().value() > body.verticalScrollBar().maximum() / 2)

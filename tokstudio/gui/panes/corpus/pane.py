@@ -176,9 +176,7 @@ class CorpusPane(Pane):
         facts, content = QWidget(), QWidget()
         column(self.whose, self.statistics, self.caption, self.preview, STRETCH, spacing=8, parent=facts)
         # The list has its own scroll bar where it is long, so it is beside the scrolling part and not in it.
-        body = TallBody(facts)
-        self.preview.line_reached.connect(body.ensureVisible)
-        column(self.source_list, (body, 1), spacing=8, parent=content)
+        column(self.source_list, (views.FactsBody(facts, self.preview), 1), spacing=8, parent=content)
         self.mixture = Mixture(session, theme, actions)
         self._stack = stacked(TallBody(self._make_empty_state()), content, TallBody(self.mixture))
         self.tabs = HeaderTabs("Sources or mixture", _TABS)
