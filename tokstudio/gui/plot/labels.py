@@ -60,7 +60,7 @@ class PlotLabels:
     def name(self, points: Sequence[tuple[QPointF, str]]) -> None:
         """Writes the muted names of points, all of them and all alike: below their points, or above for want of room.
 
-        Where two would overlap, the second is written a line farther away.
+        Where two would overlap, the left one is written farther left.
         """
         below, above = (self._beside(points, sign) for sign in (1, -1))
         boxes = above if self._faults(above) < self._faults(below) else below
@@ -70,15 +70,14 @@ class PlotLabels:
 
     def _beside(self, points: Sequence[tuple[QPointF, str]], sign: int) -> list[QRectF]:
         """Boxes for the names of points, on one side of them."""
-        boxes: list[QRectF] = []
-        for place, text in points:
+        boxes, end = dict[int, QRectF](), self._area.right()
+        for number in sorted(range(len(points)), key=lambda number: -points[number][0].x()):
+            place, text = points[number]
             box = QRectF(QPointF(), self._size(text))
             box.moveCenter(place + QPointF(0, sign * (_BESIDE + box.height() / 2)))
-            box.moveLeft(max(min(box.left(), self._area.right() - box.width()), self._area.left()))
-            while any(box.intersects(other) for other in boxes):
-                box.translate(0, sign * box.height())
-            boxes.append(box)
-        return boxes
+            box.moveLeft(min(box.left(), end - box.width()))
+            boxes[number], end = box, box.left()
+        return [boxes[number] for number in range(len(points))]
 
     def _faults(self, boxes: Sequence[QRectF]) -> tuple[int, int]:
         """How many boxes are not in the area, and how many cover a curve."""
