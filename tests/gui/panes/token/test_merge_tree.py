@@ -254,3 +254,12 @@ def test_an_error_while_drawing_goes_to_the_exception_hook(qtbot, tree, monkeypa
         tree.grab()
     assert faults
     assert all(kind is ValueError for kind, *_ in faults)
+
+
+def test_a_tree_is_whole_in_its_room_while_it_stays_readable(tree):
+    for height in (240, 150, 120):
+        tree.resize(420, height)
+        last = max(range(len(tree.drawn.boxes)), key=lambda index: tree.place_of(index).bottom())
+        whole = tree.place_of(last).bottom() <= tree.viewport().height()
+        assert whole == (tree.verticalScrollBar().maximum() == 0)
+        assert whole or 0.6 * tree.drawn.height > height - 16

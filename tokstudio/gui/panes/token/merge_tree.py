@@ -33,7 +33,7 @@ from tokstudio.gui.widgets.layouts import Fitting, column
 __all__ = ["MergeTree", "TreeNode"]
 
 _MARGIN = 8.0  # pixels
-# The tree shrinks to the width down to this scale, where the text is just readable.
+# The tree shrinks to its room down to this scale, where the text is just readable.
 _SMALLEST_FIT = 0.6
 _SMALLEST, _LARGEST = 0.25, 3.0
 _STEP = 1.2
@@ -42,8 +42,9 @@ _STEP = 1.2
 class MergeTree(QAbstractScrollArea):
     """The tree of a token's merges, for mouse and keyboard.
 
-    It shrinks to the width there is, down to a readable size, then scrolls. Ctrl and the wheel (or `+`, `-`, `0`) zoom,
-    arrows move between boxes, Enter is a click. A click emits the id of the box's token; for "…", that of its parent.
+    It shrinks to the room there is, down to a readable size, then to the width, and scrolls. Ctrl and the wheel (or
+    `+`, `-`, `0`) zoom, arrows move between boxes, Enter is a click. A click emits the id of the box's token; for "…",
+    that of its parent.
     """
 
     nodeClicked = Signal(int)
@@ -93,7 +94,7 @@ class MergeTree(QAbstractScrollArea):
         self._zoom_to(self._scale() / _STEP)
 
     def fit(self) -> None:
-        """Fits the tree to the width."""
+        """Fits the tree to the room."""
         self._zoom_to(None)
         self._show_root()
 
@@ -133,6 +134,9 @@ class MergeTree(QAbstractScrollArea):
             return 1.0
         # From the room without scroll bars: with the remaining room, they could appear and disappear for ever.
         room = self.maximumViewportSize()
+        whole = min(self._scale_for(room.width()), (room.height() - 2 * _MARGIN) / self.drawn.height)
+        if whole >= _SMALLEST_FIT:
+            return whole
         scale = self._scale_for(room.width())
         if self.drawn.height * scale + 2 * _MARGIN > room.height():
             scale = self._scale_for(room.width() - self.verticalScrollBar().sizeHint().width())
