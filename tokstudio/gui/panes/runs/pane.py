@@ -116,7 +116,6 @@ class TextButton(QToolButton):
 
 # --- The table of runs: chooses the columns that fit, and emits signals for its keys ----------------------------------
 
-_LONGEST_NAME = 4  # times the usual width of a name; a longer one is shortened for other columns
 _CHOOSABLE = [number for number, column in enumerate(COLUMNS) if column.widest]
 _YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # the tool tip of a row has all of them
 
@@ -179,19 +178,14 @@ class RunTable(Fitting, ReadOnlyTable):
     def fit(self) -> None:
         """Hides the columns that do not fit, and gives the remaining width to the names."""
         header, usual = self.horizontalHeader(), self._width_of("Run 12")
-        least = min(max(self._widths[NAME], usual), _LONGEST_NAME * usual)
-        self.setColumnWidth(NAME, least)
+        # A long name removes no column: it is shortened, and takes the width that is left.
+        self.setColumnWidth(NAME, usual)
         for column in _CHOOSABLE:
             sample = self._width_of(COLUMNS[column].widest)
             is_text = COLUMNS[column].alignment == LEFT
             self.setColumnWidth(column, sample if is_text else max(sample, self._widths[column]))
             self.setColumnHidden(column, not self._choices.get(column, self._seldom.get(column, True)))
         for column in _YIELDING:
-            if column == HELD_OUT:
-                # What the runs achieve comes before the ends of long names.
-                self.setColumnWidth(NAME, min(least, 2 * usual))
-            if column == RATIO:
-                self.setColumnWidth(NAME, min(least, usual))
             if header.length() > self.viewport().width() and column not in self._choices:
                 self.setColumnHidden(column, True)
         for column in (NAME, CORPUS):
