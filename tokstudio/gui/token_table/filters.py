@@ -67,6 +67,9 @@ def notes(slot: int, tokens: RunTokens, uses: TokenUses) -> str:
 # --- The filter field above a table -----------------------------------------------------------------------------------
 
 
+_AROUND_WORD = 64  # pixels
+
+
 class FilterEdit(SearchEdit):
     """Filters while typing; Escape empties it, Down and Enter go to the table (`left`); `hint`: what can be typed."""
 
@@ -74,11 +77,15 @@ class FilterEdit(SearchEdit):
         super().__init__(theme, "filter", "Filter", name, hint)
         self.setAccessibleDescription(hint)
         self.setMaxLength(256)
-        self.setMinimumWidth(84)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
         return QSize(180, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Makes room for a short word between the two signs."""
+        word = self.fontMetrics().horizontalAdvance("encoding")
+        return QSize(word + _AROUND_WORD, super().minimumSizeHint().height())
 
 
 # --- A panel with filters of the vocabulary besides text: kinds, forms, scripts, uses, length -------------------------

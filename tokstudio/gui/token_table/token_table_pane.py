@@ -16,18 +16,19 @@ from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.widgets.fields import restyle
 from tokstudio.gui.widgets.labels import paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import stacked
+from tokstudio.gui.widgets.layouts import Fitting, stacked
 from tokstudio.gui.widgets.menus import offer_actions
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
 _BUSY_AFTER = 150  # milliseconds before a running search is shown
 _NOTICE_STAYS = 6000
+_INSET = 8  # pixels beside the lines below the filter
 _BY_BEGINNING = "For {:,} very long {}, only the first {} bytes were searched."
 _NOTHING = "Nothing matches this filter."
 _NOT_UNDERSTOOD = "Nothing is listed until the filter is valid."
 
 
-class TablePane(Pane):
+class TablePane(Fitting, Pane):
     """A pane with a table, or a text where it is `empty`. Subclasses fill it and connect it to the session."""
 
     def __init__(self, key: str, title: str, session: Session, theme: Theme, model: TokenTable, empty: str) -> None:
@@ -37,7 +38,6 @@ class TablePane(Pane):
         self.model = model
         self.table = FollowTable(model, theme, title)
         self.note = plain_label("muted")
-        self.note.setMinimumWidth(1)
         self.filter = FilterEdit(theme, f"Filter {title.lower()}", FILTER_HINT)
         self.header.addWidget(self.note)
         self.header.addWidget(self.filter)
@@ -45,7 +45,7 @@ class TablePane(Pane):
         self._nothing = EmptyState(_NOTHING)
         self.wrong, self.limit = paragraph_label("error"), paragraph_label("muted")
         for label in (self.wrong, self.limit):
-            label.setContentsMargins(8, 0, 8, 0)
+            label.setContentsMargins(_INSET, 0, _INSET, 0)
             label.hide()
         self.stack = stacked(self.empty, self.table, self._nothing)
         self.body.addWidget(self.wrong)
@@ -77,6 +77,22 @@ class TablePane(Pane):
     def offer(self, *actions: QAction) -> None:
         """Adds actions to the context menu of the rows; the row below the pointer is selected first."""
         offer_actions(self.table, list(actions))
+
+    def fit(self) -> None:
+        """Puts the count below the filter where the two do not fit side by side."""
+        items = [self.header.itemAt(place) for place in range(self.header.count())]
+        parts = [item.widget() for item in items if item is not None]
+        shown = [part for part in parts if part is not None and not part.isHidden() and part is not self.note]
+        needed = sum(part.minimumSizeHint().width() + self.header.spacing() for part in (*shown, self.note))
+        margins = self.header.contentsMargins()
+        beside = needed + margins.left() + margins.right() <= self.width()
+        if beside != (self.header.indexOf(self.note) >= 0):
+            if beside:
+                self.header.insertWidget(self.header.indexOf(self.filter), self.note)
+            else:
+                self.body.insertWidget(0, self.note)
+        self.note.setContentsMargins(0 if beside else _INSET, 0, 0, 0)
+        self.note.setVisible(beside or bool(self.note.text()))
 
     def focus_filter(self) -> None:
         """Moves the focus to the filter."""
@@ -205,9 +221,7 @@ class TablePane(Pane):
         else:
             self._busy.stop()
             self.note.setText(f"{self.model.rowCount():,} of {self.total():,}" if self.filtered() else "")
-        # Figures must not be cut; the field beside them can be narrower.
-        figures = self.note.text() if self.filtered() and not self._query.error else ""
-        self.note.setMinimumWidth(self.note.sizeHint().width() if figures else 1)
+        self.fit()
         self._say_what_was_searched()
         self.choose_page()
 

@@ -7,10 +7,10 @@ import re
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QDockWidget, QToolButton
+from PySide6.QtWidgets import QApplication, QDockWidget, QToolButton
 
 from tests.gui.person import PATIENCE, at_rest
 from tests.gui.tables import listed
@@ -118,6 +118,21 @@ def test_a_click_on_a_header_sorts_and_another_reverses(qtbot, pane, trained):
     second = [int(uses[token]) for token in listed(pane.model)]
     assert sorted([first, second]) == [sorted(first), sorted(first, reverse=True)]
     assert pane.table.rowAt(0) == 0
+
+
+@pytest.mark.parametrize("width", [260, 300, 360, 420, 760])
+def test_the_count_of_the_filter_is_whole_beside_or_below_it(qtbot, pane, trained, width):
+    pane.window().resize(width, 420)
+    pane.filter.setText("encoding")
+    note, edit = pane.note, pane.filter
+    qtbot.waitUntil(lambda: note.text().startswith("0 of "), timeout=PATIENCE)
+    QApplication.processEvents()
+    assert note.isVisible()
+    assert note.text().endswith(f" of {pane.total():,}")
+    assert note.width() >= note.fontMetrics().horizontalAdvance(note.text())
+    places = [QRect(part.mapTo(pane, QPoint()), part.size()) for part in (note, edit)]
+    assert not places[0].intersects(places[1])
+    assert edit.width() >= edit.fontMetrics().horizontalAdvance("encoding") + 50
 
 
 def test_a_selection_survives_the_playhead_sorting_and_filtering(pane, trained, qtbot):
