@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -13,8 +15,9 @@ from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.panes.compare.vocabularies import LENGTH, SECOND_USES, TOKEN, USES, VocabulariesView
+from tokstudio.gui.panes.compare.vocabularies import LENGTH, SECOND_USES, TOKEN, USES, VocabulariesView, VocabularyRows
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.widgets.labels import END, ISOLATE
 
 ENGLISH, GERMAN = "the cat sat on the mat and the cat\n" * 9, "die Katze saß auf der Matte, die Katze\n" * 9
 ONLY_FIRST, BOTH, ONLY_SECOND = range(3)
@@ -201,3 +204,15 @@ def test_a_new_name_and_another_text_are_followed_and_one_tokenizer_is_not_compa
     session.runs.delete(session.runs.all[0])
     view.refresh()
     assert view.empty.isVisible()
+
+
+def test_the_mark_of_a_space_stands_where_a_token_is_read_from_right_to_left(
+    qtbot: QtBot, session: Session, view: VocabulariesView
+) -> None:
+    rows = [number for number, token in enumerate(view.rows.pair.vocabularies.tokens)]  # pyright: ignore[reportOptionalMemberAccess]
+    model, pair = VocabularyRows(view._theme), view.rows.pair
+    assert pair is not None
+    spelled = (" של".encode(), *pair.vocabularies.tokens[1:])
+    model.show(replace(pair, vocabularies=replace(pair.vocabularies, tokens=spelled)), np.array(rows))
+    # Isolated, its first letter decides on which side it begins, as in the other tables.
+    assert model.text(0, TOKEN) == f"{ISOLATE}·של{END}"

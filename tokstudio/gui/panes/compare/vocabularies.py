@@ -29,7 +29,7 @@ from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_text.spelling import figure, marked, shown
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
-from tokstudio.gui.widgets.labels import in_a_sentence, named, paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.labels import in_a_sentence, isolated, named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -199,7 +199,7 @@ class VocabularyRows(TableModel):
         assert pair is not None
         vocabularies = pair.vocabularies
         if column == TOKEN:
-            return marked(shown(vocabularies.tokens[row]))
+            return isolated(marked(shown(vocabularies.tokens[row])))
         if column == LENGTH:
             return f"{pair.lengths[row]:,}"
         if column == SCRIPT:
