@@ -31,7 +31,7 @@ def view(qtbot, session, theme, make_run, show) -> VocabulariesView:
         make_run(vocabulary_size=280, pattern="gpt2")
     session.comparison.set_seen(True)
     made = VocabulariesView(session, theme)
-    show(made, 900, 500)
+    show(made, 1400, 500)
     session.comparison.changed.connect(made.refresh)
     made.refresh()
     qtbot.waitUntil(lambda: made.rows.rowCount() > 0 and made.rows.pair.uses[1] is not None, timeout=PATIENCE)  # pyright: ignore[reportOptionalMemberAccess]
@@ -216,3 +216,17 @@ def test_the_mark_of_a_space_stands_where_a_token_is_read_from_right_to_left(
     model.show(replace(pair, vocabularies=replace(pair.vocabularies, tokens=spelled)), np.array(rows))
     # Isolated, its first letter decides on which side it begins, as in the other tables.
     assert model.text(0, TOKEN) == f"{ISOLATE}·של{END}"
+
+
+@pytest.mark.parametrize("part", [ONLY_FIRST, BOTH, ONLY_SECOND])
+def test_a_narrow_view_leaves_out_columns_and_cuts_none(qtbot: QtBot, view: VocabulariesView, part: int) -> None:
+    view.parts.setCurrentIndex(part)
+    qtbot.waitUntil(lambda: view.table.isColumnHidden(USES) == (part == ONLY_SECOND), timeout=PATIENCE)
+    wide = [at for at in range(view.rows.columnCount()) if not view.table.isColumnHidden(at)]
+    view.window().resize(700, 500)
+    qtbot.waitUntil(lambda: view.table.horizontalHeader().length() <= view.table.viewport().width(), timeout=PATIENCE)
+    assert not view.table.isColumnHidden(TOKEN)
+    assert not view.table.isColumnHidden(SECOND_USES if part == ONLY_SECOND else USES)
+    view.window().resize(1500, 500)
+    qtbot.waitUntil(lambda: not view.table.isColumnHidden(LENGTH), timeout=PATIENCE)
+    assert [at for at in range(view.rows.columnCount()) if not view.table.isColumnHidden(at)] >= wide

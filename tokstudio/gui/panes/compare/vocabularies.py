@@ -219,6 +219,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _HEADS = "First", "Both", "Second"
 _STEP = 1 << 12
 _OF_FIRST, _OF_SECOND = (ID, RANK, USES), (SECOND_ID, SECOND_RANK, SECOND_USES)
+_YIELDING = (SCRIPT, LENGTH, SECOND_RANK, RANK, SECOND_ID, ID)  # columns that are hidden for want of room
 _WIDEST = {LENGTH: "Length", SCRIPT: "Devanagari"}
 
 
@@ -286,6 +287,8 @@ class VocabulariesView(QWidget):
         header.setSortIndicatorShown(True)
         header.setSectionsClickable(True)
         header.sectionClicked.connect(self._sort)
+        # The scroll bar takes width from the columns when it appears.
+        table.verticalScrollBar().rangeChanged.connect(lambda: QTimer.singleShot(0, self, self._spread))
         table.clicked.connect(self._show_token)
         table.activated.connect(self._show_token)
         return table
@@ -403,10 +406,6 @@ class VocabulariesView(QWidget):
         self.table.scrollToTop()
         order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
         self.table.horizontalHeader().setSortIndicator(column, order)
-        for at in _OF_FIRST:
-            self.table.setColumnHidden(at, part == ONLY_SECOND)
-        for at in _OF_SECOND:
-            self.table.setColumnHidden(at, part == ONLY_FIRST)
         self._spread()
         self.filter.setToolTip(f"{several(len(rows), 'token')}. {FILTER_HINT}")
         self.kinds.panel.matches.setText(several(len(rows), "token"))
@@ -478,10 +477,16 @@ class VocabulariesView(QWidget):
         self.note.setText(str(error))
 
     def _spread(self) -> None:
-        """Gives the tokens the width that other columns leave, but always some."""
-        header = self.table.horizontalHeader()
-        others = sum(header.sectionSize(at) for at in range(self.rows.columnCount()) if at != TOKEN)
-        header.resizeSection(TOKEN, max(self._theme.scaled(_TOKENS), self.table.viewport().width() - others))
+        """Shows the columns of the part that fit, and gives the tokens the width that they leave, but always some."""
+        header, part, least = self.table.horizontalHeader(), self.parts.currentIndex(), self._theme.scaled(_TOKENS)
+        absent = _OF_FIRST if part == ONLY_SECOND else _OF_SECOND if part == ONLY_FIRST else ()
+        for at in range(self.rows.columnCount()):
+            self.table.setColumnHidden(at, at in absent)
+        header.resizeSection(TOKEN, least)
+        for at in _YIELDING:
+            if header.length() > self.table.viewport().width() and at != self._sorting[0]:
+                self.table.setColumnHidden(at, True)
+        header.resizeSection(TOKEN, max(least, least + self.table.viewport().width() - header.length()))
 
     def _apply_style(self) -> None:
         metrics, header = self.table.fontMetrics(), self.table.horizontalHeader()
