@@ -25,6 +25,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import SearchEdit
 from tokstudio.gui.widgets.labels import named
+from tokstudio.gui.widgets.layouts import Fitting
 from tokstudio.gui.widgets.menus import tool_button
 from tokstudio.gui.widgets.pane import Pane
 
@@ -146,7 +147,7 @@ _NOT_READ = "# The guide could not be read\n\n"
 _MOST_KEPT = 100  # places to go back to
 
 
-class GuidePane(Pane):
+class GuidePane(Fitting, Pane):
     """Pages to read, with links that act on the window."""
 
     paneAsked = Signal(str)  # a pane to open, by its key, and a part of it after a #
@@ -160,6 +161,7 @@ class GuidePane(Pane):
         self._actions = actions
         self._pages: dict[str, Page] = {}
         self._problem = ""
+        self._titled = True
         self._read()
         self.been: list[tuple[str, str, int]] = []  # page, title on it, and how far it was scrolled
         self._at = -1
@@ -185,6 +187,18 @@ class GuidePane(Pane):
         self.browser.asked.connect(self.follow)
         self.browser.went.connect(self.go)
         self.show_page(next(iter(self._pages), ""))
+
+    def show_title(self, shown: bool) -> None:
+        self._titled = shown
+        self.fit()
+
+    def fit(self) -> None:
+        """Leaves the room of the title to the search where the pane is narrow."""
+        beside = (self.back, self.forward, self.enlarge)
+        needed = self.search.minimumWidth() + sum(button.sizeHint().width() for button in beside)
+        margins = self.header.contentsMargins()
+        needed += self.title.sizeHint().width() + 5 * self.header.spacing() + margins.left() + margins.right()
+        self.title.setVisible(self._titled and needed <= self.width())
 
     @property
     def page(self) -> str:

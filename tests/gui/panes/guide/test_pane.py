@@ -280,3 +280,10 @@ def test_a_missing_guide_says_what_to_do(session, theme, actions, monkeypatch, d
     pane.explain("token")
     pane.go(1)
     assert "Install TokStudio again." in shown(pane)
+
+
+def test_a_narrow_pane_leaves_the_room_of_its_title_to_the_search(qtbot, pane):
+    for width, titled in ((420, True), (262, False), (420, True)):
+        pane.window().resize(width, 300)
+        qtbot.waitUntil(lambda titled=titled: pane.title.isVisible() is titled)
+        assert not pane.search.geometry().intersects(pane.back.geometry())
