@@ -3,13 +3,16 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
+    QLabel,
     QLineEdit,
     QPushButton,
     QRadioButton,
@@ -19,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.person import TEXT, at_the_window, at_window, quiet
+from tests.gui.person import TEXT, at_the_window, at_window, quiet, trained
 from tests.gui.window.test_little_room import body_of, in_sight, settle
 from tokstudio.gui.panes.runs.model import CORPUS, HELD_OUT
 from tokstudio.gui.state.training_settings import Settings
@@ -242,3 +245,57 @@ def test_a_problem_of_the_corpus_does_not_widen_its_column(qtbot, window):
     assert window.corpus.problems.problems == ("The clipboard has no text.",)
     settle(qtbot, window)
     assert window.corpus.width() == width
+
+
+@pytest.mark.parametrize("height", [900, 640])
+def test_rows_stay_selected_and_nothing_is_wider_after_larger_text_and_back(qtbot, monkeypatch, book, height):
+    def act(window, answers):
+        window.resize(1440 if height == 900 else 1024, height)
+        trained(qtbot, window)
+        window.places.open(window.merges)
+        settle(qtbot, window)
+        table = window.merges.table
+        table.selectRow(7)
+        more = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
+        table.selectionModel().select(table.model().index(9, 0), more)
+        before, theme = look(window, table), window.theme
+
+        def change(act):
+            with qtbot.waitSignal(theme.settled):
+                act()
+            settle(qtbot, window)
+
+        for name in ("text_larger",) * 3 + ("text_smaller",) * 3:
+            change(window.actions_by_id[name].trigger)
+            assert look(window, table)[0] == [7, 9]
+        assert look(window, table) == before
+        for mode in ("dark", "light"):
+            change(partial(theme.set_mode, mode))
+            assert look(window, table) == before
+
+    def look(window, table):
+        rows = sorted(index.row() for index in table.selectionModel().selectedRows())
+        widths = {pane.objectName(): pane.width() for pane in window.panes if not pane.visibleRegion().isEmpty()}
+        return rows, window.size(), widths, [table.columnWidth(at) for at in range(table.model().columnCount())]
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+@at_window("{book}")
+def test_what_is_hidden_gets_the_style_later_or_when_it_is_shown(qtbot, window):
+    more, theme = window.configure.more, window.theme
+    hidden = [label for label in more.findChildren(QLabel) if label.property("role") == "muted"]
+    labels = window.configure.findChildren(QLabel)
+    seen = [label for label in labels if label.isVisible() and label.property("role") == "muted"]
+    assert hidden
+    assert seen
+    assert not any(label.isVisible() for label in hidden)
+    size = hidden[0].font().pixelSize()
+    with qtbot.waitSignal(theme.settled):
+        theme.set_text_size(20)
+        assert {label.font().pixelSize() for label in seen} == {theme.scaled(12)}
+        assert hidden[0].font().pixelSize() != theme.scaled(12), "it costs the time of those in sight"
+    assert size != hidden[0].font().pixelSize() == theme.scaled(12)
+    theme.set_text_size(13)
+    window.actions_by_id["more_settings"].trigger()
+    assert {label.font().pixelSize() for label in hidden if label.isVisible()} == {size}

@@ -88,6 +88,9 @@ class Chart(pg.PlotItem):
         super().__init__(viewBox=self._box, axisItems={"left": self._left, "bottom": self._bottom}, enableMenu=False)
         self.hideButtons()
         self.showGrid(y=True, alpha=1.0)
+        for hidden in ("right", "top"):
+            # Else it lays out a label that is never seen for each change.
+            self.getAxis(hidden).enableAutoSIPrefix(False)
         for axis in (self._left, self._bottom):
             axis.enableAutoSIPrefix(False)
             axis.setStyle(tickLength=0, tickTextOffset=_GAP, tickAlpha=255, hideOverlappingLabels=12)
@@ -208,7 +211,8 @@ class Chart(pg.PlotItem):
             axis.setTickFont(font)
             if axis.label is not None:
                 axis.label.setFont(font)
-            axis.setLabel(label, color=palette.muted)
+            if label or axis.labelText:
+                axis.setLabel(label, color=palette.muted)
             axis.showLabel(bool(label))
 
     def _left_numbers(self, floor: float, roof: float, size: float) -> float:

@@ -6,20 +6,24 @@ See also `style_sheet.py`, which uses these colours, and `icons.py`, whose icons
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette, QPixmapCache
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QStyleFactory, QWidget
+from shiboken6 import isValid
 
 from tokstudio.gui.style.style_sheet import image_folders, style_sheet
 
 Mode = Literal["system", "light", "dark"]
 
 BODY_PIXELS = 13
+_SLICE = 0.008  # seconds of styling what cannot be seen, half of what a slot may take
+_PAUSE = 2  # milliseconds between two slices, for other events
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +97,16 @@ class Theme(QObject):
     """The current palette, and the application's style, font, colours and style sheet.
 
     Widgets that paint get the theme in their constructor, read `palette` while they paint and listen to `changed`,
-    which is emitted once every widget has the new style sheet.
+    which is emitted once every widget in sight has the new style sheet; the others have it before they are seen.
 
     Args:
         mode: "system" follows the desktop's colour scheme, "light" and "dark" stay.
         parent: The owner.
     """
 
+    changing = Signal()  # every widget has the old style sheet
     changed = Signal()
+    settled = Signal()  # the others have the new one too
 
     def __init__(self, mode: Mode = "system", parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -109,6 +115,8 @@ class Theme(QObject):
         self._families = ("", "")
         self._application: QApplication | None = None
         self._system_font: QFont | None = None
+        self._unseen = _Unseen(self)
+        self._unseen.done.connect(self.settled)
         self.palette = self._chosen_palette()
         # Queued: the signal comes before the style has the new scheme's palette, which would then replace ours.
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh, Qt.ConnectionType.QueuedConnection)
@@ -204,26 +212,85 @@ class Theme(QObject):
         font.setPixelSize(self.text_size)
         if self._families[0]:
             font.setFamilies([self._families[0]])
+        self.changing.emit()
         # Qt takes four times as long to replace one sheet by another as to remove the first.
-        with _no_style_changes(self._application.allWidgets()):
+        widgets = self._application.allWidgets()
+        with _changed(widgets, _HAS_OWN_STYLE, True):
             self._application.setStyleSheet("")
         self._application.setFont(font)
         self._application.setPalette(widget_palette(self.palette))
-        self._application.setStyleSheet(self.style_sheet)
+        unseen = self._unseen.among(widgets)
+        with _changed(unseen, _HAS_OWN_STYLE, True), _changed(unseen, _IS_POLISHED, False):
+            self._application.setStyleSheet(self.style_sheet)
+        self._unseen.style(unseen)
+
+
+# Qt sends no StyleChange event to a widget with a style of its own, so that it is not laid out for a temporary one.
+_HAS_OWN_STYLE = Qt.WidgetAttribute.WA_SetStyle
+# Qt does not give a new style to a widget that has none yet.
+_IS_POLISHED = Qt.WidgetAttribute.WA_WState_Polished
 
 
 @contextmanager
-def _no_style_changes(widgets: Sequence[QWidget]) -> Iterator[None]:
-    """Qt sends no StyleChange event in this block, so that no widget is laid out for a temporary style."""
-    has_own = Qt.WidgetAttribute.WA_SetStyle
-    receivers = [widget for widget in widgets if not widget.testAttribute(has_own)]
-    for widget in receivers:
-        widget.setAttribute(has_own, True)
+def _changed(widgets: Sequence[QWidget], attribute: Qt.WidgetAttribute, on: bool) -> Iterator[None]:
+    """In this block, an attribute of these widgets is on, or off."""
+    others = [widget for widget in widgets if widget.testAttribute(attribute) is not on]
+    for widget in others:
+        widget.setAttribute(attribute, on)
     try:
         yield
     finally:
-        for widget in receivers:
-            widget.setAttribute(has_own, False)
+        for widget in others:
+            widget.setAttribute(attribute, not on)
+
+
+class _Unseen(QObject):
+    """Gives a new style sheet to widgets that are not shown: in slices after those in sight, or when they are shown.
+
+    Five of six widgets of the window are hidden, and take most of the time of a change.
+    """
+
+    done = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._waiting: dict[QWidget, None] = {}
+        self._timer = QTimer(self, interval=_PAUSE)
+        self._timer.timeout.connect(self._style_some)
+
+    def among(self, widgets: Sequence[QWidget]) -> list[QWidget]:
+        """Those that are hidden and have a style already; none before a window is shown."""
+        unseen = [widget for widget in widgets if not widget.isVisible()]
+        return [] if len(unseen) == len(widgets) else [each for each in unseen if each.testAttribute(_IS_POLISHED)]
+
+    def style(self, widgets: Sequence[QWidget]) -> None:
+        """Gives these the style sheet soon, in place of those that wait."""
+        self._waiting = dict.fromkeys(widgets)
+        application = QApplication.instance()
+        if application is not None:
+            application.installEventFilter(self)
+            self._timer.start()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Show and watched in self._waiting:
+            self._style(watched)
+        return False
+
+    def _style_some(self) -> None:
+        until = time.perf_counter() + _SLICE
+        while self._waiting and time.perf_counter() < until:
+            self._style(next(iter(self._waiting)))
+        application = QApplication.instance()
+        if not self._waiting and application is not None:
+            self._timer.stop()
+            application.removeEventFilter(self)
+            self.done.emit()
+
+    def _style(self, widget: QWidget) -> None:
+        del self._waiting[widget]
+        if isValid(widget):
+            widget.style().polish(widget)
+            QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
 
 
 def widget_palette(palette: Palette) -> QPalette:

@@ -53,15 +53,20 @@ class DockSizes(QObject):
         """Applies sizes from `chosen`, whatever has moved since."""
         self._soon.stop()
         self._chosen_at, self._chosen = window, sizes
+        if sizes:
+            self.apply()
+        else:
+            self.remember()
+
+    def apply(self) -> None:
+        """Gives the panes the remembered sizes, if there are any."""
         layout = self._window.layout()
-        if sizes and layout is not None:
+        if self._chosen and layout is not None:
             self._resting.stop()
             # Now, so that no other sizes are painted, and again when Qt has settled the minimum sizes.
             layout.activate()
             self._share_out()
             QTimer.singleShot(0, self, self._share_out)
-        else:
-            self.remember()
 
     def forget(self) -> None:
         """Forgets the sizes until others are remembered."""
@@ -169,6 +174,10 @@ class Arrangement(QObject):
         # For the return to two places: the shares of the panes in the height, and the front pane of the lower place.
         self._heights: dict[tuple[str, Pane], float] = {}
         self._front: dict[tuple[str, Pane], Pane] = {}
+        self._chosen_size = self._grown = self._noted = (
+            QSize()
+        )  # of the window: as the user left it, and as large as its text needs
+        self._restyled = False  # between `note_size` and `keep_sizes`
         self._put_first()
         window.installEventFilter(self)
 
@@ -358,11 +367,12 @@ class Arrangement(QObject):
         if self._size or self.maximised is not None or not self._window.isVisible():
             return
         size, height = self._window.size(), min(height, self._room.height())
+        around = self._around
         for number, (_, share, places) in enumerate(self._columns):
             if len(places) < 2:
                 continue
             upper, lower = ([self._panes[name] for name in place] for place in places)
-            must = height < self._least_height(upper, lower)
+            must = height < self._least_height(upper, lower) + around
             low = must or (number == len(self._columns) - 1 and height < _LOW_WINDOW)
             key = self.workspace, number
             if key not in self._low and not must:
@@ -372,6 +382,25 @@ class Arrangement(QObject):
                 # It grows while panes are moved, and with the text.
                 self._fit_window(QSize(size.width(), height))
 
+    def note_size(self) -> None:
+        """Notes the size of the window before a change of the text's size, for `keep_sizes` after it."""
+        if not self._window.isVisible() or self._restyled:
+            return
+        self._restyled, self._noted = True, self._window.size()
+        if self._noted != self._grown:
+            self._chosen_size = self._noted
+
+    def keep_sizes(self) -> None:
+        """Gives window and panes the sizes that the user has chosen, as far as the text leaves room for them."""
+        if not self._restyled:
+            return
+        self._restyled, size = False, self._window.size()
+        # One that is smaller was made so meanwhile.
+        if not self._window.isMaximized() and size == size.expandedTo(self._noted.boundedTo(self._chosen_size)):
+            self._fit_into(self._chosen_size)
+            self._grown = self._window.size()
+        self._sizes.apply()
+
     def _set_low(self, low: bool | None) -> None:
         """Notes how the columns are arranged: for a low window or a high one, or None: as the user left them."""
         numbers = range(len(self._columns))
@@ -379,14 +408,14 @@ class Arrangement(QObject):
         self._low |= {(self.workspace, number): low for number in numbers} if low is not None else {}
 
     def _least_height(self, upper: list[Pane], lower: list[Pane]) -> int:
-        """The height of a window in which both places of a column have their least height."""
+        """The height in which both places of a column have their least height."""
         tabs = max((bar.sizeHint().height() for bar in tab_bars(self._window) if bar.count()), default=0)
         least = 0
         for place in (upper, lower):
             least += max((pane.minimumSizeHint().height() for pane in place if not pane.isHidden()), default=0)
             least += tabs if len(place) > 1 else 0
         separator = self._window.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent)
-        return least + separator + self._around
+        return least + separator
 
     @property
     def _around(self) -> int:
@@ -528,7 +557,9 @@ class Arrangement(QObject):
     def _take_out_others(self, workspace: str) -> None:
         for name, pane in self._panes.items():
             if name not in WORKSPACES[workspace].panes:
-                pane.setFloating(False)
+                # Qt lays the window out for each call, also where nothing changes.
+                if pane.isFloating():
+                    pane.setFloating(False)
                 self._window.removeDockWidget(pane)
 
     def _add_unknown(self, workspace: str) -> None:

@@ -419,6 +419,8 @@ class MainWindow(QMainWindow):
         self.sizes.widthChosen.connect(partial(self.preferences.set, "model_width"))
         self.sizes.tiedChosen.connect(partial(self.preferences.set, "model_tied"))
         session.player.changed.connect(self._keep_speed)
+        self.theme.changing.connect(self.places.note_size)
+        self.theme.settled.connect(self.places.keep_sizes)
         self.places.changed.connect(self._show_places)
         self.places.moved.connect(self._tell_workspace)
         session.comparison.words_changed.connect(self._keep_words)
