@@ -7,6 +7,7 @@ import importlib.util
 import os
 import platform
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,54 @@ def test_a_compiling_process_ends_with_its_parent(monkeypatch, tmp_path):
     assert not list(tmp_path.rglob("merge.merge-*")), "it ended before it was done"
 
 
+def test_a_killed_compilation_is_continued_and_the_bar_counts_all_loops(tmp_path, prepare):
+    variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), prepare.OWN_ONLY: "1"}
+
+    def loops():
+        return len(list(tmp_path.rglob("*.nbc")))
+
+    def start(*parts):
+        command = module_command("tokstudio.core.warm_up", *parts)
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=variables)
+
+    with start("merging") as process:
+        while loops() < 3 and process.poll() is None:
+            time.sleep(0.01)
+        process.kill()
+    assert 3 <= loops() < prepare.FIRST_LOOPS
+    assert not cache.is_complete(tmp_path)
+    with start("merging", "text") as process:
+        assert process.wait() == 0
+    assert loops() == prepare.FIRST_LOOPS
+    assert not cache.is_complete(tmp_path), "the loops of other algorithms are missing"
+    with start() as process:
+        assert process.communicate() == (None, b""), "there is no terminal for a bar"
+    assert process.returncode == 0
+    assert loops() == prepare.ALL_LOOPS
+    assert cache.is_complete(tmp_path)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_terminal_shows_how_many_loops_are_compiled(prepare, start, monkeypatch, tmp_path, capsys, fails):
+    started, _ = start(Places(tmp_path))
+    monkeypatch.setattr(prepare.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(Process, "returncode", int(fails))
+    polls = []
+
+    def poll(process):
+        polls.append(process)
+        (tmp_path / f"{len(polls)}.nbc").touch()
+        return 0 if len(polls) > 3 else None
+
+    monkeypatch.setattr(Process, "poll", poll)
+    assert prepare._compile_all() is not fails
+    assert [each.parts for each in started] == [["merging"], ["text"], ["algorithms"]]
+    assert all(each.ended for each in started)
+    shown = capsys.readouterr().err
+    assert f"[{'.' * 40}] 1 of {prepare.ALL_LOOPS} loops" in shown
+    assert shown.endswith(f" of {prepare.ALL_LOOPS} loops\n")
+
+
 def test_a_first_training_waits_only_for_the_loops_that_it_needs(prepare, start):
     started, _ = start()
     work = prepare.prepare_work()
@@ -153,11 +202,17 @@ def run(prepare, monkeypatch, tmp_path):
     """Runs the program with some arguments; what it compiled and listed."""
     made = []
 
+    def ended():
+        process = Process(["tokstudio.core.warm_up"])
+        process.kill()
+        return process
+
     def begin(*arguments, parts=("one", "other"), check_space=lambda folder, size: None):
         monkeypatch.setattr(prepare.sys, "argv", ["prepare", *arguments])
         monkeypatch.setattr(prepare, "check_space", check_space)
         compiled = {part: lambda part=part: made.append((part, os.environ.get("NUMBA_CPU_NAME"))) for part in parts}
         monkeypatch.setattr(prepare, "_PARTS", compiled)
+        monkeypatch.setattr(prepare, "_start", lambda part: compiled[part]() or ended())
         return prepare.main(), made
 
     for name in (prepare.OWN_ONLY, *cache.settings()):

@@ -265,11 +265,12 @@ def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(dev, ran, bundle,
 
 
 @pytest.mark.parametrize(("code", "words"), [(0, ""), (1, "each start compiles them")])
-def test_setting_up_compiles_the_loops(dev, ran, monkeypatch, capsys, code, words):
-    monkeypatch.setattr(dev, "set_up", lambda: ran.commands.append("set up"))
+def test_installing_ends_with_compiling_the_loops(dev, ran, monkeypatch, capsys, code, words):
+    monkeypatch.setattr(dev, "run_quietly", lambda command, failure: ran.commands.append(command[-1]) or "")
     ran.ends = lambda command: code
-    assert dev.main(["setup"]) == 0
-    assert ran.commands == ["set up", ["-m", "tokstudio.core.warm_up"]]
+    dev.install_everything()
+    assert [command[1:] for command in ran.commands[-1:]] == [["-m", "tokstudio.core.warm_up"]]
+    assert ran.commands[-2] == str(ROOT)
     assert words in capsys.readouterr().out
 
 

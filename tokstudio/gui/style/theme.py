@@ -272,7 +272,7 @@ class _Unseen(QObject):
             self._timer.start()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Show and watched in self._waiting:
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched in self._waiting:
             self._style(watched)
         return False
 
