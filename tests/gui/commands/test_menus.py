@@ -9,10 +9,11 @@ from collections import Counter
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QAbstractButton, QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QDialog, QLabel, QTabBar
 
-from tests.gui.person import TEXT, at_window, trained
+from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.comparison.alignment import TextTokens
+from tokstudio.gui.window.workspaces import WORKSPACES
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -53,6 +54,99 @@ def test_every_entry_has_a_letter_says_what_it_does_and_copying_needs_no_button(
                 window.actions_by_id["copy"].trigger()
     assert tried > 10
     assert QGuiApplication.clipboard().text() == "as before"
+
+
+@at_window()
+def test_each_menu_has_few_entries_and_fits_into_a_small_window(qtbot, window):
+    window.resize(1024, 640)
+    qtbot.waitUntil(lambda: window.width() == 1024)
+    bar = window.menuBar()
+    for entry in bar.actions():
+        menu, left = entry.menu(), bar.actionGeometry(entry).left()
+        entries = [action for action in menu.actions() if not action.isSeparator()]
+        assert len(entries) <= 14, entry.text()
+        assert left + menu.sizeHint().width() <= 1024, entry.text()
+        for each in (menu, *(action.menu() for action in entries if action.menu() is not None)):
+            assert each.sizeHint().height() <= 600, (entry.text(), each.title())
+
+
+@at_window()
+def test_the_export_menu_has_one_way_of_capitals_and_no_icon_that_says_nothing(qtbot, window):
+    entries = [action for action in window.toolbar.export_button.menu().actions() if not action.isSeparator()]
+    assert [action.text() for action in entries[1:] if not action.icon().isNull()] == []
+    small = {"as", "of", "the"}
+    for action in entries:
+        first, *others = action.text().replace("&", "").split()
+        assert first[0].isupper() or first in ("minbpe…", "tiktoken…"), "their names are written so"
+        assert all(word[0].isupper() for word in others if word not in small), action.text()
+    icons = {action.icon().cacheKey() for action in entries if not action.icon().isNull()}
+    assert len(icons) == 1
+
+
+def letters_in_sight(window, root) -> list[str]:
+    """The letters that reach a control of `root`, or a menu."""
+
+    def is_behind(widget):
+        return any(pane.isAncestorOf(widget) and pane.visibleRegion().isEmpty() for pane in window.panes)
+
+    texts = [each.text() for each in root.findChildren(QAbstractButton) if each.isVisible() and not is_behind(each)]
+    labels = [each for each in root.findChildren(QLabel) if each.buddy() is not None]
+    texts += [each.text() for each in labels if each.isVisible() and not is_behind(each)]
+    for bar in root.findChildren(QTabBar):
+        texts += [bar.tabText(at) for at in range(bar.count())] if bar.isVisible() and not is_behind(bar) else []
+    texts += [entry.text() for entry in window.menuBar().actions()] if root is window else []
+    return [found[1].lower() for text in texts for found in re.finditer("&([^&])", text.replace("&&", ""))]
+
+
+@at_window()
+def test_letters_of_controls_in_sight_and_menus_are_unique_in_every_state(qtbot, window):
+    looked = []
+
+    def look(state, root=window):
+        QApplication.processEvents()
+        found = Counter(letters_in_sight(window, root))
+        assert [letter for letter, times in found.items() if times > 1] == [], state
+        looked.append(len(found))
+
+    def look_at_panes(state):
+        for pane in window.places.panes:
+            window.places.open(pane)
+            look((state, pane.objectName()))
+
+    for name in WORKSPACES:
+        window.show_workspace(name)
+        look((name, "empty"))
+    window.session.corpus.add_text(TEXT)
+    run = trained(qtbot, window)
+    window.actions_by_id["more_settings"].trigger()
+    for name in WORKSPACES:
+        window.show_workspace(name)
+        look_at_panes(name)
+    window.show_workspace("train")
+    window.places.open(window.configure)
+    algorithms = next(box for box in window.configure.findChildren(QComboBox) if "lgorithm" in box.accessibleName())
+    for at in range(algorithms.count()):
+        algorithms.setCurrentIndex(at)
+        algorithms.activated.emit(at)
+        look(algorithms.itemText(at))
+    algorithms.setCurrentIndex(0)
+    algorithms.activated.emit(0)
+    window.show_export(run, ["classic"])
+    window.show_train_several()
+    window.show_preferences()
+    window.show_your_turn()
+    window.show_check_training()
+    window.show_make_exercise()
+    for name in ("prune_tokenizer", "change_specials", "fork_tokenizer", "open_by_name"):
+        if window.actions_by_id[name].isEnabled():
+            window.actions_by_id[name].trigger()
+    quiet(qtbot, window)
+    dialogs = [each for each in window.findChildren(QDialog) if each.isVisible()]
+    assert len(dialogs) >= 8
+    for dialog in dialogs:
+        look(dialog.windowTitle(), dialog)
+        dialog.close()
+    assert max(looked) > 10
 
 
 @at_window()

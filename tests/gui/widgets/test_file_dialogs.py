@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt, QTimer, QUrl
+from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer, QUrl
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -54,6 +54,26 @@ def meanwhile():
     yield when_asked
     if failures:
         raise failures[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "arguments", "buttons"),
+    [
+        ("confirm", ("Delete Run", "It is gone then.", "Delete"), ["Cancel", "Delete"]),
+        ("save_or_not", ("Quit", "The work is not saved."), ["Don't Save", "Cancel", "Save"]),
+        ("text", ("Rename", "Name", "cats"), ["Cancel", "OK"]),
+    ],
+)
+def test_cancel_is_on_the_left_of_what_does_it(choosers, meanwhile, question, arguments, buttons):
+    seen: list[str] = []
+
+    def look(dialog: QDialog) -> None:
+        placed = sorted(dialog.findChildren(QPushButton), key=lambda button: button.mapTo(dialog, QPoint()).x())
+        seen.extend(button.text().replace("&", "") for button in placed if button.isVisible())
+
+    meanwhile(look)
+    assert not getattr(choosers, question)(*arguments)
+    assert seen == buttons
 
 
 def file_name(dialog: QDialog) -> QLineEdit:

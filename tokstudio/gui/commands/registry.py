@@ -29,12 +29,13 @@ def _exports(exporting: ExportCommands) -> Iterator[Action]:
     """An action for each format, with a mnemonic that is unique in the menu."""
     taken = set("fmjvipsr")
     for name in TOKENIZERS:
-        title, tip = name.title, f"Write {name.description}."
+        first, *others = name.title.split(" ")
+        title, tip = " ".join([first, *(word[:1].upper() + word[1:] for word in others)]), f"Write {name.description}."
         free = (place for place, letter in enumerate(title.lower()) if letter.isalpha() and letter not in taken)
         place = next(free, 0)
         taken.add(title[place].lower())
         text, run = f"{title[:place]}&{title[place:]}…", partial(exporting.export_formats, [name.name])
-        yield Action(f"export_{name.name}", text, tip, run, (), "export", availability.run_in_the_making)
+        yield Action(f"export_{name.name}", text, tip, run, (), "", availability.run_in_the_making)
 
 
 # fmt: off
@@ -110,21 +111,21 @@ def list_actions(
             exporting.export_tokenizer, keys=("Ctrl+E",), icon="export", obstacle=availability.run_in_the_making),
         *_exports(exporting),
         Action("export_merges_csv", "&Merge Log as CSV…", "Write every merge with its counts.",
-            partial(exporting.export_table, "merges-csv"), icon="export", obstacle=availability.no_counts),
+            partial(exporting.export_table, "merges-csv"), obstacle=availability.no_counts),
         Action("export_merges_jsonl", "Merge Log as &JSON Lines…", "Write every merge with its counts, as JSON.",
-            partial(exporting.export_table, "merges-jsonl"), icon="export", obstacle=availability.no_counts),
+            partial(exporting.export_table, "merges-jsonl"), obstacle=availability.no_counts),
         Action("export_vocabulary_csv", "&Vocabulary as CSV…", "Write every token with its bytes and uses.",
-            partial(exporting.export_table, "vocabulary-csv"), icon="export", obstacle=availability.run_in_the_making),
+            partial(exporting.export_table, "vocabulary-csv"), obstacle=availability.run_in_the_making),
         Action("export_ids", "Token &Ids of the Text…",
             "Write the ids of the text in the Text pane, as a JSON list or as a NumPy array.",
-            exporting.export_ids, icon="export", obstacle=availability.no_text),
+            exporting.export_ids, obstacle=availability.no_text),
         Action("export_plot_png", "Plot as &PNG…", "Save the plot as a picture.",
-            exporting.export_plot_png, icon="export", obstacle=availability.no_counts),
+            exporting.export_plot_png, obstacle=availability.no_counts),
         Action("export_plot_svg", "Plot as &SVG…", "Save the plot as a vector drawing.",
-            exporting.export_plot_svg, icon="export", obstacle=availability.no_counts),
+            exporting.export_plot_svg, obstacle=availability.no_counts),
         Action("export_tree_svg", "Merge T&ree as SVG…",
             "Save the merge tree of the current token as a vector drawing.",
-            exporting.export_tree_svg, icon="export", obstacle=availability.no_tree),
+            exporting.export_tree_svg, obstacle=availability.no_tree),
         Action("quit", "&Quit", "Close TokStudio.",
             window.close, keys=(_Key.Quit, "Ctrl+Q"), role=QAction.MenuRole.QuitRole),
         # Undo, copies, finding, preferences.

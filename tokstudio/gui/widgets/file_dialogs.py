@@ -74,7 +74,8 @@ class Choosers:
         """
         box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=self._parent)
         box.setTextFormat(Qt.TextFormat.PlainText)
-        yes = box.addButton(verb, QMessageBox.ButtonRole.DestructiveRole)
+        # Qt would put a destructive one on the left of Cancel.
+        yes = box.addButton(verb, QMessageBox.ButtonRole.AcceptRole)
         no = box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(no)
         box.setEscapeButton(no)

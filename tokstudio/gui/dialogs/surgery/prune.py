@@ -103,7 +103,7 @@ class PruneDialog(SurgeryDialog):
         named = several(len(self._tokens), "selected token").replace("selected token", "selected &token")
         controls = (
             ("Down to a &size of", self.size_limit, "The number of tokens to end with"),
-            ("&Used fewer times than", self.least, "Tokens that are used less often go, and those never produced"),
+            ("Used &fewer times than", self.least, "Tokens that are used less often go, and those never produced"),
             ("With &letters of", self.script, "Tokens with a letter of this script go"),
             (f"The {named}" if self._tokens else "The selected &tokens (none)", None, "Select tokens in Vocabulary"),
         )
