@@ -355,7 +355,7 @@ def with_end():
         ("tiktoken", plain, 'it\'s "mine" \\ 日本.tiktoken'),
     ],
 )
-def test_a_snippet_gives_the_ids_that_tokstudio_gives(tmp_path, monkeypatch, name, make, target):
+def test_a_snippet_prints_the_ids_that_tokstudio_gives(tmp_path, monkeypatch, capsys, name, make, target):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     tokenizer, folder = make(), tmp_path / 'it\'s "mine" \\ 日本'
     folder.mkdir()
@@ -364,10 +364,12 @@ def test_a_snippet_gives_the_ids_that_tokstudio_gives(tmp_path, monkeypatch, nam
     report = save(tokenizer, target or ".", name, accept_loss=True)
     monkeypatch.chdir(tmp_path)
     assert report.snippet.count("Hello world") == 1
+    assert report.snippet.splitlines()[0].startswith(("# pip install ", "# nothing to install"))
     for text in ("Hello world", HELLO, "naïve 日本 12345\n\n"):
         found = {}
         exec(report.snippet.replace('"Hello world"', repr(text)), found)
         assert found["ids"] == tokenizer.encode(text, "all")
+        assert capsys.readouterr().out == f"{found['ids']}\n"
 
 
 # --- Library tokenizers are copied in their own format: the same bytes, the same ids ----------------------------------

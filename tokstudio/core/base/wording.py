@@ -12,6 +12,22 @@ from itertools import islice
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
 
+# What no name of a file has on one of the systems, and the names that Windows keeps for devices.
+_NOT_IN_NAMES = re.compile('[<>:"/\\\\|?*]+')
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_LONGEST_NAME = 80  # bytes; 255 are possible, and an ending may follow
+
+
+def safe_name(text: str, otherwise: str) -> str:
+    """A text as the name of a file or folder on every system; `otherwise` where nothing of it can be kept.
+
+    `safe_name('a/b: "c".', "x")` is `a-b- -c-`, and `safe_name("con", "x")` is `x con`.
+    """
+    kept = _NOT_IN_NAMES.sub("-", _UNSHOWABLE.sub("", text))
+    kept = kept.encode("utf-8", "ignore")[:_LONGEST_NAME].decode("utf-8", "ignore").strip(" .")
+    return f"{otherwise} {kept}" if _DEVICES.fullmatch(kept) else kept or otherwise
+
+
 def printable(text: str) -> str:
     r"""A text on one line without control characters, such as the name of a file: `"a\nb"` is `a\nb`."""
     return _UNSHOWABLE.sub(_written_out, text)

@@ -42,6 +42,7 @@ _NUMBERS = [str(byte).encode() for byte in range(BYTES)]
 _LATIN_1 = [json.dumps(chr(byte))[1:-1].encode() for byte in range(BYTES)]
 
 _SNIPPET = """\
+# nothing to install
 import json
 
 with open({path}, encoding="utf-8") as file:
@@ -60,6 +61,7 @@ def encode(text):
     return ids
 
 ids = encode("Hello world")
+print(ids)
 """
 
 

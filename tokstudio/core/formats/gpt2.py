@@ -50,6 +50,7 @@ _SPECIAL = ("<|endoftext|>", "<|startoftext|>")
 _LIKE_SPECIAL = re.compile(rb"<.*>|\[.*\]", re.DOTALL)
 _VERSION = b"#version"
 _SNIPPET = """\
+# pip install tokenizers
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 tokenizer = Tokenizer(models.BPE.from_file({vocabulary}, {merges}))
@@ -57,6 +58,7 @@ tokenizer.pre_tokenizer = {pre_tokenizer}
 tokenizer.decoder = decoders.ByteLevel()
 tokenizer.add_special_tokens({specials})
 ids = tokenizer.encode("Hello world").ids
+print(ids)
 """
 _BYTE_LEVEL = "pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)"
 _SPLIT = """pre_tokenizers.Sequence(

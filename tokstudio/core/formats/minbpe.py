@@ -276,11 +276,13 @@ MODEL, VOCABULARY = "tokenizer.model", "tokenizer.vocab"
 _SUFFIX = ".model"
 
 _SNIPPET = """\
+# the folder minbpe of github.com/karpathy/minbpe, beside this program
 from minbpe import {kind}
 
 tokenizer = {kind}({pattern})
 tokenizer.load({path})
 {registers}ids = tokenizer.encode("Hello world"{allowed})
+print(ids)
 """
 
 

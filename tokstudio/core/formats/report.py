@@ -91,7 +91,7 @@ def described(tokenizer: Tokenizer) -> tuple[str, ...]:
     counts = [f"{len(tokenizer.alphabet):,} {tokenizer.alphabet.base}", several(len(tokenizer.merges), "merge")]
     counts += [several(len(specials), "special token")] if specials else []
     counts += [several(len(extra), "token that no merge makes", "tokens that no merge makes")] if extra else []
-    lines = [f"{len(tokenizer):,} tokens: {', '.join(counts)}.", f"Pattern: {shown(tokenizer.pattern)}."]
+    lines = [f"{several(len(tokenizer), 'token')}: {', '.join(counts)}.", f"Pattern: {shown(tokenizer.pattern)}."]
     if specials:
         named = first_few(specials, _MOST_NAMED, lambda token: f"{shown(token)} {specials[token]}")
         lines.append(f"Special tokens with their ids: {named}.")

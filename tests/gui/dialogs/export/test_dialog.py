@@ -43,8 +43,8 @@ def opened(qtbot, session, theme, preferences, answers, out):
     dialogs = []
 
     def opened(*formats: str) -> ExportDialog:
-        preferences.set("export_folder", str(out))
         dialog = ExportDialog(session, session.runs.active, formats, theme, preferences, answers)
+        dialog.folder.edit.setText(str(out))
         dialogs.append(dialog)
         dialog.open()
         qtbot.waitExposed(dialog)
@@ -477,9 +477,62 @@ def test_closing_while_it_writes_asks_once(qtbot, session, plain, opened, out, h
     assert [path.name for path in out.iterdir()] == ["huggingface"]
 
 
+def test_a_folder_named_after_the_tokenizer_is_proposed_and_made_when_it_is_written(
+    qtbot, session, make_run, theme, preferences, answers, tmp_path
+):
+    preferences.folder = tmp_path
+
+    def shown(name):
+        session.runs.rename(session.runs.active, name)
+        dialog = ExportDialog(session, session.runs.active, ("classic",), theme, preferences, answers)
+        qtbot.addWidget(dialog)
+        dialog.open()
+        settle(qtbot, session)
+        return dialog
+
+    for number, (name, folder) in enumerate(
+        (("a/b: «c».", "a-b- «c»"), ("CON", "tokenizer CON"), ("...", "tokenizer"))
+    ):
+        make_run(vocabulary_size=270 + number)
+        dialog = shown(name)
+        assert dialog.folder.folder == tmp_path / folder
+        assert not (tmp_path / folder).exists()
+        press_export(qtbot, session, dialog)
+        assert (tmp_path / folder / "merges.json").is_file()
+    # Where the user has chosen another folder, the next one is proposed in it.
+    dialog = shown("last")
+    dialog.folder.edit.setText(str(tmp_path / "mine"))
+    settle(qtbot, session)
+    press_export(qtbot, session, dialog)
+    assert shown("next").folder.folder == tmp_path / "mine" / "next"
+
+
+def test_the_rows_appear_with_their_final_height(qtbot, session, with_special, theme, preferences, answers):
+    dialog = ExportDialog(session, session.runs.active, ("classic", "gpt2"), theme, preferences, answers)
+    qtbot.addWidget(dialog)
+    places = []
+    refresh = dialog.list.set_fit
+
+    def note(name, fit):
+        refresh(name, fit)
+        QApplication.processEvents()
+        if dialog.list.rows["classic"].isVisible():
+            places.append([(row.y(), row.height()) for row in dialog.list.rows.values()])
+
+    dialog.list.set_fit = note
+    dialog.open()
+    assert not dialog.list.rows["classic"].isVisible()
+    qtbot.waitUntil(lambda: dialog.list.known)
+    settle(qtbot, session)
+    places.append([(row.y(), row.height()) for row in dialog.list.rows.values()])
+    assert dialog.list.rows["gpt2"].isVisible()
+    assert len({tuple(each) for each in places}) == 1
+    assert dialog.list.rows["classic"].check.hasFocus() or not dialog.isActiveWindow()
+
+
 def test_the_question_closes_when_everything_is_written(qtbot, session, plain, theme, preferences, out, held):
-    preferences.set("export_folder", str(out))
     dialog = ExportDialog(session, session.runs.active, ("huggingface", "classic"), theme, preferences, Choosers())
+    dialog.folder.edit.setText(str(out))
     qtbot.addWidget(dialog)
     dialog.open()
     qtbot.waitUntil(dialog.export_button.isEnabled)
@@ -522,8 +575,11 @@ def test_python_code_and_the_report_say_what_was_written_and_what_stayed_the_sam
     press_export(qtbot, session, dialog)
     assert sentences[0].startswith("Wrote tokenizer.json and ")
     qtbot.mouseClick(row.copy_button, Qt.MouseButton.LeftButton)
+    assert row.copy_button.text() == "Copied"
+    assert dialog.note.text() == "Copied the Python code that loads Hugging Face."
     snippet = QGuiApplication.clipboard().text()
     assert "from_pretrained" in snippet
+    qtbot.waitUntil(lambda: row.copy_button.text() == "Copy Python")
     assert str(out) in snippet
     qtbot.mouseClick(dialog.show_button, Qt.MouseButton.LeftButton)
     assert answers.shown == [out / "tokenizer.json"]

@@ -120,16 +120,20 @@ TOKENIZER = "tokenizer.json"
 _SUFFIX = ".json"
 
 _OF_A_FOLDER = """\
+# pip install transformers
 from transformers import AutoTokenizer
 
 tokenizer = AutoTokenizer.from_pretrained({path})
 ids = tokenizer.encode("Hello world", add_special_tokens=False)
+print(ids)
 """
 _OF_A_FILE = """\
+# pip install tokenizers
 from tokenizers import Tokenizer
 
 tokenizer = Tokenizer.from_file({path})
 ids = tokenizer.encode("Hello world", add_special_tokens=False).ids
+print(ids)
 """
 
 

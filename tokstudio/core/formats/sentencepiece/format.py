@@ -41,10 +41,12 @@ _PIECE = 1 << 13
 _STEP = 1 << 8
 
 _SNIPPET = """\
+# pip install sentencepiece
 from sentencepiece import SentencePieceProcessor
 
 tokenizer = SentencePieceProcessor(model_file={path})
 ids = tokenizer.encode("Hello world")
+print(ids)
 """
 
 

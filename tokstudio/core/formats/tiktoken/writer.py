@@ -45,7 +45,8 @@ encoding = tiktoken.Encoding(
     special_tokens=settings["special_tokens"],
 )
 """
-_USE = 'ids = encoding.encode("Hello world", allowed_special="all")\n'
+_INSTALL = "# pip install tiktoken\n"
+_USE = 'ids = encoding.encode("Hello world", allowed_special="all")\nprint(ids)\n'
 _ENOUGH = 1 << 20  # bytes of tokens between two reports
 _TOKEN = 64  # bytes that a token takes besides its own
 
@@ -79,7 +80,7 @@ def loader() -> bytes:
 
 def snippet(path: Path) -> str:
     """The same Python code to paste, for ranks at a path."""
-    return _LOADER.format(ranks=f"Path({str(path.absolute())!r})") + _USE
+    return _INSTALL + _LOADER.format(ranks=f"Path({str(path.absolute())!r})") + _USE
 
 
 def in_rank_order(tokenizer: Tokenizer) -> Tokenizer:

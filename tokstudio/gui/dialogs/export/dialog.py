@@ -15,7 +15,7 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import printable, several
+from tokstudio.core.base.wording import printable, safe_name, several
 from tokstudio.core.formats.common.format import Fit
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import ExportReport
@@ -65,7 +65,8 @@ class FolderField(Field):
             self.edit.setText(str(folder))
 
     def _browse(self) -> None:
-        folder = self._choose(self.folder)
+        entered = self.folder
+        folder = self._choose(next((each for each in (entered, *entered.parents) if each.is_dir()), entered))
         if folder is not None:
             self.edit.setText(str(folder))
 
@@ -115,7 +116,7 @@ class ExportDialog(Dialog):
     def _options(self) -> QWidget:
         """The choices of what to write of the run, if there are any."""
         run, at = self._run, self._playhead
-        self.part = QCheckBox(f"Only up to the &playhead ({at:,} of {len(run):,} merges)")
+        self.part = QCheckBox(f"Only up to the &playhead ({at:,} of {several(len(run), 'merge')})")
         self.part.setVisible(at < len(run) and run.tokenizer.no_playhead is None)
         self.gaps = QCheckBox("Close the &gaps between ids")
         self.gaps.hide()
@@ -130,7 +131,9 @@ class ExportDialog(Dialog):
     def _build(self, formats: Collection[str], theme: Theme) -> None:
         self.list = FormatList((*queue.TOKENIZERS, *queue.TABLES), formats, theme, self._options())
         self.folder = FolderField(self._ask_folder)
-        self.folder.set_folder(Path(self._preferences.get("export_folder", str(self._preferences.folder))))
+        self._own_folder = safe_name(self._run.name, "tokenizer")
+        last = Path(self._preferences.get("export_folder", str(self._preferences.folder)))
+        self.folder.set_folder(last / self._own_folder)
         self.accept_loss = QCheckBox("Export any&way, with losses")
         self.accept_loss.hide()
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -150,6 +153,7 @@ class ExportDialog(Dialog):
         self.gaps.toggled.connect(self._ask_fits)
         self.list.changed.connect(self._choose_places)
         self.list.copy_asked.connect(self._copy_snippet)
+        self.list.filled.connect(self._focus_first)
         self.folder.changed.connect(self._choose_places)
         self.accept_loss.toggled.connect(self._refresh)
         self._fits.answered.connect(self._take_fit)
@@ -283,7 +287,9 @@ class ExportDialog(Dialog):
         part, folders = self._part, self.places.folders
         if part is None:
             return
-        self._preferences.set("export_folder", str(self.folder.folder))
+        folder = self.folder.folder
+        # The next tokenizer gets its folder beside this one.
+        self._preferences.set("export_folder", str(folder.parent if folder.name == self._own_folder else folder))
         # The next run may fit into the usual formats again.
         usual = [name for name in self.list.chosen if name != self.list.offered]
         if usual:
@@ -380,9 +386,13 @@ class ExportDialog(Dialog):
         super().reject()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Sets the focus on the first checked format."""
+        """Keeps the focus out of the folder, whose text would be replaced by what is typed."""
         super().showEvent(event)
-        if self.list.chosen:
+        self.close_button.setFocus()
+
+    def _focus_first(self) -> None:
+        """Sets the focus on the first checked format, when the list appears."""
+        if self.list.chosen and self.close_button.hasFocus():
             first = self.list.chosen[0]
             self.list.rows[first].check.setFocus()
             self.list.show_row(first)

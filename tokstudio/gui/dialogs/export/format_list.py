@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QFrame, QLabel, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
 
 from tokstudio.core.base.progress import Progress
@@ -23,6 +23,7 @@ from tokstudio.gui.widgets.menus import link_button
 _MOST_SHOWN = 3  # sentences of one kind, as a vocabulary may have ten thousand special tokens
 _WORDS_OF_A_KIND = 3  # the first words that sentences of one kind share: "The special token"
 _BAR = 140
+_COPY, _COPIED, _COPIED_FOR = "Copy Python", "Copied", 3000  # milliseconds
 INDENT = 26  # the left edge of the text of the check box
 
 
@@ -45,7 +46,7 @@ class FormatRow(QWidget):
         self.bar = named(QProgressBar(textVisible=False), f"Progress of {shown.title}")
         self.bar.setFixedWidth(_BAR)
         tip = "Copy the Python code that loads the written files"
-        self.copy_button = link_button("Copy Python", self._copy, tip)
+        self.copy_button = link_button(_COPY, self._copy, tip)
         self.copy_button.setAccessibleName(f"Copy the Python code that loads {shown.title}")
         top = row((self.check, 1), self.state, self.bar, self.copy_button, spacing=8)
         about = paragraph_label("muted", self._description)
@@ -103,6 +104,8 @@ class FormatRow(QWidget):
 
     def _copy(self) -> None:
         self.copy_asked.emit(self._name)
+        self.copy_button.setText(_COPIED)
+        QTimer.singleShot(_COPIED_FOR, self, lambda: self.copy_button.setText(_COPY))
 
 
 def _capitalized(text: str) -> str:
@@ -166,6 +169,7 @@ class SignedLine(QWidget):
 class FormatList(QFrame):
     """A card with one row per format; those `wanted` are checked, and the widget `above` the rows scrolls with them.
 
+    The rows appear when it is known of all how well they fit, so that none moves while others are checked.
     Where no wanted format can hold the tokenizer, the only one that can is checked.
 
     Attributes:
@@ -173,6 +177,7 @@ class FormatList(QFrame):
     """
 
     changed = Signal()  # the choice of formats
+    filled = Signal()  # the rows have appeared
     copy_asked = Signal(str)  # the user wants to copy the Python code that loads a format: its name
 
     def __init__(self, formats: Sequence[Format], wanted: Iterable[str], theme: Theme, above: QWidget) -> None:
@@ -196,8 +201,12 @@ class FormatList(QFrame):
             self.rows[shown.name] = row
         layout.addStretch(1)
         self._body = named(TallBody(content), "Formats")
-        column(self._body, margins=(1, 1, 1, 1), parent=self)
-        self.forget_fits()
+        self._checking = paragraph_label("muted", "Checking what the formats can hold…")
+        self._checking.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column((self._checking, 1), (self._body, 1), margins=(1, 1, 1, 1), parent=self)
+        self._body.hide()
+        for name, each in self.rows.items():
+            each.set_fit(None, wanted=name in self._wanted)
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -207,8 +216,8 @@ class FormatList(QFrame):
 
     @property
     def known(self) -> bool:
-        """Whether the fit of every chosen format is known."""
-        return all(name in self._fits for name in self.chosen)
+        """Whether the fit of every format is known."""
+        return len(self._fits) == len(self.rows)
 
     @property
     def loses(self) -> bool:
@@ -216,17 +225,21 @@ class FormatList(QFrame):
         return any(self._fits[name].losses for name in self.chosen if name in self._fits)
 
     def forget_fits(self) -> None:
-        """Forgets how well the formats fit, as something else is to be written."""
+        """Forgets how well the formats fit, as something else is to be written; the rows show it until all is known."""
         self._fits.clear()
-        for name, each in self.rows.items():
-            each.set_fit(None, wanted=name in self._wanted)
 
     def set_fit(self, name: str, fit: Fit) -> None:
-        """Shows how well a format fits."""
+        """Notes how well a format fits, and shows it when it is known of all."""
         before = self.chosen
         self._fits[name] = fit
-        self.rows[name].set_fit(fit, wanted=name in self._wanted)
         self._offer_only()
+        if self.known:
+            for each, row in self.rows.items():
+                row.set_fit(self._fits[each], wanted=each in self._wanted)
+            if self._body.isHidden():
+                self._checking.hide()
+                self._body.show()
+                self.filled.emit()
         if self.chosen != before:
             self.changed.emit()
 
@@ -248,7 +261,6 @@ class FormatList(QFrame):
         if len(possible) == 1 and asked and not self._wanted & possible:
             (self.offered,) = possible
             self._wanted.add(self.offered)
-            self.rows[self.offered].set_fit(self._fits[self.offered], wanted=True)
 
     def _toggled(self, name: str, wanted: bool) -> None:
         self._touched = True
