@@ -83,7 +83,7 @@ def _report(trained: TrainedByLibrary, console: Console) -> None:
             f"{several(trained.replaced, 'byte sequence was', 'byte sequences were')} not UTF-8 and became U+FFFD."
         )
     if config.held_out:
-        console.say(f"Held out: {sum(source.bytes for source in trained.held_out):,} bytes.")
+        console.say(f"Held out: {several(sum(source.bytes for source in trained.held_out), 'byte')}.")
     if not config.repeatable:
         console.say(
             "Training again may give other ids and some other tokens, because the tokenizers library goes through the "

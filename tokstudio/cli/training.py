@@ -473,7 +473,7 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
                         console.complain(str(error))
                         code = FAILED
         if progress_too and trainer.ended is None:
-            console.show(trainer.progress, f", {trainer.merges_made:,} merges" * (trainer.merges_made > 0))
+            console.show(trainer.progress, f", {several(trainer.merges_made, 'merge')}" * (trainer.merges_made > 0))
     return code
 
 
@@ -508,14 +508,15 @@ def _summary(run: Run) -> str:
     ended = f"Stopped after {seconds}" if run.ended == STOPPED else f"Trained in {seconds}: {run.ended}"
     return (
         f"{ended}. {several(len(run), 'merge')}, {run.bytes_per_token():.2f} bytes per token, "
-        f"{count_text(run.tokens_before, run.weight_scale)} -> {_tokens(run):,} tokens.{fewer}{_stages(run)}"
+        f"{count_text(run.tokens_before, run.weight_scale)} -> {several(_tokens(run), 'token')}.{fewer}{_stages(run)}"
     )
 
 
 def _stages(run: Run) -> str:
     """A sentence about the stages of SuperBPE, the supermerges of BoundlessBPE, or the removals of Picky BPE."""
     if run.supermerges is not None:
-        return f" Of the merges, {int(run.supermerges.sum()):,} are supermerges, which join words."
+        joining = several(int(run.supermerges.sum()), "is a supermerge", "are supermerges")
+        return f" Of the merges, {joining}, which join words."
     if run.removals is not None:
         removed = several(_removed(run.removals), "token was", "tokens were")
         return f" {removed} removed again: the vocabulary has {run.vocabulary_size:,}."

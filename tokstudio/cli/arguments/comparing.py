@@ -34,8 +34,8 @@ nothing and runs nothing.
 
 _CHECK_TEXT = """\
 Checks the merges of a student's training: identical, or the first difference, with both counts. Then it names the
-mistakes in a training that give exactly this list. Read are lines of two tokens, JSON, repr of Python's bytes, minbpe's
-models, and pickles of plain lists; nothing in a file is run.
+mistakes in a training that give exactly this list. The merges may be lines of two tokens, JSON, repr of Python's bytes,
+minbpe's models, and pickles of plain lists. Nothing in a file is run.
 """
 
 _CHECK_CODES = "exit codes: 0 all are identical, 1 one differs or cannot be read, 2 wrong usage"

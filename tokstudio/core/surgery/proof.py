@@ -214,7 +214,7 @@ class _Question:
             return Point(2, "Text is split as before", False, "The pattern or the preparation of text differs.")
         if change == "pruned":
             same = np.array_equal(new, kept)
-            sentence = f"{len(new):,} of {len(old):,} merges, in the same order."
+            sentence = f"{len(new):,} of {several(len(old), 'merge')}, in the same order."
             name, fewer = "The merges are a subsequence of the old ones", len(new) < len(old)
             return Point(2, name, same, sentence if same else "they differ.", neutral=same and fewer)
         if change == "extended":

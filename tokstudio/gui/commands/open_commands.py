@@ -411,7 +411,7 @@ class OpenCommands(QObject):
         origin = RunOrigin(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
         self._session.runs.add_tokenizer(loaded.tokenizer, _name(opened.path, loaded), origin)
         files = " and ".join(map(file_name, loaded.files))
-        words = [f"Opened {loaded.name or files}: {len(loaded.tokenizer):,} tokens."]
+        words = [f"Opened {loaded.name or files}: {several(len(loaded.tokenizer), 'token')}."]
         if loaded.remark:
             words.append(loaded.remark)
         if self._session.training.current is not None:

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.analysis.token_index import HEAD, Texts, TokenIndex
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several
 from tokstudio.gui.find.find_box import FindBox, FoundModel
 from tokstudio.gui.session.availability import are_specials_off, not_in_text
 from tokstudio.gui.session.session import Session
@@ -267,5 +268,5 @@ class Finder(QObject):
 def _nothing(number: int | None, tokens: int) -> str:
     """Why there are no results."""
     if number is not None:
-        return f"No token has the id {number:,}; there are {tokens:,} tokens."
+        return f"No token has the id {number:,}; the vocabulary has {several(tokens, 'token')}."
     return "No token contains this."

@@ -154,7 +154,9 @@ def _has_written(scene: Scene) -> bool:
 def _own_tokens(scene: Scene) -> str:
     text, figures = scene.session.view.text, ""
     if len(text) <= _LONGEST:
-        figures = f" Your {len(text):,} characters are {several(scene.tokens(text), 'token')}."
+        figures = (
+            f" Your {several(len(text), 'character is', 'characters are')} {several(scene.tokens(text), 'token')}."
+        )
     return (
         f"Here, each coloured piece is a token.{figures} A word that is frequent in the article is often one token; a "
         "rare word becomes several. To compare, “Words and marks” at the bottom counts each word, space and "
@@ -164,7 +166,7 @@ def _own_tokens(scene: Scene) -> str:
 
 def _cost(scene: Scene) -> str:
     text = scene.session.view.text[:_LONGEST]
-    cost = f"These {len(text):,} characters are {several(scene.tokens(text), 'token')}."
+    cost = f"{several(len(text), 'character is', 'characters are')} {several(scene.tokens(text), 'token')}."
     if text == JAPANESE:
         cost += f" In English, “{_IN_ENGLISH}” is {several(scene.tokens(_IN_ENGLISH), 'token')}."
     return (

@@ -80,7 +80,7 @@ def test_words_that_are_one_token_everywhere_are_marked(qtbot, view, session):
     assert whole == {"the": True, "zebra": False}
     for row, word in enumerate(words(view)):
         assert (view.rows.index(row, WORD).data(Qt.ItemDataRole.DecorationRole) is not None) == whole[word]
-    assert "1 are one token in every tokenizer, 1 are split in at least one." in view.note.text()
+    assert "1 is one token in every tokenizer, 1 is split in at least one." in view.note.text()
 
 
 def test_words_of_a_file_are_shown_and_long_words_and_lists_are_cut(qtbot, view, session, actions):

@@ -120,8 +120,8 @@ _SIZE = QSize(820, 680)
 _WIDTHS = (180, 80, 130)
 _MERGE_FILES = "Merges (*.txt *.csv *.tsv *.json *.jsonl *.bpe *.model *.pkl *.pickle);;All files (*)"
 _EMPTY = (
-    "Add the files of students, or drop them here. Read are merges.txt, CSV with a heading, JSON, repr of Python's "
-    "bytes, ids, minbpe's models and pickles of plain lists; nothing in a file is run."
+    "Add the files of students, or drop them here. They may be merges.txt, CSV with a heading, JSON, repr of Python's "
+    "bytes, ids, minbpe's models and pickles of plain lists. Nothing in a file is run."
 )
 
 

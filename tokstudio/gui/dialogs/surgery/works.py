@@ -180,7 +180,7 @@ class PruneWork:
 
     Args:
         tokenizer: The tokenizer.
-        name: Its name in Runs.
+        name: Its name in Tokenizers.
         corpus: The corpus of the window, perhaps empty.
         own_uses: int64 by id, the uses in the run's own training; None for a tokenizer from a file.
         store: What is known of the tokens of the corpus.
@@ -325,7 +325,7 @@ def settings_text(settings: FileSettings) -> str:
     if settings.tokenizer_class is not None:
         parts.append(f"the class {settings.tokenizer_class}")
     if settings.model_max_length is not None:
-        parts.append(f"a limit of {settings.model_max_length:,} tokens")
+        parts.append(f"a limit of {several(settings.model_max_length, 'token')}")
     if settings.post_processor is not None:
         parts.append("a post-processor")
     if not parts and settings.config is None:

@@ -368,8 +368,8 @@ class WordsView(Fitting, QWidget):
         if others:
             self.fit()
         whole, split = int(cut_words.whole.sum()), int((cut_words.most > 1).sum())
-        said = f"{several(len(cut_words.words), 'word')}: {whole:,} are one token in every tokenizer, "
-        said += f"{split:,} are split in at least one."
+        said = f"{several(len(cut_words.words), 'word')}: {several(whole, 'is', 'are')} one token in every tokenizer, "
+        said += f"{several(split, 'is', 'are')} split in at least one."
         problems = [f"{each.name}: {each.problem}" for each in cut_words.columns if each.problem]
         self.note.setText(" ".join([said, *([left_out] if left_out else []), *problems]))
 

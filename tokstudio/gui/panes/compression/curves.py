@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.wording import percent_text, size_text, whole_text
+from tokstudio.core.base.wording import percent_text, several, several_whole, size_text, whole_text
 from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.comparison.sizes import PERCENTS, merges_for
 from tokstudio.gui.plot.content import Curve
@@ -114,7 +114,8 @@ def size_marks(run: StudioRun) -> tuple[Mark, ...]:
             float(merges),
             text.bytes / int(text.tokens[merges]),
             percent_text(percent / 100),
-            f"{percent} % of the compression at the end ({what}): {merges:,} merges, vocabulary {sizes[merges]:,}",
+            f"{percent} % of the compression at the end ({what}): {several(merges, 'merge')}, "
+            f"vocabulary {sizes[merges]:,}",
         )
         for merges, percent in reached.items()
     )
@@ -124,7 +125,8 @@ def start_marks(run: StudioRun) -> tuple[Mark, ...]:
     """The point where training went on from a tokenizer, if it did."""
     if not run.before or len(run) < run.before:
         return ()
-    text = f"Training started here, from a tokenizer of {run.before:,} merges; their counts are those of this corpus"
+    start = f"Training started here, from a tokenizer of {several(run.before, 'merge')}"
+    text = f"{start}. Their counts are those of this corpus"
     return (Mark(float(run.before), run.bytes_per_token(run.before), "start", text),)
 
 
@@ -142,7 +144,7 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
         return f"{place}   {_few(_saved_by(run, merges))} bytes per MB{beside}"
     if view is TOKENS:
         beside = "" if held_out is None else f" · held-out {int(held_out[merges]):,}"
-        return f"{place}   {whole_text(run.log.tokens_at(merges), run.weight_scale)} tokens{beside}"
+        return f"{place}   {several_whole(run.log.tokens_at(merges), run.weight_scale, 'token')}{beside}"
     ratio = run.held_out_bytes_per_token(merges) if held_out is not None else None
     beside = "" if ratio is None else f" · held-out {ratio:,.2f}"
     return f"{place}   {run.bytes_per_token(merges):,.2f} bytes per token{beside}"

@@ -166,7 +166,7 @@ def outdated_text(changed: str) -> str:
 def _tip(source: Source, changed: str) -> str:
     if is_missing(source):
         return f"{printable(str(source.path))}\nNot found when the project was opened."
-    lines = [printable(str(source.path or source.name)), f"{read_text(source)} · {source.bytes:,} bytes"]
+    lines = [printable(str(source.path or source.name)), f"{read_text(source)} · {several(source.bytes, 'byte')}"]
     if source.documents != 1 and source.counts is None:
         lines.append(f"{source.documents:,} documents")
     if source.note and source.counts is None:

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import by_entry
 from tokstudio.gui.panes.runs.model import (
     ACTIVE,
@@ -109,7 +110,7 @@ class TextButton(QToolButton):
         name = "no text" if text is None else text.name
         fitting = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _LONGEST_TEXT_NAME)
         self.setText(f"Measured on {fitting}".replace("&", "&&"))
-        size = f" ({text.corpus.bytes:,} bytes)" if text is not None else ""
+        size = f" ({several(text.corpus.bytes, 'byte')})" if text is not None else ""
         self.setToolTip(plain(f"Bytes per token of every row are measured on {name}{size}. Choose another text."))
         self.setAccessibleName(f"Measured on {name}")
 

@@ -161,7 +161,7 @@ class CountsGrid(QWidget):
 
 def _tip_of(count: Count) -> str:
     name, tokens = count
-    text = f"{name}: cannot encode this text" if tokens is None else f"{name}: {tokens:,} tokens of this text"
+    text = f"{name}: cannot encode this text" if tokens is None else f"{name}: {several(tokens, 'token')} of this text"
     return explained(text, _TERMS.get(name, ""))
 
 
