@@ -15,11 +15,12 @@ import pytest
 from tests.core.texts import zipf_text
 from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.resources import sample_text
 from tokstudio.core.corpus.sampling import sample_in_one, sample_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import algorithm_of
 from tokstudio.core.training import forecast
-from tokstudio.core.training.forecast import forecast_work
+from tokstudio.core.training.forecast import fitting_merges, forecast_work
 
 WORDS = [f"word{n * n % 997}" for n in range(3_000)]
 LARGE = "".join(f"{WORDS[n % 2_999]} and {WORDS[n * 7 % 3_000]}, {n % 9973}\n" for n in range(150_000))
@@ -451,3 +452,13 @@ def test_a_sample_to_train_on_keeps_weights_and_places():
         documents = {place: source.data[begin:end].tobytes() for place, begin, end in spans}
         for document, place in zip(Corpus((made,)).iter_documents(), made.places.tolist(), strict=True):
             assert documents[place] == bytes(document)
+
+
+@pytest.mark.parametrize(("size", "merges"), [(3_000, 300), (31_000, 1_000), (1_000_000, 6_000), (1, 6), (0, 1)])
+def test_so_many_merges_fit_a_text_that_each_joins_a_pair_that_occurs_twice(size, merges):
+    assert fitting_merges(size) == merges
+    text = sample_text("article")[:size]
+    if 3_000 <= size <= len(text):
+        run = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=256 + merges)).run
+        assert len(run) == merges
+        assert int(run.counts[-1]) >= 2

@@ -3,18 +3,15 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QTabBar
 
-from tests.gui.person import PAUSES, at_window, quiet
+from tests.gui.person import at_window, quiet
 from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to, told
 from tokstudio.gui.session.training import training as training_module
-from tokstudio.gui.session.training.training import Settings
-from tokstudio.gui.tour.stops import SETTINGS
+from tokstudio.gui.token_text.spelling import merge_sentence
 
 
 @at_window()
@@ -33,27 +30,6 @@ def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, unstyled, 
             assert window.rect().contains(window.tour.card.geometry())
             assert not window.tour.card.geometry().intersects(lit(window))
         window.tour.card.next_button.click()
-
-
-@at_window()
-def test_the_settings_of_before_are_offered_after_the_tour_and_not_in_it(qtbot, unstyled, window):
-    own = Settings(5000, pattern="whitespace")
-    window.session.training.set_settings(own)
-    begin(qtbot, window, 1)
-    assert window.session.training.settings == SETTINGS
-    assert not window.notices.isVisible()
-    for again in ("continue_tour", "take_tour"):
-        press(window, Qt.Key.Key_Escape)
-        qtbot.waitUntil(window.notices.isVisible)
-        window.actions_by_id[again].trigger()
-        assert not window.notices.isVisible()
-    press(window, Qt.Key.Key_Escape)
-    qtbot.waitUntil(window.notices.isVisible)
-    assert window.notices.text.text() == "The tour has changed the training settings."
-    window.notices.act_button.click()
-    assert window.session.training.settings == own
-    window.actions_by_id["undo"].trigger()
-    assert not window.session.training.played
 
 
 @at_window()
@@ -77,22 +53,22 @@ def test_its_buttons_have_no_letter_of_a_menu_and_ignore_clicks_meant_for_the_ca
     assert not window.tour.running
 
 
-@pytest.mark.parametrize("pauses", [replace(PAUSES, caption=150)], indirect=True)
 @at_window()
-def test_the_card_and_the_status_bar_name_the_same_merge(qtbot, monkeypatch, pauses, unstyled, window):
+def test_card_status_bar_and_the_marked_row_have_the_same_merge(qtbot, monkeypatch, unstyled, window):
     monkeypatch.setattr(training_module, "played_interval", lambda made: 0.03)
     begin(qtbot, window)
     press(window, Qt.Key.Key_R, CONTROL)
     named: set[str] = set()
 
-    def some_merges() -> bool:
-        caption = window.tour.card.caption.text()
-        assert caption == window.status.captions.text
-        assert caption in ("", window.status.label.text())
-        named.add(caption)
-        return len(named) > 6
+    def look() -> None:
+        caption, table, number = window.tour.card.caption.text(), window.merges._merges, window.session.view.playhead
+        if caption and window.session.training.played:
+            assert caption == window.status.label.text() == merge_sentence(window.session.runs.active, number)
+            assert (table.playhead, table.row_of_number(number)) == (number, 0)
+            named.add(caption)
 
-    qtbot.waitUntil(some_merges)
+    window.session.training.merges_added.connect(look)
+    qtbot.waitUntil(lambda: len(named) > 6)
 
 
 @at_window()
@@ -117,12 +93,45 @@ def test_the_link_to_the_end_is_as_high_as_its_text_needs_and_focuses_no_button(
 
 
 @at_window()
+def test_no_button_keeps_the_colour_of_a_pointer_that_is_elsewhere(qtbot, window):
+    begin(qtbot, window)
+    buttons = window.toolbar.train_button, window.tour.card.leave_button
+    for button in buttons:
+        button.setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
+    window.actions_by_id["train"].trigger()
+    qtbot.waitUntil(lambda: window.tour.at == 1)
+    assert not buttons[0].underMouse()
+    buttons[1].setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
+    buttons[1].click()
+    assert not buttons[1].underMouse()
+
+
+@at_window()
+def test_what_is_to_be_watched_is_light_as_well(qtbot, window):
+    begin(qtbot, window, 1)
+    for at, watched in ((1, ("merges", "text")), (2, ("compression", "text")), (3, ("merges",))):
+        while window.tour.at < at:
+            window.tour.card.next_button.click()
+        quiet(qtbot, window)
+        for name in watched:
+            pane = getattr(window, name)
+            qtbot.waitUntil(lambda pane=pane: not covered(window, pane))
+            assert not window.tour.holds_back(pane)
+    assert covered(window, window.guide)
+
+
+def covered(window, pane) -> bool:
+    """Whether the shade is over a pane."""
+    return window.childAt(pane.mapTo(window, pane.rect().center())) is window.tour.shade
+
+
+@at_window()
 def test_the_card_leaves_in_sight_what_it_speaks_of(qtbot, window):
     reason = "no pair stood side by side more often"
     window.resize(1440, 870)
     begin(qtbot, window, 2)
     sentence = QRect(window.text.mapTo(window, QPoint()), window.text.size())
-    for at in (2, 7):
+    for at in (2, 8):
         while window.tour.at < at:
             window.tour.card.next_button.click()
         quiet(qtbot, window)

@@ -12,7 +12,7 @@ from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.panes.compression.curves import has_other_corpus
 from tokstudio.gui.session.training.training import Settings
-from tokstudio.gui.tour.stops import ENGLISH, JAPANESE, SETTINGS, STOPS
+from tokstudio.gui.tour.stops import ENGLISH, JAPANESE, PRE_TOKENS, SETTINGS, STOPS
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -24,67 +24,114 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, window):
 
     def go_on(title):
         assert card.next_button.text() == "&Next"
-        tab_to(window, card.next_button)
-        press(window, Qt.Key.Key_Space)
+        press(window, Qt.Key.Key_Return)
         assert card.title.text() == title
         assert window.focusWidget() is (written if title == "A sentence of yours" else card)
         assert card.task.text()
-        assert card.next_button.text() == ("Fi&nish" if title == "Export" else "&Skip")
-        assert card.leave_button.isVisible() == (title != "Export")
+        assert card.next_button.text() == ("Fi&nish" if title == "Now your text" else "&Skip")
+        assert card.leave_button.isVisible() == (title != "Now your text")
 
-    assert card.accessibleDescription().startswith("1 of 9: Train. A language model")
+    assert card.accessibleDescription().startswith("1 of 11: Train. A language model cannot read")
     press(window, Qt.Key.Key_R, CONTROL)
     qtbot.waitUntil(lambda: window.tour.at == 1)
-    sentence = "Space and “t” stand side by side 865 times, so they become one token."
+    sentence = "“e” and space stand side by side 927 times, so they become one token."
     qtbot.waitUntil(lambda: card.caption.text() == sentence)
     tab_to(window, card.help_button)
     press(window, Qt.Key.Key_Space)
     told(qtbot, window, "744 merges were made, as many as the settings allow.")
+    assert window.focusWidget() is card, "the button is gone, and no other is chosen"
     go_on("The playhead")
     tab_to(window, window.compression.bar.slider)
     press(window, Qt.Key.Key_Home)
-    told(qtbot, window, "one byte: a token has 1.00 bytes on average, and after all 744 merges 3.15.")
+    told(qtbot, window, "one byte: a token has 1.00 bytes on average, and after all 744 merges 3.14.")
     go_on("Why these two?")
     tab_to(window, window.merges.table)
     press(window, Qt.Key.Key_Down)
     press(window, Qt.Key.Key_Y, CONTROL | SHIFT)
     told(qtbot, window, "no pair stood side by side more often")
     run = session.runs.active
-    (merge,) = (at + 1 for at, pair in enumerate(run.merges.tolist()) if pair == [ord("t"), ord("h")])
-    assert f"second here, are not joined until merge {merge}." in card.text.text()
+    assert run.config == Settings().config()
+    assert run.merges[2].tolist() == [ord("t"), ord("h")]
+    assert [ord(" "), ord("t")] not in run.merges.tolist()
+    assert "space and “t”, second here, are never joined" in card.text.text()
     go_on("A sentence of yours")
     assert session.view.playhead == 744
     # The old sentence is selected.
     qtbot.keyClicks(written, "The token is of the text.")
     told(qtbot, window, "Your 25 characters are")
+    assert window.focusWidget() is written
     go_on("Pre-tokens")
-    press(window, Qt.Key.Key_T, CONTROL | SHIFT)
-    told(qtbot, window, "Step 1 shows the pre-tokens of your sentence")
+    press(window, Qt.Key.Key_Return)
+    told(qtbot, window, "With pre-tokens, “e·the·” is gone and “·the” is there.")
+    second = session.runs.active
+    assert second.config == PRE_TOKENS.config()
+    made = [{one.tokenizer.bytes_of(256 + merge) for merge in range(744)} for one in (run, second)]
+    assert [[token in tokens for tokens in made] for token in (b"e the ", b" the")] == [[True, False], [False, True]]
+    assert window.compare.isVisible()
+    assert [column.name for column in session.comparison.columns] == [run.name, second.name]
     go_on("Japanese")
+    assert session.runs.active is run
+    assert window.places.workspace == "learn"
     tab_to(window, window.text.samples)
     menu = window.text.samples.menu()
     next(entry for entry in menu.actions() if entry.text() == "Japanese").trigger()
     told(qtbot, window, "These 22 characters are 66 tokens. In English, “I took a camera")
+    assert "is 31 tokens" in card.text.text()
     go_on("Held-out text")
-    held_out = run.held_out.bytes / (run.held_out.bytes + run.corpus_bytes)
-    assert f"About {held_out:.0%}".replace("%", " %") in card.text.text()
+    press(window, Qt.Key.Key_Return)
+    told(qtbot, window, "After 744 merges a token has 3.08 bytes in the text that was learned from, and 2.77 in")
+    assert "%" not in card.text.text(), "two shares side by side would differ"
+    go_on("How large?")
+    assert session.runs.active is run
     quiet(qtbot, window)
     tab_to(window, window.compression.bar.slider)
-    press(window, Qt.Key.Key_Left)
-    told(qtbot, window, "After 743 merges, a token has 3.15 bytes in the text that was learned from, and 2.90 in")
+    press(window, Qt.Key.Key_Home)
+    told(qtbot, window, "The first 372 merges bring a token from 1 byte to 2.51, the other 372 only to 3.14.")
     go_on("Export")
     press(window, Qt.Key.Key_E, CONTROL)
     dialog = next(one for one in window.findChildren(ExportDialog) if one.isVisible())
     press(dialog, Qt.Key.Key_Escape)
     assert window.tour.running
-    told(qtbot, window, "That was the tour")
-    assert not card.leave_button.isVisible()
-    tab_to(window, card.next_button)
+    told(qtbot, window, "One stop is left")
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    go_on("Now your text")
+    QApplication.clipboard().setText("the cat sat on the mat and the rat sat on the cat. " * 60)
+    tab_to(window, card.help_buttons[1])
     press(window, Qt.Key.Key_Space)
+    told(qtbot, window, "3.1 kB of text support about 300 merges, so the vocabulary size is 556")
+    own = session.runs.active
+    assert own.config == Settings(556).config()
+    assert [source.name for source in own.corpus.sources] == ["Pasted text"]
+    press(window, Qt.Key.Key_Return)
     assert not window.tour.running
     assert not card.isVisible()
-    assert session.view.playhead == 744
+    assert session.runs.active is own, "it is theirs, and stays"
+    assert session.training.settings == Settings(556)
     assert not window.actions_by_id["continue_tour"].isEnabled()
+
+
+@at_window()
+def test_enter_goes_on_at_every_stop_and_space_and_focus_never_leave(qtbot, window):
+    begin(qtbot, window)
+    seen = []
+    while window.tour.at < LAST:
+        at, card = window.tour.at, window.tour.card
+        seen.append(at)
+        card.setFocus()
+        for _ in range(2):
+            press(window, Qt.Key.Key_Space)
+        assert window.tour.at == at
+        # Where the card offers a training, the first Enter is for that.
+        for _ in range(2):
+            if window.tour.at == at:
+                press(window, Qt.Key.Key_Enter)
+                qtbot.wait(1)
+                quiet(qtbot, window)
+                qtbot.wait(1)
+        assert window.tour.at == at + 1
+        assert not window.tour.card.leave_button.hasFocus()
+    assert seen == list(range(LAST))
 
 
 def test_escape_leaves_at_every_stop_and_the_tour_continues_there(qtbot, monkeypatch):
@@ -95,7 +142,14 @@ def test_escape_leaves_at_every_stop_and_the_tour_continues_there(qtbot, monkeyp
             press(window, Qt.Key.Key_Escape)
             assert not window.tour.running
             assert not window.tour.shade.isVisible()
-            window.actions_by_id["continue_tour"].trigger()
+            told = f"The tour stopped at {at + 1} of {LAST + 1}. Help > Continue the Tour goes on there."
+            assert window.notices.text.text() == told
+            qtbot.waitUntil(window.notices.isVisible)
+            if at % 2:
+                window.notices.act_button.click()
+            else:
+                window.actions_by_id["continue_tour"].trigger()
+            assert not window.notices.isVisible()
             assert window.tour.card.title.text() == STOPS[at].title
             window.tour.card.next_button.click()
 
@@ -124,7 +178,7 @@ def test_after_a_new_start_it_continues_once_the_tokenizer_is_trained_again(qtbo
         card.help_button.click()
         assert not window.session.training.played
         quiet(qtbot, window)
-        told(qtbot, window, "training cuts the text into pre-tokens")
+        told(qtbot, window, "merges cross the spaces between words")
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -183,13 +237,13 @@ def test_another_run_is_exchanged_for_that_of_the_tour(qtbot, window):
     told(qtbot, window, "Another run is shown.")
     quiet(qtbot, window)
     window.tour.card.help_button.click()
-    told(qtbot, window, "The solid curve shows")
+    told(qtbot, window, "The curve shows")
     assert window.session.runs.active is run
     window.session.training.set_settings(SETTINGS)
     window.actions_by_id["train"].trigger()
     told(qtbot, window, "A training is in progress.")
     quiet(qtbot, window)
-    told(qtbot, window, "The solid curve shows")
+    told(qtbot, window, "The curve shows")
     for one in list(window.session.runs.all):
         window.session.runs.delete(one)
     told(qtbot, window, "This stop needs a trained tokenizer.")
@@ -198,7 +252,7 @@ def test_another_run_is_exchanged_for_that_of_the_tour(qtbot, window):
 @at_window()
 def test_the_welcome_offers_the_tour_and_undo_before_the_training_is_mended(qtbot, window):
     offer = window.compression.welcome.findChildren(type(window.tour.card.next_button))
-    link = next(button for button in offer if "tour" in button.text())
+    link = next(button for button in offer if button.text() == "Show Me")
     qtbot.waitUntil(window.isActiveWindow)
     qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
     assert window.tour.at == 0
@@ -206,7 +260,7 @@ def test_the_welcome_offers_the_tour_and_undo_before_the_training_is_mended(qtbo
     window.actions_by_id["undo"].trigger()
     told(qtbot, window, "The text or the settings are not those of the tour.")
     window.tour.card.help_button.click()
-    told(qtbot, window, "A language model does not read letters.")
+    told(qtbot, window, "A language model cannot read")
     window.tour.card.next_button.click()
     told(qtbot, window, "This stop needs a trained tokenizer.")
     window.tour.card.help_button.click()
@@ -230,18 +284,59 @@ def test_at_the_end_all_merges_are_applied_and_the_english_sentence_comes_back(q
     view = window.session.view
     begin(qtbot, window, LAST - 1)
     view.set_playhead(100)
+    window.tour.card.back_button.click()
     window.tour.card.next_button.click()
     assert view.playhead == 744
+    window.tour.card.next_button.click()
     view.set_playhead(200)
     view.set_text(JAPANESE)
     window.tour.card.next_button.click()
     assert not window.tour.running
     assert view.playhead == 744
     assert view.text == ENGLISH
-    view.set_text("My own sentence.")
-    window.actions_by_id["take_tour"].trigger()
-    press(window, Qt.Key.Key_Escape)
-    assert view.text == "My own sentence."
+
+
+@at_window("{book}")
+def test_what_it_has_changed_is_put_back_when_it_is_left_and_at_its_end(qtbot, book, window):
+    session, own = window.session, Settings(5000, pattern="whitespace", held_out=0.2)
+    qtbot.waitUntil(lambda: bool(session.corpus.sources))
+    session.training.set_settings(own)
+    session.view.set_text("My own sentence.")
+    before = session.corpus.sources
+    for leave in (1, 5, LAST):
+        begin(qtbot, window, leave)
+        assert session.training.settings == SETTINGS == Settings()
+        assert session.corpus.sources != before
+        assert window.places.workspace == "learn"
+        session.view.set_text(JAPANESE)
+        if leave == LAST:
+            window.tour.card.next_button.click()
+        else:
+            press(window, Qt.Key.Key_Escape)
+        assert not window.tour.running
+        assert session.training.settings == own
+        assert session.corpus.sources == before
+        assert session.view.text == "My own sentence."
+        assert window.places.workspace == "train"
+        assert not session.training.played
+
+
+@at_window("{book}")
+def test_the_last_stop_trains_on_another_text_alone(qtbot, book, tmp_path, window, answers):
+    begin(qtbot, window, LAST)
+    session, card = window.session, window.tour.card
+    answers.files = []
+    card.help_button.click()
+    assert session.training.current is None, "no file was chosen"
+    assert [source.name for source in session.corpus.sources] == ["How tokenizers work"]
+    mine = tmp_path / "mine.txt"
+    mine.write_text("some text of mine. " * 500, encoding="utf-8")
+    answers.files = [mine]
+    card.help_button.click()
+    told(qtbot, window, "9.5 kB of text support about 500 merges, so the vocabulary size is 756")
+    assert [source.name for source in session.runs.active.corpus.sources] == ["mine.txt"]
+    press(window, Qt.Key.Key_Return)
+    assert [source.name for source in session.corpus.sources] == ["mine.txt"]
 
 
 @at_window()

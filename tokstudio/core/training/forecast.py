@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import log, log2
+from math import log, log2, sqrt
 
 import numpy as np
 
@@ -30,6 +30,7 @@ _SAMPLE = 1 << 20
 _SAMPLES = (1 << 10, 1 << 14, 1 << 18, _SAMPLE)
 _SECONDS = 0.7  # for all trials together
 _PER_THREAD = 1 << 22  # bytes of text that make another thread worthwhile
+_A_ROOT = 6  # merges that a text supports, times the root of its bytes
 # Bytes of memory at the peak, measured with tests/benchmarks/count_10gb.py.
 _A_POSITION = 13
 _A_WEIGHT = 4
@@ -54,6 +55,18 @@ _A_WORD = 60  # during counting, in each thread
 _A_HELD_BYTE = 1
 _FIRST_BEYOND_LATIN, _FIRST_OF_FOUR = 0xC4, 0xF0  # UTF-8 of U+0100 and U+10000
 _ENCODING_UNSPLIT = 3  # times the merging: without a pattern, no repeated sequences are known
+
+
+def fitting_merges(size: int) -> int:
+    """How many merges a text of so many bytes supports: six times the root of its bytes, down to one digit.
+
+    `fitting_merges(3_000)` is 300. On five texts (an article, a story in eight scripts, documentation, two of source
+    code), the last of so many merges joined a pair that occurs 2 times in 3 kB, 3 in 30 kB, 5 in 100 kB and 9 in 1 MB:
+    further ones are of pairs that occur once, or too seldom for a model to learn what their tokens mean.
+    """
+    merges = int(_A_ROOT * sqrt(size))
+    unit = 10 ** max(0, len(str(merges)) - 1)
+    return max(1, merges // unit * unit)
 
 
 @dataclass(frozen=True)

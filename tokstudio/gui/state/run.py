@@ -103,6 +103,7 @@ class StudioRun:
         self.alphabet: Alphabet | None = None  # None until its characters are counted
         self.marks = Marks()
         self.seconds = 0.0  # the duration of its training so far
+        self.played = 0.0  # the same with the waits between merges that were to be watched; 0 if none were
         self._begun: Run | None = None  # before its first merge, while it trains
         self._tokens: RunTokens | None = None
         if start is not None:

@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 import regex
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.wording import several_whole, whole_text
 from tokstudio.core.text.byte_level import to_characters
@@ -311,31 +310,3 @@ def merge_sentence(run: StudioRun, number: int) -> str:
     times = several_whole(int(run.log.count[number - 1]), run.weight_scale, "time")
     sentence = f"{left} and {right} stand side by side {times}, so they become one token."
     return sentence[0].upper() + sentence[1:]
-
-
-class MergeCaptions(QObject):
-    """The sentences of a growing run, each shown for so many milliseconds that it can be read."""
-
-    changed = Signal()
-
-    def __init__(self, shown_for: int, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._shown_for = shown_for / 1000
-        self._run: StudioRun | None = None
-        self._number = 0
-        self._since = 0.0
-        self.text = ""
-
-    def follow(self, run: StudioRun, now: float) -> str:
-        """The sentence to show now, in seconds; the newest, once the last was shown long enough."""
-        if run is not self._run:
-            self._run, self._number, self.text = run, 0, ""
-        if len(run) > self._number and (not self._number or now - self._since >= self._shown_for):
-            self._number, self._since = len(run), now
-            self.text = merge_sentence(run, self._number)
-            self.changed.emit()
-        return self.text
-
-    def of(self, run: StudioRun) -> str:
-        """The sentence that is shown of a run; "" if none is."""
-        return self.text if run is self._run else ""

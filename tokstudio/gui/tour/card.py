@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPaintEvent, QPen, QRegion
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QKeyEvent, QPaintEvent, QPen, QRegion
+from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import restyle
@@ -15,7 +16,7 @@ from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label, plain
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import push_button
 
-# --- A shade over the window that leaves one place light, to see and to use -------------------------------------------
+# --- A shade over the window that leaves some places light, to see and to use -----------------------------------------
 
 _DARKNESS = 150  # of 255
 _FRAME = 2  # pixels around the place
@@ -30,26 +31,35 @@ _HELD_BACK = (
 
 
 class Shade(QWidget):
-    """Darkens its parent but for one place. Pointer events in the place go to what is there."""
+    """Darkens its parent but for some places. Pointer events in a place go to what is there."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.place = QRect()
+        self.places: tuple[QRect, ...] = ()  # the first is that of the task
         theme.changed.connect(self.update)
         self.hide()
 
-    def light(self, place: QRect) -> None:
-        """Covers the parent but for a place; an empty one covers all of it."""
+    @property
+    def place(self) -> QRect:
+        """The place of the task; empty if it cannot be seen."""
+        return self.places[0] if self.places else QRect()
+
+    def light(self, places: Sequence[QRect]) -> bool:
+        """Covers the parent but for some places; returns whether they are others than before."""
         around = self.parentWidget()
         assert around is not None
-        place = place.intersected(around.rect())
-        if (place, around.rect()) == (self.place, self.geometry()):
-            return
-        self.place = place
+        shown = tuple(place.intersected(around.rect()) for place in places)
+        if (shown, around.rect()) == (self.places, self.geometry()):
+            return False
+        self.places = shown
         self.setGeometry(around.rect())
-        self.setMask(QRegion(self.rect()) - QRegion(self.place))
+        dark = QRegion(self.rect())
+        for place in shown:
+            dark -= place
+        self.setMask(dark)
         self.update()
+        return True
 
     def event(self, event: QEvent) -> bool:
         """Keeps clicks from what is below."""
@@ -61,12 +71,11 @@ class Shade(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         with guarded_painter(self) as painter:
             painter.fillRect(event.rect(), QColor(0, 0, 0, _DARKNESS))
-            if not self.place.isEmpty():
-                pen = QPen(QColor(self._theme.palette.accent), 2 * _FRAME)
-                pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
-                painter.setPen(pen)
-                # The mask hides the inner half of the line.
-                painter.drawRect(self.place)
+            pen = QPen(QColor(self._theme.palette.accent), 2 * _FRAME)
+            pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
+            painter.setPen(pen)
+            # The mask hides the inner half of the lines.
+            painter.drawRects([place for place in self.places if not place.isEmpty()])
 
 
 _WIDTH = 340  # pixels at the normal text size
@@ -74,6 +83,7 @@ _NARROWEST = 220
 _GAP = 12
 _BUTTON = 100  # pixels; what is lower is a button
 _NEW = 500  # milliseconds after a change in which a click was meant for the card before
+_MOST_OFFERS = 2
 _PRESSES = (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick)
 
 
@@ -83,7 +93,7 @@ class TourCard(QFrame):
     next = Signal()  # the person asked for the next stop
     back = Signal()  # the person asked for the stop before
     left = Signal()  # the person asked to leave the tour
-    helped = Signal()  # the person pressed the button that `offer` showed
+    helped = Signal(int)  # the person pressed one of the buttons that `offer` showed, from 0 on
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -97,11 +107,14 @@ class TourCard(QFrame):
         self.title = plain_label("headline")
         self.title.setWordWrap(True)
         self.text, self.caption, self.task = paragraph_label(), paragraph_label(), paragraph_label()
-        self.help_button = push_button("", self.helped)
+        self.help_buttons = [push_button("", partial(self.helped.emit, at)) for at in range(_MOST_OFFERS)]
+        self.help_button = self.help_buttons[0]
+        self._main = self.help_button
         tip = "Leave the tour (Esc); Continue the Tour in the menu Help goes on here."
         self.leave_button = push_button("Le&ave", self.left, tip)
         self.back_button, self.next_button = push_button("&Back", self.back), push_button("&Next", self.next)
-        for button in (self.help_button, self.leave_button, self.back_button, self.next_button):
+        self._buttons = (*self.help_buttons, self.next_button, self.back_button, self.leave_button)
+        for button in self._buttons:
             button.installEventFilter(self)
         font = self.task.font()
         font.setBold(True)
@@ -110,11 +123,13 @@ class TourCard(QFrame):
         font.setItalic(True)
         self.caption.setFont(font)
         buttons = row(self.leave_button, STRETCH, self.back_button, self.next_button, spacing=8)
-        helping = row(self.help_button, STRETCH)
+        helping = row(*self.help_buttons, STRETCH, spacing=8)
         self._column = column(
             self.number, self.title, self.text, self.caption, self.task, helping, 4, buttons,
             spacing=6, margins=(16, 12, 16, 12), parent=self,
         )  # fmt: skip
+        for before, button in zip((self, *self._buttons), self._buttons, strict=False):
+            QWidget.setTabOrder(before, button)
         self.hide()
 
     def say(self, number: str, title: str, text: str, task: str = "", caption: str = "") -> None:
@@ -133,17 +148,35 @@ class TourCard(QFrame):
             self.setAccessibleDescription(description)
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, description))
 
-    def offer(self, verb: str) -> None:
-        """Shows a button that helps with the task; "" for none."""
-        self.help_button.setText(verb)
-        self.help_button.setVisible(bool(verb))
+    def offer(self, *verbs: str, is_main: bool = False) -> None:
+        """Shows buttons that do the task or help with it; the first may be the main one of the card."""
+        for at, button in enumerate(self.help_buttons):
+            self._show_button(button, at < len(verbs))
+            button.setText(verbs[at] if at < len(verbs) else "")
+            restyle(button, "primary", is_main and not at)
+        self._main = self.help_button if verbs and is_main else self.next_button
 
     def set_steps(self, *, first: bool, last: bool, done: bool) -> None:
-        """Sets what the buttons say and do at this stop."""
-        self.back_button.setVisible(not first)
-        self.leave_button.setVisible(not last)
+        """Sets what the buttons say and do at this stop; after `offer`."""
+        self._show_button(self.back_button, not first)
+        self._show_button(self.leave_button, not last)
         self.next_button.setText("Fi&nish" if last else "&Next" if done else "&Skip")
-        restyle(self.next_button, "primary", done)
+        restyle(self.next_button, "primary", done and self._main is self.next_button)
+
+    def go_on(self) -> None:
+        """Presses the main button, or the one with the focus."""
+        focus = next((button for button in self._buttons if button.hasFocus()), None)
+        (focus or self._main).click()
+
+    def _show_button(self, button: QPushButton, shown: bool) -> None:
+        if not shown and button.hasFocus():
+            self.setFocus()  # else the next button would get it, which nobody chose
+        button.setVisible(shown)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Space does nothing, also not in the window behind the card."""
+        if event.key() != Qt.Key.Key_Space:
+            super().keyPressEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Ignores a click on a button that has just come below the pointer; keys are not ignored."""

@@ -4,24 +4,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from PySide6.QtCore import SignalInstance
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import several, size_text
+from tokstudio.core.training.forecast import fitting_merges
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.why.pane import asked
 from tokstudio.gui.session.common.corpus import sample_title
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
-from tokstudio.gui.token_text.spelling import MergeCaptions
 from tokstudio.gui.widgets.pane import Pane
 
-SAMPLE = "article"  # what the tour trains on, and how: with pre-tokens and held-out text, which it explains
-SETTINGS = Settings(1000, pattern="gpt2", held_out=0.1)
+SAMPLE = "article"  # what the tour trains on, as the sample does
+SETTINGS = Settings()
+PRE_TOKENS, HELD_OUT = replace(SETTINGS, pattern="gpt2"), replace(SETTINGS, held_out=0.1)  # to train it again with
 _TITLE = next(sample.title for sample in SAMPLES if sample.key == SAMPLE)
 ENGLISH, JAPANESE = (dict(DEMO_SENTENCES)[language] for language in ("English", "Japanese"))
 _IN_ENGLISH = "I took a camera and walked by the quiet sea with my younger sister."
@@ -40,9 +42,12 @@ class Stage:
     merges: Pane
     text: TextPane
     why: Pane
+    compare: Pane
     actions: Mapping[str, QAction]
     open: Callable[[Pane], None]  # shows a pane, in front of those that share its place
-    captions: MergeCaptions  # of the status bar
+    workspace: Callable[[], str]  # the name of the workspace that is shown
+    enter: Callable[[str], None]  # changes to a workspace
+    caption_changed: SignalInstance  # with what the status bar tells of a training to somebody who watches
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Scene:
     stage: Stage
     playhead: int
     text: str
+    active: StudioRun | None = None
     exported: bool = False  # whether an export was asked for since
 
     @property
@@ -79,29 +85,42 @@ class Stop:
     title: str  # its name
     text: str  # what it is about, in one or two sentences
     task: str  # what the person does; `{train}` stands for the shortcut of the action `train`
-    place: str  # the pane or button that stays light, as a field of `Stage`
+    place: str  # the pane or button of the task, as a field of `Stage`; it stays light
     done: Callable[[Scene], bool]  # whether the task is done
     after: str | Callable[[Scene], str]  # what it has shown, in some sentences
     place_after: str = ""  # the place once it is done; "" for the same
     task_after: str = ""  # what the person can do then; "" for nothing
-    # what else the card should not cover, as fields of `Stage`; the place of the task is such in any case
-    beside: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()  # what else stays light, as it is to be watched
     enter: Callable[[Session], object] | None = None  # what the tour changes before it; None for nothing
     begin: Callable[[Stage], object] | None = None  # what takes the focus then; None for the card
-    with_run: bool = True  # whether it needs the run of the tour
+    again: Settings | None = None  # with what the card trains the article once more; None if it does not
+    verb: str = ""  # of the button for that
+    named: str = ""  # the run that it makes
+    show: Callable[[Stage], object] | None = None  # what shows it once it is done; None for nothing
+    trains: bool = False  # whether the task is to make the run of the tour, which is played
+    own: bool = False  # whether the task is to train on a text of one's own
 
 
 def is_ready(session: Session) -> bool:
     """Whether Train makes the run of the tour."""
-    sources = session.corpus.sources
-    return [sample_title(one) for one in sources] == [_TITLE] and session.training.settings == SETTINGS
+    return has_article(session) and session.training.settings == SETTINGS
 
 
-def is_of_tour(run: StudioRun | None) -> bool:
-    """Whether a run was trained on the sample of the tour, with its settings."""
-    if run is None or run.corpus is None or run.config != SETTINGS.config():
+def has_article(session: Session) -> bool:
+    """Whether the corpus is the sample of the tour."""
+    return [sample_title(one) for one in session.corpus.sources] == [_TITLE]
+
+
+def is_of_tour(run: StudioRun | None, settings: Settings = SETTINGS) -> bool:
+    """Whether a run was trained on the sample of the tour, with its settings or others."""
+    if run is None or run.corpus is None or run.config != settings.config():
         return False
     return [sample_title(one) for one in run.corpus.sources] == [_TITLE]
+
+
+def is_own(run: StudioRun | None) -> bool:
+    """Whether a run was trained on a text of the person's own."""
+    return run is not None and run.corpus is not None and not any(map(sample_title, run.corpus.sources))
 
 
 def to_the_end(session: Session) -> None:
@@ -125,7 +144,7 @@ def _at_playhead(scene: Scene) -> str:
     return (
         f"The whole window shows the tokenizer after {several(at, 'merge')} now. An English letter or a space is one "
         f"byte: a token has {scene.run.bytes_per_token(at):.2f} bytes on average, and after all {last:,} merges "
-        f"{scene.run.bytes_per_token(last):.2f}. Stop 8 explains the dashed curve."
+        f"{scene.run.bytes_per_token(last):.2f}."
     )
 
 
@@ -176,43 +195,82 @@ def _cost(scene: Scene) -> str:
     )
 
 
+def _english_again(session: Session) -> None:
+    if session.view.text == JAPANESE:
+        session.view.set_text(ENGLISH)
+
+
+def _compare(stage: Stage) -> None:
+    stage.open(stage.compare)
+    stage.session.comparison.stack_text()
+
+
 def _held_out(scene: Scene) -> str:
-    at = scene.session.view.playhead
-    ratio = scene.run.held_out_bytes_per_token(at)
+    run = scene.run
+    ratio = run.held_out_bytes_per_token(len(run))
     if ratio is None:
         return "The held-out text has not been measured yet."
     return (
-        f"After {several(at, 'merge')}, a token has {scene.run.bytes_per_token(at):.2f} bytes in the text that was "
-        f"learned from, and {ratio:.2f} in the held-out text. Longer tokens are better, as a model then has fewer to "
-        "work through. The second number is the fairer test: the tokenizer has never seen this text. The gap comes "
-        "from pieces that are frequent in the text that was learned from, and rarer elsewhere."
+        f"The dashed curve is the held-out text. After {len(run):,} merges a token has "
+        f"{run.bytes_per_token(len(run)):.2f} bytes in the text that was learned from, and {ratio:.2f} in the "
+        "held-out text. The second number is the fairer one. The gap comes from pieces that are frequent in the one "
+        "text, and rarer elsewhere."
     )
+
+
+def _sizes(scene: Scene) -> str:
+    run = scene.run
+    half, last = len(run) // 2, len(run)
+    return (
+        f"The first {half:,} merges bring a token from 1 byte to {run.bytes_per_token(half):.2f}, the other "
+        f"{last - half:,} only to {run.bytes_per_token(last):.2f}. Each token costs a model a row of numbers. The "
+        "smallest GPT-2 has 768 numbers a row: its 50,257 rows are 39 million of its 124 million numbers. A rare token "
+        "is also seen too seldom to be learned. So a vocabulary is not endless."
+    )
+
+
+def _own_trained(scene: Scene) -> str:
+    run = scene.run
+    size = run.corpus.bytes if run.corpus is not None else 0
+    return (
+        f"{size_text(size)} of text support about {fitting_merges(size):,} merges, so the vocabulary size is "
+        f"{256 + fitting_merges(size):,}: the 256 bytes and these. Further merges would join pairs that hardly ever "
+        f"occur. {several(len(run), 'merge was', 'merges were')} made. This is your tokenizer: Export in the tool bar "
+        "writes its files, and the Guide in the menu Help has more to read."
+    )
+
+
+def _is_trained(scene: Scene, settings: Settings) -> bool:
+    run = scene.session.runs.active
+    return is_of_tour(run, settings) and run is not None and run.ended is not None
 
 
 STOPS: tuple[Stop, ...] = (
     Stop(
         "Train",
-        "A language model does not read letters. It reads tokens: short pieces of text. A tokenizer cuts text into "
-        "tokens. Training is how it learns which pieces to use, here from an English article.",
+        "A language model cannot read: it multiplies and adds numbers, and nobody can multiply a comma. So a tokenizer "
+        "cuts text into pieces, the tokens, and each has a number. Training is how it learns which pieces to use, here "
+        "from an English article.",
         "Press Train in the tool bar, or {train}.",
         "train",
         lambda scene: is_of_tour(scene.session.runs.active) and scene.session.training.current is not None,
         "",
-        with_run=False,
+        trains=True,
     ),
     Stop(
         "Merges",
         "At first, every letter and every space is a token (in English; stop 7 has more). A merge joins two tokens "
         "into one: each time, the two that stand side by side most often. The dot · is a space. The line in italics "
-        "explains one merge after another; the table runs ahead of it.",
+        "is the merge at the top of the table.",
         "Watch some merges. Then press Jump to the End, or {hurry}.",
         "merges",
         lambda scene: scene.run.ended is not None and len(scene.run) > 0,
         _merges_made,
+        beside=("compression", "text"),
     ),
     Stop(
         "The playhead",
-        "The solid curve shows how the tokens became longer, merge by merge. The longer the tokens, the fewer a text "
+        "The curve shows how the tokens became longer, merge by merge. The longer the tokens, the fewer a text "
         "needs. The upright line is the playhead: it sets how many merges are used.",
         "Drag the line into the left half, and watch the sentence in the Text pane. With the keyboard: press Tab until "
         "you reach the slider, then Home.",
@@ -229,8 +287,8 @@ STOPS: tuple[Stop, ...] = (
         _has_reason,
         "These two were joined because no pair stood side by side more often at that moment. The table ranks the pairs "
         "by their counts: the first one won. If counts are equal, the pair that comes first in the text wins. Counts "
-        "change with each merge: after this one, many a “t” belongs to “·t”, so “t” and “h”, second here, are not "
-        "joined until merge 31. The column Merge says which merge each pair became.",
+        "change with each merge: soon many a space belongs to “e·” and many a “t” to “th”, so space and “t”, second "
+        "here, are never joined. The column Merge says which merge each pair became.",
         place_after="why",
         enter=_select_first_merge,
     ),
@@ -238,7 +296,8 @@ STOPS: tuple[Stop, ...] = (
         "A sentence of yours",
         "The tokenizer now cuts any text into tokens, with the merges it learned from the article. The playhead is at "
         "the end, so all merges are used.",
-        "Write an English sentence of your own at the top of the Text pane, in place of the one there.",
+        "Write an English sentence of your own at the top of the Text pane, in place of the one there. Then press "
+        "Enter.",
         "text",
         _has_written,
         _own_tokens,
@@ -247,16 +306,22 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Pre-tokens",
-        "Before any pair is counted, training cuts the text into pre-tokens: mostly words, each with the space before "
-        "it. Merges join only inside a pre-token, so no token reaches from one word into the next. Your sentence is "
-        "cut in the same way.",
-        "Choose Steps in the Text pane, or press {step_through_text}.",
+        "So far, merges cross the spaces between words: “e·the·” is one token, the end of one word and the next. Most "
+        "tokenizers first cut the text into pre-tokens, mostly words, each with the space before it. Merges then join "
+        "only inside a pre-token.",
+        "Press Train with Pre-Tokens: the article again, cut by the pattern of GPT-2.",
         "text",
-        lambda scene: scene.stage.text.page is scene.stage.text.steps and bool(scene.session.view.text),
-        "Step 1 shows the pre-tokens of your sentence, step 2 its single letters. Each later step makes one merge, at "
-        "every place where its two tokens stand inside a pre-token. So tokens stay parts of words, which can be used "
-        "in other sentences too.",
-        task_after="Press the first arrow right of the slider some times.",
+        lambda scene: _is_trained(scene, PRE_TOKENS),
+        "Your sentence in both tokenizers, one below the other. With pre-tokens, “e·the·” is gone and “·the” is there. "
+        "A token that is a word serves in every sentence, after any other word; “e·the·” serves only after a word "
+        "that ends in e.",
+        place_after="compare",
+        task_after="The steps of a single encoding are under Steps in the Text pane.",
+        enter=_english_again,
+        again=PRE_TOKENS,
+        verb="Train with Pre-Tokens",
+        named="With pre-tokens",
+        show=_compare,
     ),
     Stop(
         "Japanese",
@@ -266,17 +331,33 @@ STOPS: tuple[Stop, ...] = (
         "text",
         lambda scene: any("\u3040" <= character <= "\u30ff" for character in scene.session.view.text[:_LONGEST]),
         _cost,
+        enter=to_the_end,
     ),
     Stop(
         "Held-out text",
-        "About 7 % of the article was held out: it was put aside before the training, and nothing was learned from "
-        "it. The dashed curve shows how long the tokens are in this part.",
-        "Drag the playhead to the left and to the right, and look at the gap between the two curves. With the "
-        "keyboard: press Tab until you reach the slider, then Left or Right.",
+        "A tokenizer does well on the text that it has learned from. To test it fairly, a part of the text is held "
+        "out: it is put aside before the training, and nothing is learned from it.",
+        "Press Train on the Rest: the article again, with some of its lines held out.",
         "compression",
-        lambda scene: scene.session.view.playhead != scene.playhead,
+        lambda scene: _is_trained(scene, HELD_OUT),
         _held_out,
+        task_after="Drag the playhead, and look at the gap between the two curves.",
+        enter=_english_again,
         beside=("text",),
+        again=HELD_OUT,
+        verb="Train on the Rest",
+        named="With held-out text",
+    ),
+    Stop(
+        "How large?",
+        "The vocabulary of this tokenizer has 1,000 tokens. That of GPT-2 has 50,257, and that of Llama 3 128,256. "
+        "A larger one makes texts shorter, so that a model works less and reads more at once. Why not take a million?",
+        "Drag the playhead to the middle of the curve.",
+        "compression",
+        lambda scene: scene.session.view.playhead < 3 / 4 * len(scene.run),
+        _sizes,
+        beside=("text",),
+        enter=to_the_end,
     ),
     Stop(
         "Export",
@@ -286,8 +367,20 @@ STOPS: tuple[Stop, ...] = (
         "Press Export and choose Tokenizer Files in its menu, or press {export_tokenizer}.",
         "export",
         lambda scene: scene.exported,
-        "That was the tour. To train on a text of your own, press Open Corpus. To read on, open the Guide in the menu "
-        "Help.",
+        "The files are there for each program: Hugging Face, tiktoken, and others. One stop is left.",
         enter=to_the_end,
+    ),
+    Stop(
+        "Now your text",
+        "Train on a text of your own: a file, or what you have copied. The settings are the same as before, but for "
+        "the vocabulary size, which is chosen to fit the text.",
+        "Open a text, or paste one.",
+        "compression",
+        lambda scene: (
+            is_own(scene.session.runs.active) and scene.run is not scene.active and scene.run.ended is not None
+        ),
+        _own_trained,
+        beside=("merges", "text"),
+        own=True,
     ),
 )

@@ -1,19 +1,26 @@
-"""The tour through the window: goes from stop to stop, keeps where it was left, and mends what stands in its way."""
+"""The tour through the window: goes from stop to stop, keeps where it was left, and mends what stands in its way.
+
+What it changes for its stops (corpus, settings, text, workspace), it puts back when it ends.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QMainWindow, QWidget
+from PySide6.QtGui import QCursor, QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QAbstractButton, QMainWindow, QWidget
 
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.training.forecast import fitting_merges
 from tokstudio.gui.commands.commands import Commands
+from tokstudio.gui.session.common.corpus import sample_title
 from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.tour.card import Shade, TourCard
@@ -25,6 +32,7 @@ from tokstudio.gui.tour.stops import (
     STOPS,
     Scene,
     Stage,
+    has_article,
     is_of_tour,
     is_ready,
     to_the_end,
@@ -37,7 +45,19 @@ _PROGRESS = "tour_stop"
 _LAYOUT = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
 _TABS = 44  # pixels above a pane for its tabs
 _TITLE = "Take the Tour"
-_TOLD = "The tour has changed the training settings."
+_WORKSPACE = "learn"
+_OWN_TITLE = "Train on Your Text"
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What the tour may change."""
+
+    sources: tuple[Source, ...]
+    settings: Settings
+    text: str
+    workspace: str
 
 
 class Tour(QObject):
@@ -56,24 +76,33 @@ class Tour(QObject):
         self.kept = kept if 0 < kept < len(STOPS) else 0  # the stop at which it can be continued; 0 if there is none
         self._scene = Scene(stage, 0, "")
         self._done = False
-        self._before: Settings | None = None  # the settings before the tour, to restore
-        self._help: Callable[[], object] = self._follow
-        self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), window, enabled=False)
-        self._escape.activated.connect(self.leave)
+        self._before: _Before | None = None  # to put back
+        self._caption = ""  # what the status bar tells of a training
+        self._awaits_own = False  # whether the next text of the person's own is trained on
+        self._helps: tuple[Callable[[], object], ...] = ()  # what the buttons of the card do
+        self._keys = [QShortcut(QKeySequence(key), window, enabled=False) for key in (Qt.Key.Key_Escape, *_ENTER)]
+        for key, act in zip(self._keys, (self.leave, self.card.go_on, self.card.go_on), strict=True):
+            key.activated.connect(act)
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._follow)
-        stage.captions.changed.connect(self._follow)
+        stage.caption_changed.connect(self._take_caption)
         self.card.next.connect(self._go_on)
         self.card.back.connect(self._go_back)
         self.card.left.connect(self.leave)
         self.card.helped.connect(self._mend)
         session, view, training = stage.session, stage.session.view, stage.session.training
-        self._panes: tuple[Pane, ...] = (stage.compression, stage.merges, stage.text, stage.why)
-        self._watched: tuple[QWidget, ...] = (window, stage.train, stage.export, *self._panes)
+        self._panes: tuple[Pane, ...] = (stage.compression, stage.merges, stage.text, stage.why, stage.compare)
+        self._input = stage.text.encode.input  # where Enter goes on, too
+        self._watched: tuple[QWidget, ...] = (window, stage.train, stage.export, *self._panes, self._input)
         for signal in (
             *(view.playhead_changed, view.token_changed, view.text_changed, session.runs.changed),
             *(training.state_changed, training.settings_changed, session.corpus.sources_changed),
-            *(stage.text.tabs.currentChanged, theme.changed, *(pane.visibilityChanged for pane in self._panes)),
+            *(
+                session.jobs.busy_changed,
+                stage.text.tabs.currentChanged,
+                theme.changed,
+                *(pane.visibilityChanged for pane in self._panes),
+            ),
         ):
             signal.connect(self._follow_soon)
         for name, action in stage.actions.items():
@@ -89,22 +118,25 @@ class Tour(QObject):
         """Starts at the first stop, with the sample; while it runs, its card gets the focus."""
         if self.running:
             self.card.setFocus()
-        elif self._take_sample():
-            self._begin(0)
+            return
+        before = self._now()
+        if self._take_sample():
+            self._begin(0, before)
 
     def resume(self) -> None:
         """Continues where it was left."""
         if self.running:
             self.card.setFocus()
         elif self.kept:
-            self._begin(self.kept)
+            self._begin(self.kept, self._now())
 
     def leave(self) -> None:
         """Ends the tour; `resume` goes on at the same stop."""
         if not self.running:
             return
         self.at = -1
-        self._escape.setEnabled(False)
+        for key in self._keys:
+            key.setEnabled(False)
         self._stage.session.training.set_played(False)
         for widget in self._watched:
             widget.removeEventFilter(self)
@@ -113,45 +145,77 @@ class Tour(QObject):
             self._window.setFocus()
         self.shade.hide()
         self.card.hide()
-        if self._stage.session.view.text == JAPANESE:
-            # The guide says what English sentences become.
-            self._stage.session.view.set_text(ENGLISH)
+        self._cool()
+        self._put_back()
         self._preferences.flush()
         self.changed.emit()
-        if self._before is not None and self._stage.session.training.settings == SETTINGS:
-            self._commands.offer_settings(self._before, _TOLD, lambda: not self.running)
-        else:
-            self._before = None
+        if self.kept:
+            told = f"The tour stopped at {self.kept + 1} of {len(STOPS)}. Help > Continue the Tour goes on there."
+            self._stage.session.jobs.notify(told, "Continue", self.resume, lambda: bool(self.kept) and not self.running)
 
     def holds_back(self, widget: QWidget) -> bool:
         """Whether Tab leaves out a widget, because it is in the dark."""
         if not self.running:
             return False
-        place = self._place()
-        return not any(one is widget or one.isAncestorOf(widget) for one in (self.card, place))
+        return not any(one is widget or one.isAncestorOf(widget) for one in (self.card, *self._places()))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in _LAYOUT:
             self._soon.start()
+        elif isinstance(event, QKeyEvent) and watched is self._input and event.key() in _ENTER:
+            if event.type() == QEvent.Type.KeyPress:
+                self.card.go_on()
+            return True
         return False
+
+    # ---- what it puts back
+
+    def _now(self) -> _Before:
+        session = self._stage.session
+        settings, text = session.training.settings, session.view.text
+        return _Before(session.corpus.sources, settings, text, self._stage.workspace())
+
+    def _put_back(self) -> None:
+        before, self._before, session = self._before, None, self._stage.session
+        if before is None:
+            return
+        corpus = before.sources if before.sources and has_article(session) else session.corpus.sources
+        settings = before.settings if session.training.settings == SETTINGS else session.training.settings
+        if corpus != session.corpus.sources or settings != session.training.settings:
+            with session.history.together("Leave the Tour"):
+                session.corpus.set_sources(corpus)
+                session.training.set_settings(settings)
+        if before.text or session.view.text == JAPANESE:
+            # The guide says what English sentences become.
+            session.view.set_text(before.text or ENGLISH)
+        self._stage.enter(before.workspace)
+
+    def _cool(self) -> None:
+        """Takes the colour under the pointer from buttons that are not below it any more; Qt tells only of moves."""
+        under = self._window.childAt(self._window.mapFromGlobal(QCursor.pos()))
+        for button in self._window.findChildren(QAbstractButton):
+            if button.underMouse() and button is not under:
+                button.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, False)
+                button.update()
 
     # ---- from stop to stop
 
     def _take_sample(self) -> bool:
-        before = self._stage.session.training.settings
-        taken = self._commands.take_sample(SAMPLE, SETTINGS, _TITLE)
-        if taken and before != SETTINGS:
-            self._before = before
-        return taken
+        return self._commands.take_sample(SAMPLE, SETTINGS, _TITLE)
 
-    def _begin(self, at: int) -> None:
+    def _begin(self, at: int, before: _Before) -> None:
+        self._before = before
         for widget in self._watched:
             widget.installEventFilter(self)
-        self._escape.setEnabled(True)
+        for key in self._keys:
+            key.setEnabled(True)
         self._go_to(at)
 
     def _go_on(self) -> None:
-        if self.at + 1 < len(STOPS):
+        session = self._stage.session
+        if STOPS[self.at].trains and is_ready(session) and session.training.obstacle is None:
+            session.training.start()  # the next stops need it
+        elif self.at + 1 < len(STOPS):
             self._go_to(self.at + 1)
         else:
             self._keep(0)
@@ -166,19 +230,27 @@ class Tour(QObject):
     def _go_back(self) -> None:
         self._go_to(max(self.at - 1, 0))
 
-    def _mend(self) -> None:
-        self._help()
+    def _mend(self, number: int) -> None:
+        self._helps[number]()
         self._follow_soon()
 
     def _go_to(self, at: int) -> None:
         self.at, stop = at, STOPS[at]
         session = self._stage.session
         self._keep(at)
-        session.training.set_played(not stop.with_run)
-        if stop.enter is not None:
+        session.training.set_played(stop.trains)
+        self._stage.enter(_WORKSPACE)
+        active = session.runs.active
+        if (
+            active is not None
+            and not self._serves(active)
+            and any(stop.again and is_of_tour(active, stop.again) for stop in STOPS)
+        ):
+            session.runs.activate(self._run_with(SETTINGS) or active)
+        if stop.enter is not None and self._serves(session.runs.active):
             stop.enter(session)
-        self._done = False
-        self._scene = Scene(self._stage, session.view.playhead, session.view.text)
+        self._done = self._awaits_own = False
+        self._scene = Scene(self._stage, session.view.playhead, session.view.text, session.runs.active)
         self._open()
         self._follow()
         self.card.setFocus()
@@ -187,13 +259,60 @@ class Tour(QObject):
         self.changed.emit()
 
     def _open(self) -> None:
-        place = self._place()
-        if isinstance(place, Pane):
-            self._stage.open(place)
+        for place in reversed(self._places()):
+            if isinstance(place, Pane):
+                self._stage.open(place)
 
     def _place(self) -> QWidget:
         stop = STOPS[self.at]
         return getattr(self._stage, (stop.place_after if self._done else "") or stop.place)
+
+    def _places(self) -> tuple[QWidget, ...]:
+        """What stays light: the place of the task, then what is to be watched."""
+        stop, place = STOPS[self.at], self._place()
+        others = (getattr(self._stage, name) for name in (stop.place, *stop.beside))
+        return place, *(other for other in others if other is not place)
+
+    # ---- trainings of the card
+
+    def _run_with(self, settings: Settings) -> StudioRun | None:
+        """The newest run on the article with some settings."""
+        runs = reversed(self._stage.session.runs.all)
+        return next((run for run in runs if is_of_tour(run, settings)), None)
+
+    def _serves(self, run: StudioRun | None) -> bool:
+        """Whether a run is one that this stop shows."""
+        again = STOPS[self.at].again
+        return is_of_tour(run) or (again is not None and is_of_tour(run, again))
+
+    def _train_again(self) -> None:
+        """Trains on the article with the settings of this stop, or shows the run that did."""
+        session, again, first = self._stage.session, STOPS[self.at].again, self._run_with(SETTINGS)
+        title = STOPS[self.at].named
+        if again is None or first is None or first.corpus is None:
+            return
+        if (made := self._run_with(again)) is not None:
+            session.runs.activate(made)
+        else:
+            session.training.start_with(again.config(), first.corpus, title=title)
+
+    def _ask_own(self, action: str) -> None:
+        self._awaits_own = True
+        self._stage.actions[action].trigger()
+
+    def _train_own(self) -> None:
+        """Trains on the text that was asked for, alone, with the size that fits it."""
+        session = self._stage.session
+        own = tuple(one for one in session.corpus.sources if not sample_title(one))
+        if not self._awaits_own or not own:
+            return
+        with session.history.together(_OWN_TITLE):
+            if len(own) < len(session.corpus.sources):
+                session.corpus.set_sources(own)
+            session.training.set_settings(SETTINGS.with_size(256 + fitting_merges(session.corpus.current.bytes)))
+        if session.training.obstacle is None:
+            self._awaits_own = False
+            session.training.start()
 
     def _note_export(self) -> None:
         self._scene = replace(self._scene, exported=True)
@@ -209,34 +328,54 @@ class Tour(QObject):
         if not self.running:
             return
         stop, obstacle = STOPS[self.at], self._obstacle()
+        if stop.own:
+            self._train_own()
         if obstacle is None and not self._done and stop.done(self._scene):
-            if not stop.with_run:
-                self._go_on()
+            if stop.trains:
+                self._go_to(self.at + 1)
                 return
             self._done = True
+            if stop.show is not None:
+                stop.show(self._stage)
         # Only now: where both share a place, the pane after the task covers the one before.
         obstacle = obstacle or self._hidden()
         number = f"{self.at + 1} of {len(STOPS)}"
         if obstacle is not None:
-            text, verb, self._help = obstacle
+            text, verb, mend = obstacle
             self.card.say(number, stop.title, text)
-            self.card.offer(verb)
+            self._offer((verb, mend), is_main=True)
         elif self._done:
             after = stop.after if isinstance(stop.after, str) else stop.after(self._scene)
             self.card.say(number, stop.title, after, stop.task_after)
-            self.card.offer("")
+            self._offer()
         else:
-            training = self._stage.session.training
             native = QKeySequence.SequenceFormat.NativeText
             shortcuts = {name: action.shortcut().toString(native) for name, action in self._stage.actions.items()}
             keys = defaultdict(str, shortcuts)
-            playing = training.played and stop.with_run
-            caption = self._stage.captions.of(self._scene.run) if playing else ""
-            self.card.say(number, stop.title, stop.text, stop.task.format_map(keys), caption)
-            self._help = training.hurry
-            self.card.offer("Jump to the End" if playing else "")
-        self.card.set_steps(first=self.at == 0, last=self.at + 1 == len(STOPS), done=self._done and obstacle is None)
+            self.card.say(number, stop.title, stop.text, stop.task.format_map(keys), self._caption)
+            self._offer(*self._tasks(), is_main=stop.again is not None or stop.own)
+        done = self._done and obstacle is None
+        self.card.set_steps(first=self.at == 0, last=self.at + 1 == len(STOPS), done=done)
         self._show()
+
+    def _tasks(self) -> tuple[tuple[str, Callable[[], object]], ...]:
+        """The buttons that do the task of this stop or help with it."""
+        stop, training = STOPS[self.at], self._stage.session.training
+        if stop.own:
+            asked = partial(self._ask_own, "open_corpus"), partial(self._ask_own, "paste_corpus")
+            return () if training.busy else (("Open a Text…", asked[0]), ("Paste a Text", asked[1]))
+        if stop.again is not None:
+            return () if training.busy else ((stop.verb, self._train_again),)
+        return (("Jump to the End", training.hurry),) if training.played else ()
+
+    def _offer(self, *tasks: tuple[str, Callable[[], object]], is_main: bool = False) -> None:
+        offered = [task for task in tasks if task[0]]
+        self._helps = tuple(act for _, act in offered)
+        self.card.offer(*(verb for verb, _ in offered), is_main=is_main)
+
+    def _take_caption(self, caption: str) -> None:
+        self._caption = caption
+        self._follow()
 
     def _rectangle(self, place: QWidget) -> QRect:
         """Where a place is in the window; empty where it cannot be seen."""
@@ -246,20 +385,24 @@ class Tour(QObject):
     def _obstacle(self) -> tuple[str, str, Callable[[], object]] | None:
         """What stands in the way of the stop, with the button that mends it; None if nothing does."""
         session, stop = self._stage.session, STOPS[self.at]
-        of_tour = next(filter(is_of_tour, reversed(session.runs.all)), None)
-        if stop.with_run and not is_of_tour(session.runs.active):
-            if of_tour is not None:
+        training, active = session.training.current, session.runs.active
+        if stop.own:
+            return None
+        if stop.trains:
+            if training is None and not is_ready(session):
+                return "The text or the settings are not those of the tour.", "Open the Article", self._take_sample
+            return None
+        if not self._serves(active):
+            if (of_tour := self._run_with(SETTINGS)) is not None:
                 return "Another run is shown.", "Show the Run of the Tour", lambda: session.runs.activate(of_tour)
-            if session.training.current is not None:
+            if training is not None:
                 return "Another training is in progress. The tour needs a run of its own.", "", self._follow
             if is_ready(session):
                 play = partial(session.training.start, played=self.at == 1)
                 return "This stop needs a trained tokenizer.", "Train", play
             return "This stop needs the run of the tour.", "Open the Article", self._take_sample
-        if stop.with_run and self.at > 1 and session.training.current is not None:
+        if self.at > 1 and training is not None and not (stop.again and is_of_tour(training.run, stop.again)):
             return "A training is in progress. The tour goes on when it has ended.", "Stop", session.training.stop
-        if not stop.with_run and session.training.current is None and not is_ready(session):
-            return "The text or the settings are not those of the tour.", "Open the Article", self._take_sample
         return None
 
     def _hidden(self) -> tuple[str, str, Callable[[], object]] | None:
@@ -271,17 +414,18 @@ class Tour(QObject):
 
     def _show(self) -> None:
         place = self._place()
-        self.shade.light(self._rectangle(place))
+        rectangles = [self._rectangle(one) for one in self._places()]
+        moved = self.shade.light(rectangles)
         self.shade.show()
-        # The place of the task is still worth seeing when another is lit.
-        stop, taken = STOPS[self.at], self.shade.place
-        spared = [self._rectangle(getattr(self._stage, name)) for name in (stop.place, *stop.beside)]
+        taken = self.shade.place
         if isinstance(place, Pane) and self._window.tabifiedDockWidgets(place):
             taken = taken.adjusted(0, -_TABS, 0, 0)
-        self.card.stand_beside(taken, spared)
+        self.card.stand_beside(taken, rectangles[1:])
         self.card.show()
         # A message above the shade can be read and closed.
         above = [self.shade, *self._window.findChildren(Strips), self.card]
         if [child for child in self._window.children() if isinstance(child, QWidget)][-len(above) :] != above:
             for widget in above:
                 widget.raise_()
+        if moved:
+            self._cool()

@@ -130,8 +130,9 @@ class MainWindow(QMainWindow):
         of_pane = [self.actions_by_id["maximise_pane"], self.actions_by_id["float_pane"]]
         self.headers = PaneHeaders(self, self.panes, self.places, of_pane)
         lit = (self.toolbar.train_button, self.toolbar.export_button)
-        lit += (self.compression, self.merges, self.text, self.why)
-        stage = Stage(session, *lit, self.actions_by_id, self.places.open, self.status.captions)
+        lit += (self.compression, self.merges, self.text, self.why, self.compare)
+        workspaces = self.places.open, lambda: self.places.workspace, self.places.enter
+        stage = Stage(session, *lit, self.actions_by_id, *workspaces, self.status.caption_changed)
         self.tour = Tour(self, stage, self.commands, preferences, theme)
         self.flash = Flash(theme, self)
         self._connect()
@@ -581,11 +582,13 @@ class MainWindow(QMainWindow):
 
     def focusNextPrevChild(self, next: bool) -> bool:
         """Skips panes behind a tab, which Qt counts as visible."""
-        first = self.focusWidget()
+        # The first may be gone from the order, as while a workspace is left.
+        tried = {self.focusWidget()}
         while super().focusNextPrevChild(next):
             now = self.focusWidget()
-            if now is None or now is first:
+            if now is None or now in tried:
                 return True
+            tried.add(now)
             behind = (pane.isAncestorOf(now) and pane.visibleRegion().isEmpty() for pane in self.panes)
             if not any(behind) and not self.tour.holds_back(now):
                 return True

@@ -1,7 +1,7 @@
 """The status bar: the current work with its progress, and the figures of the active run.
 
-While a training is played, it shows merges as sentences. After half a second of work it shows a busy pointer, after two
-a progress bar, after five the time left. A timer reads the progress of the jobs.
+While a training is played, it shows the merge at the playhead as a sentence. After half a second of work it shows a
+busy pointer, after two a progress bar, after five the time left. A timer reads the progress of the jobs.
 """
 
 # SPDX-License-Identifier: MIT
@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtCore import QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QStyle, QStyleOption, QWidget
 
@@ -20,7 +20,7 @@ from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.common.jobs import Job
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.spelling import MergeCaptions
+from tokstudio.gui.token_text.spelling import merge_sentence
 from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, named, plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import link_button
@@ -70,6 +70,8 @@ _WORDS = {
 class StatusLine(QStatusBar):
     """Shows the training, else the oldest other job, else the result of the active run."""
 
+    caption_changed = Signal(str)  # what is told of the work to somebody who watches; "" for nothing
+
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._jobs, self._runs, self._view, self._training = session.jobs, session.runs, session.view, session.training
@@ -81,7 +83,7 @@ class StatusLine(QStatusBar):
         self._pace = Pace()
         self._merges_before = 0
         self._rate = 0.0
-        self.captions = MergeCaptions(session.jobs.pauses.caption, self)
+        self.caption = ""
         self.setSizeGripEnabled(False)
 
         self.label = ElidedLabel()
@@ -113,6 +115,9 @@ class StatusLine(QStatusBar):
             signal.connect(self._jobs_changed)
         for signal in (session.view.playhead_changed, session.runs.changed):
             signal.connect(self._show_figures)
+        # With the table of merges, which marks the same one.
+        for signal in (session.training.merges_added, session.view.playhead_changed):
+            signal.connect(self._follow_played)
         session.jobs.begun.connect(self.clearMessage)
         for signal in (session.history.changed, session.view.playhead_changed, session.view.text_changed):
             signal.connect(self._forget_sentence)
@@ -216,12 +221,16 @@ class StatusLine(QStatusBar):
             self.cancel.hide()
             self.left_over.setText("")
             self.label.setText(self._how_it_ended())
+            self._tell("")
             return
         progress, now = job.progress, time.monotonic()
         if progress.phase != self._phase:
             self._phase, self._since = progress.phase, now
             self._pace = Pace()
         doing = _WORDS.get(progress.phase, progress.phase.capitalize()) + "…" if progress.phase else ""
+        compiles = progress.phase == "compiling" and progress.total > 0
+        if compiles:
+            doing = f"{_WORDS['compiling']}: {progress.done} of {progress.total} loops"
         if job.paused:
             # A pause does not count as work.
             self._since += now - self._looked
@@ -231,9 +240,10 @@ class StatusLine(QStatusBar):
         elapsed = now - self._begun
         training = self._training.current
         played = training is not None and training.played and not job.paused
-        caption = self.captions.follow(training.run, now) if training is not None and played else ""
+        caption = self._merge_played()
         self.label.setText(caption or self._in_queue(progress.phase, doing, paused=job.paused))
-        self.bar.setVisible(not played and 1000 * elapsed > self._jobs.pauses.shown_bar and not job.paused)
+        self._tell(caption or (doing if compiles else ""))
+        self.bar.setVisible(not caption and 1000 * elapsed > self._jobs.pauses.shown_bar and not job.paused)
         # Else the bar would draw the window at once, with all that changed in it.
         self.bar.setUpdatesEnabled(False)
         self.bar.setRange(0, 1000 if progress.total else 0)
@@ -248,6 +258,23 @@ class StatusLine(QStatusBar):
         figures = (self._speed(now), text)
         self.left_over.setText("" if job.paused or played else " · ".join(filter(None, figures)))
         self._looked = now
+
+    def _merge_played(self) -> str:
+        """The merge at the playhead as a sentence, while a training is played; "" before the first."""
+        training, at = self._training.current, self._view.playhead
+        if training is None or not training.played or training.job.paused or training.run is not self._runs.active:
+            return ""
+        return merge_sentence(training.run, at) if at else ""
+
+    def _follow_played(self) -> None:
+        if caption := self._merge_played():
+            self.label.setText(caption)
+            self._tell(caption)
+
+    def _tell(self, caption: str) -> None:
+        if caption != self.caption:
+            self.caption = caption
+            self.caption_changed.emit(caption)
 
     def _in_queue(self, phase: str, doing: str, *, paused: bool) -> str:
         """Which training of several is in progress; what it does follows where that is not merging."""
@@ -292,7 +319,13 @@ class StatusLine(QStatusBar):
         if run.run is None:
             return run.ended.capitalize() + "."
         seconds = _seconds(run.run.seconds)
-        remarks = [f"Stopped after {seconds}." if run.ended == STOPPED else f"Trained in {seconds}: {run.ended}."]
+        played = f", played for {_seconds(run.played)}" if run.played else ""
+        ended = (
+            f"Stopped after {seconds}{played}."
+            if run.ended == STOPPED
+            else f"Trained in {seconds}{played}: {run.ended}."
+        )
+        remarks = [ended]
         if run.run.missed_stage:
             remarks.append(run.run.missed_stage)
         if run.replaced:

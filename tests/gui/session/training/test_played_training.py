@@ -8,7 +8,7 @@ import pytest
 from tests.gui.person import TEXT, at_window, quiet
 from tokstudio.gui.session.training import training as module
 from tokstudio.gui.session.training.training import Settings, played_interval
-from tokstudio.gui.token_text.spelling import MergeCaptions, merge_sentence, token_name
+from tokstudio.gui.token_text.spelling import merge_sentence, token_name
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -121,17 +121,17 @@ def test_a_sentence_names_the_tokens_and_how_often_they_were_there(make_run):
         assert token_name(raw) == name
 
 
-def test_a_sentence_stays_until_it_can_be_read(qtbot, session):
-    session.corpus.add_text(TEXT)
-    training, captions = session.training, MergeCaptions(2000)
-
-    def step(made):
-        training.step()
-        qtbot.waitUntil(lambda: training.state == "paused" and len(session.runs.active) == made)
-        return session.runs.active
-
-    assert captions.follow(step(1), 10.0) == merge_sentence(session.runs.active, 1)
-    assert captions.follow(step(2), 11.0) == merge_sentence(session.runs.active, 1)
-    assert captions.follow(step(3), 12.0) == merge_sentence(session.runs.active, 3)
-    training.stop()
-    qtbot.waitUntil(lambda: training.current is None)
+@at_window()
+def test_a_played_training_tells_both_of_its_durations(qtbot, monkeypatch, window):
+    monkeypatch.setattr(module, "played_interval", lambda made: 0.05)
+    window.session.corpus.add_text(TEXT)
+    window.session.training.set_settings(Settings(262))
+    window.session.training.start(played=True)
+    qtbot.waitUntil(lambda: window.session.training.current is None)
+    run = window.session.runs.active
+    assert run.played > run.run.seconds
+    assert ", played for 0." in window.status.label.text()
+    window.session.training.start()
+    quiet(qtbot, window)
+    assert window.session.runs.active.played == 0
+    assert "played" not in window.status.label.text()

@@ -176,7 +176,6 @@ class Pauses:
     forecast: int = 400  # after the last change of a setting
     weights: int = 600  # after the last change of a weight
     quiet: int = 1000  # before a measurement is shown as a job
-    caption: int = 2000  # a sentence about a merge of a played training, before the next
     shown_bar: int = 2000  # before a job has a bar
     copy: int = 3000  # before the work is copied for recovery
     notice: int = 10_000  # a notice that asks nothing

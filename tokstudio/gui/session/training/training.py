@@ -77,7 +77,7 @@ class Training(QObject):
         self.run, self._threads, self._earlier = run, threads, earlier
         self._recorder, self._kept, self._counts = recorder, corpus.kept, corpus.counts
         self.prepared = earlier is not None  # whether the base of the run is known
-        self._seconds = 0.0
+        self._seconds = self.waited = 0.0  # of work, and between the merges of a played training
         self._single = threading.Event()
         if single:
             self._single.set()
@@ -179,10 +179,12 @@ class Training(QObject):
 
     def _rest_work(self, trainer: Trainer, merges: int) -> Work[None]:
         """Waits before the next merge of a played training; a step, a stop and the end of playing need not wait."""
-        until = time.monotonic() + played_interval(merges)
+        begun = time.monotonic()
+        until = begun + played_interval(merges)
         while self._played.is_set() and time.monotonic() < until and not (self._stop.is_set() or self._single.is_set()):
             time.sleep(_NAP)
             yield trainer.progress
+        self.waited += time.monotonic() - begun
 
     def _counted_work(self, corpus: Corpus, config: TrainingConfig) -> Work[CountedText | None]:
         """The count of a corpus whose weights may change; None for another, and after a stop."""
@@ -282,6 +284,8 @@ class Delivery(QObject):
         self.deliver()
         if self._training is not None and self._training.prepared:
             self._training.run.complete(run)
+            if self._training.waited:
+                self._training.run.played = self._training.waited + run.seconds
             if self._training.run is self._runs.active:
                 self._tell()
 
