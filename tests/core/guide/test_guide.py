@@ -53,7 +53,7 @@ def test_markdown_becomes_html(text: str, made: str):
 
 def test_every_page_has_a_title_something_to_do_and_links_that_lead_somewhere():
     names = {page.name: page for page in PAGES}
-    assert len(names) == len(PAGES) == 24
+    assert len(names) == len(PAGES) == 25
     for page in PAGES:
         assert page.text.startswith("# "), page.name
         assert page.text.count("> **Try it.**") == 1, page.name
@@ -77,6 +77,17 @@ def test_every_word_has_two_sentences_and_a_name_in_links():
         sentences = re.sub(r"\[More\]\([^)]*\)", "", word.meaning).strip()
         assert len(re.findall(r"[.](?= [A-Z]|$)", sentences)) == 2, word.title
         assert f"## {word.title}" in names_of("glossary")
+
+
+def test_the_article_is_the_first_page_with_its_titles_and_examples():
+    page, text = PAGES[0], sample_text("article")
+    assert (page.name, page.title) == ("article", text.split("\n")[0])
+    titles = re.findall(r"^## (.*)$", page.text, re.MULTILINE)
+    assert titles[:3] == ["Why text must become numbers", "Characters", "Bytes and UTF-8"]
+    assert all(title in text.split("\n") and not title.endswith(".") for title in titles)
+    assert "<pre>pe|p|per, p|a|per, p|i|per</pre>" in html(page.text)
+    words = [line for line in text.split("\n")[1:] if line]
+    assert all(plain_text(line) in page.words for line in words), "nothing is left out"
 
 
 def names_of(name: str) -> str:

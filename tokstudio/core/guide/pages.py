@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.core.base.resources import resource
+from tokstudio.core.base.resources import resource, sample_text
 from tokstudio.core.comparison.figures import FIGURES, Figure
 from tokstudio.core.guide.glossary import glossary_text, plain_text, slug, to_html
 
@@ -62,8 +62,24 @@ def _section_of_figure(figure: Figure) -> str:
 
 FOLDER = "guide"
 _AROUND = 60  # characters before and after a word that was found
+_ARTICLE = "article"  # the sample, and the page with its text
+_LONGEST_TITLE = 60  # characters
+
+
+def article_text() -> str:
+    """The sample article as Markdown, without its title: short lines without a full stop are titles or examples."""
+    _, *lines = sample_text(_ARTICLE).split("\n")
+    return "\n".join(map(_article_line, lines)).strip()
+
+
+def _article_line(line: str) -> str:
+    if not line or len(line) > _LONGEST_TITLE or line.endswith((".", ":", "?")):
+        return line
+    return f"## {line}" if line[0].isupper() else f"```\n{line}\n```"
+
+
 #: The pages that are made, each at the end of the page of that name.
-_MADE = {"figures": figures_text, "glossary": glossary_text}
+_MADE = {_ARTICLE: article_text, "figures": figures_text, "glossary": glossary_text}
 
 
 @dataclass(frozen=True)

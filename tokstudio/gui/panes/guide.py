@@ -142,6 +142,7 @@ class Browser(QTextBrowser):
 
 
 GLOSSARY = "glossary"
+_OPENED = "token"  # the page at first; the article before it is long
 _MOST_DIGITS = 18  # of a number in a link; Python refuses thousands
 _NOT_READ = "# The guide could not be read\n\n"
 _MOST_KEPT = 100  # places to go back to
@@ -186,7 +187,7 @@ class GuidePane(Fitting, Pane):
         self.search.left.connect(self.browser.setFocus)
         self.browser.asked.connect(self.follow)
         self.browser.went.connect(self.go)
-        self.show_page(next(iter(self._pages), ""))
+        self.show_page(_OPENED if _OPENED in self._pages else next(iter(self._pages), ""))
 
     def show_title(self, shown: bool) -> None:
         self._titled = shown

@@ -37,7 +37,9 @@ def test_the_first_start_shows_a_welcome_that_fits_and_with_a_corpus_train(qtbot
     assert pane.bar.isHidden()
     buttons = page.findChildren(QPushButton)
     assert [button.accessibleName() for button in buttons[2:]] == [sample.title for sample in SAMPLES]
-    names = ["open_corpus", "take_tour", *(f"sample_train_{sample.key}" for sample in SAMPLES)]
+    assert "A tokenizer cuts text into tokens" in page.sentence.text()
+    assert pane.title.text() == ""
+    names = ["take_tour", "open_corpus", *(f"sample_train_{sample.key}" for sample in SAMPLES)]
     for button, name in zip(buttons, names, strict=True):
         with qtbot.waitSignal(actions[name].triggered):
             qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
@@ -57,6 +59,7 @@ def test_the_first_start_shows_a_welcome_that_fits_and_with_a_corpus_train(qtbot
     assert card.toolTip()
     session.corpus.add_text("some text")
     assert pane.stack.currentWidget() is pane.ready
+    assert pane.title.text() == "Compression"
     assert "Press Train" in pane.ready.sentence.text()
     button = pane.ready.findChild(QPushButton)
     with qtbot.waitSignal(actions["train"].triggered):

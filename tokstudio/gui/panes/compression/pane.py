@@ -27,7 +27,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, named, paragraph_label, plain, set_word
 from tokstudio.gui.widgets.layouts import Fitting, stacked
-from tokstudio.gui.widgets.menus import ActionButton, Menu, link_button, set_why_not, tool_button
+from tokstudio.gui.widgets.menus import ActionButton, Menu, push_button, set_why_not, tool_button
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 from tokstudio.version import __version__
@@ -172,11 +172,11 @@ class CompressionPane(Fitting, Pane):
         self.welcome = Welcome(
             theme,
             "Watch a tokenizer being made",
-            "Open a text, press Train, and watch its characters merge into tokens.",
-            ActionButton(actions["open_corpus"], "Open a text…", theme, "open"),
-            "or drop one anywhere. To start right away, train on a sample:",
+            "A tokenizer cuts text into tokens, the pieces that a language model reads, and gives each a number.",
+            ActionButton(actions["take_tour"], "Show Me", theme, "help"),
+            "Or drop a text anywhere, or train on a sample:",
             cards,
-            link_button("or take a tour of five minutes", actions["take_tour"].trigger),
+            push_button("Open a Text…", actions["open_corpus"].trigger),
         )
         self.ready = Welcome(theme, "Ready to train", _READY, ActionButton(actions["train"], "Train", theme, "train"))
         self.waiting, self.opened = EmptyState(_WAITING), EmptyState("")
@@ -271,7 +271,8 @@ class CompressionPane(Fitting, Pane):
             self.stack.setCurrentWidget(page)
         self.bar.setVisible(run is not None)
         self.view_button.setVisible(page is self.plot)
-        self.title.setText(self._view.title if page is self.plot else "Compression")
+        titles = {self.plot: self._view.title, self.welcome: ""}
+        self.title.setText(titles.get(page, "Compression"))
 
     def _invite(self, training: TrainingControl) -> None:
         """Says whether training can start, before there is a run."""
