@@ -302,6 +302,10 @@ class StudioRun:
         """Sets the duration of its training so far."""
         self.seconds = seconds
 
+    def note_played(self, seconds: float) -> None:
+        """Sets how long it took with the waits between merges."""
+        self.played = seconds
+
     def fail(self) -> None:
         """Ends it without a run of the core."""
         self.ended = "failed"

@@ -285,7 +285,7 @@ class Delivery(QObject):
         if self._training is not None and self._training.prepared:
             self._training.run.complete(run)
             if self._training.waited:
-                self._training.run.played = self._training.waited + run.seconds
+                self._training.run.note_played(self._training.waited + run.seconds)
             if self._training.run is self._runs.active:
                 self._tell()
 
