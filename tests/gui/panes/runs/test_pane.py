@@ -78,10 +78,11 @@ def test_a_copied_row_has_its_headings_and_says_what_it_is_measured_on(qtbot, th
     click(qtbot, table(three), 1, NAME)
     qtbot.waitUntil(lambda: text(three, 1, RATIO) not in ("…", "–"), timeout=PATIENCE)
     session.corpus.add_text("another text")
-    qtbot.waitUntil(lambda: text(three, 1, RATIO).endswith(" *"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "1 more" in three.text_button.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: text(three, 1, RATIO).startswith("†"), timeout=PATIENCE)
     qtbot.keyClick(table(three), Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     measured, version, headings, row = other.text().split("\n")
-    assert "measured on Pasted text and 1 more for every row; * marks runs that were trained on another" in measured
+    assert "measured on Pasted text and 1 more for every row; † marks runs that were trained on it" in measured
     assert version == f"TokStudio {__version__}"
     cells = dict(zip(headings.split("\t"), row.split("\t"), strict=True))
     assert (cells["Tokenizer"], cells["Vocabulary"]) == ("Run 2", "280")
@@ -92,7 +93,7 @@ def test_every_training_becomes_a_row_that_is_renamed_chosen_and_deleted(three, 
     assert table(three).isVisible()
     assert [text(three, row, NAME) for row in range(3)] == ["Run 1", "Run 2", "Run 3"]
     assert [text(three, row, MERGES) for row in range(3)] == ["14", "24", "34"]
-    assert text(three, 2, RATIO) == f"{session.runs.active.bytes_per_token(34):,.3f}"
+    assert text(three, 2, RATIO) == f"†{session.runs.active.bytes_per_token(34):,.3f}"
     assert table(three).currentIndex().row() == 2
     table(three).setFocus()
     qtbot.keyClick(table(three), Qt.Key.Key_Up)
@@ -310,28 +311,29 @@ def test_every_row_is_measured_on_one_text_that_is_named(qtbot, session, pane, m
     session.runs.add_tokenizer(trained.tokenizer.at(5).compact(), "gpt2")
     opened = session.runs.active
     assert [text(pane, row, VOCABULARY) for row in (0, 1)] == ["280", "261"]
-    ratios(qtbot, pane, ratio_of(trained, TEXT), ratio_of(opened, TEXT))
+    ratios(qtbot, pane, f"†{ratio_of(trained, TEXT)}", ratio_of(opened, TEXT))
     assert "Measured on: Pasted text" in tip(pane, 0)
     assert "measured on Pasted text" in heading_tip(pane)
     assert pane.text_button.text() == "Measured on Pasted text"
-    assert not pane.elsewhere.isVisible()
+    assert pane.trained_on.isVisible()
+    assert pane.trained_on.text().startswith("† Trained on this text, or on a part of it")
+    assert "† Trained on this text" in tip(pane, 0)
 
     other = "the rat sat. " * 99
     session.corpus.set_sources(())
     assert text(pane, 1, RATIO) == "–"
     assert "Not measured: Open a text to measure on." in tip(pane, 1)
     session.corpus.add_text(other, "rats.txt")
-    ratios(qtbot, pane, f"{ratio_of(trained, other)} *", ratio_of(opened, other))
-    assert "* It was trained on another text: Pasted text" in tip(pane, 0)
+    ratios(qtbot, pane, ratio_of(trained, other), ratio_of(opened, other))
+    assert "It was trained on another text: Pasted text" in tip(pane, 0)
     assert "trained on another" not in tip(pane, 1), "nobody knows what it was trained on"
     assert "measured on rats.txt" in heading_tip(pane)
-    assert pane.elsewhere.isVisible()
-    assert pane.elsewhere.text().startswith("* This run was trained on another text")
+    assert not pane.trained_on.isVisible()
 
     session.corpus.set_sources(())
     session.corpus.add_text(TEXT, "The same text.txt")
-    ratios(qtbot, pane, ratio_of(trained, TEXT), ratio_of(opened, TEXT))
-    assert not pane.elsewhere.isVisible()
+    ratios(qtbot, pane, f"†{ratio_of(trained, TEXT)}", ratio_of(opened, TEXT))
+    assert pane.trained_on.isVisible()
 
 
 def test_the_text_is_chosen_in_a_menu_that_lists_the_sources(qtbot, session, pane, make_run):
@@ -341,12 +343,12 @@ def test_the_text_is_chosen_in_a_menu_that_lists_the_sources(qtbot, session, pan
     pane.text_button.fill(pane.text_button.texts)
     chosen = entries(pane.text_button.texts)["dogs && logs"]
     chosen.trigger()
-    ratios(qtbot, pane, f"{ratio_of(trained, 'the dog & the log')} *")
+    ratios(qtbot, pane, ratio_of(trained, "the dog & the log"))
     assert pane.text_button.text() == "Measured on dogs && logs"
     session.on_text.choose(None)
     both = len(TEXT) + len("the dog & the log")
     tokens = len(trained.tokenizer.encode(TEXT)) + len(trained.tokenizer.encode("the dog & the log"))
-    ratios(qtbot, pane, f"{both / tokens:,.3f} *")
+    ratios(qtbot, pane, f"†{both / tokens:,.3f}")
     assert pane.text_button.text() == "Measured on Pasted text and 1 more"
 
 
@@ -359,7 +361,7 @@ def test_a_hidden_table_has_nothing_measured(qtbot, session, pane, make_run):
     assert session.on_text.found(session.runs.active) is None
     pane.show()
     assert text(pane, 0, NAME) == "Run 1"
-    ratios(qtbot, pane, ratio_of(trained, TEXT), ratio_of(trained, TEXT))
+    ratios(qtbot, pane, f"†{ratio_of(trained, TEXT)}", ratio_of(trained, TEXT))
 
 
 def test_a_row_that_cannot_encode_the_text_says_why(qtbot, session, pane, make_run):
@@ -489,7 +491,7 @@ def test_a_trained_run_is_described_by_its_numbers_and_by_a_tip(model, run):
     assert shown(model, 0, VOCABULARY) == "290"  # which it reached
     assert shown(model, 0, FREQUENCY) == "–"
     assert shown(model, 0, MERGES) == "34"
-    assert shown(model, 0, RATIO) == f"{run.run.bytes_per_token():,.3f}"
+    assert shown(model, 0, RATIO) == f"†{run.run.bytes_per_token():,.3f}"
     assert shown(model, 0, ENDED) == "reached vocabulary size"
     assert shown(model, 0, SECONDS) == f"{run.run.seconds:.3f}"
     strange = StudioRun.opened(2, "<b>bold</b>", run.tokenizer)

@@ -12,6 +12,7 @@ from PySide6.QtGui import QFont
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import in_units, size_text, whole_text
 from tokstudio.core.comparison.alignment import TextTokens
+from tokstudio.core.comparison.table import SIGNS, TRAINED
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.settings import TIE_RULES, described
 from tokstudio.gui.session.measuring.measurers import TextMeasurer
@@ -26,7 +27,6 @@ _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _CENTER = int(Qt.AlignmentFlag.AlignCenter)
 _NOTHING = "–"
 _COMING = "…"
-_ELSEWHERE = "*"  # after the bytes per token of a run that was trained on another text
 _NAMED = 5  # special tokens
 
 #: Role: whether the run of a row is active.
@@ -177,12 +177,12 @@ class RunsModel(TableModel):
         measured = self._on_text.found(run)
         if not isinstance(measured, TextTokens):
             return _COMING if measured is None else _NOTHING
-        return f"{measured.bytes_per_token:,.3f}{' ' + _ELSEWHERE if self.is_elsewhere(run) else ''}"
+        return f"{TRAINED if self.is_trained_on(run) else ''}{measured.bytes_per_token:,.3f}"
 
-    def is_elsewhere(self, run: StudioRun) -> bool:
-        """Whether a run was trained on another text than the one that it is measured on."""
+    def is_trained_on(self, run: StudioRun) -> bool:
+        """Whether a run was trained on some of the text that it is measured on, which is marked as in Compare."""
         text = self._on_text.text
-        return text is not None and run.has_counts and not text.has_text_of(run)
+        return text is not None and run.has_counts and text.has_part_of(run)
 
     def about(self) -> tuple[str, ...]:
         """What copied rows are of."""
@@ -192,7 +192,7 @@ class RunsModel(TableModel):
         """The text of all rows."""
         text = self._on_text.text
         on = f", measured on {text.name} for every row" if text is not None else ""
-        return f"{COLUMNS[RATIO].tip}{on}; {_ELSEWHERE} marks runs that were trained on another text"
+        return f"{COLUMNS[RATIO].tip}{on}; {TRAINED} marks runs that were trained on it"
 
     def _measured_lines(self, run: StudioRun) -> list[str]:
         text, measured = self._on_text.text, self._on_text.found(run)
@@ -201,8 +201,10 @@ class RunsModel(TableModel):
             return [*lines, "It is being measured."]
         if isinstance(measured, str):
             return [*lines, f"Not measured: {measured}"]
-        if self.is_elsewhere(run):
-            lines.append(f"{_ELSEWHERE} It was trained on another text: {_corpus_name(run)}")
+        if self.is_trained_on(run):
+            lines.append(f"{TRAINED} {SIGNS[TRAINED]}")
+        elif run.has_counts:
+            lines.append(f"It was trained on another text: {_corpus_name(run)}")
         return lines
 
 

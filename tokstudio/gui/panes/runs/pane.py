@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.table import SIGNS, TRAINED
 from tokstudio.core.corpus.source import by_entry
 from tokstudio.gui.panes.runs.model import (
     ACTIVE,
@@ -51,7 +52,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import Index, ReadOnlyTable
-from tokstudio.gui.widgets.labels import guarded_painter, paragraph_label, plain
+from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, plain
 from tokstudio.gui.widgets.layouts import Fitting, stacked
 from tokstudio.gui.widgets.menus import Menu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, Pane
@@ -311,7 +312,6 @@ class _Mark(QStyledItemDelegate):
 # --- The Runs pane: all trainings and opened tokenizers, to compare, activate, rename, export or delete ---------------
 # The Compression pane shows their curves.
 
-_ELSEWHERE = "* This run was trained on another text than the one that all are measured on."
 _EMPTY = "Every run is kept here. You can compare, rename or delete it."
 _IS_ACTIVE = "It is active already."
 _HELD = "Training is in progress: its run stays active."
@@ -333,9 +333,10 @@ class RunsPane(Pane):
         self._model = RunsModel(theme, session.on_text, self)
         self.table = RunTable(self._model, theme)
         self._stack = stacked(EmptyState(_EMPTY), self.table)
-        self.elsewhere = paragraph_label("muted", _ELSEWHERE)
+        self.trained_on = ElidedLabel("muted")
+        self.trained_on.setText(f"{TRAINED} {SIGNS[TRAINED]}")
         self.body.addWidget(self._stack, 1)
-        self.body.addWidget(self.elsewhere)
+        self.body.addWidget(self.trained_on)
         self.text_button = TextButton(session, actions)
         self.header.addWidget(self.text_button)
         # The training may be of another run than the active one, so its growth signals are not used.
@@ -351,7 +352,7 @@ class RunsPane(Pane):
         self.table.menuAsked.connect(self._show_menu)
         self.table.columnsFitted.connect(self._want)
         session.on_text.changed.connect(self._model.refresh_measured)
-        session.on_text.changed.connect(self._explain_star)
+        session.on_text.changed.connect(self._explain_sign)
         session.runs.changed.connect(self._refresh)
         session.training.state_changed.connect(self._refresh)
         self._refresh()
@@ -395,11 +396,11 @@ class RunsPane(Pane):
         """Has the rows measured while they are seen."""
         is_seen = self.isVisible() and not self.table.isColumnHidden(RATIO)
         self._on_text.want(self._runs.all if is_seen else (), self.objectName())
-        self._explain_star()
+        self._explain_sign()
 
-    def _explain_star(self) -> None:
-        starred = any(map(self._model.is_elsewhere, self._runs.all))
-        self.elsewhere.setVisible(starred and not self.table.isColumnHidden(RATIO))
+    def _explain_sign(self) -> None:
+        marked = any(map(self._model.is_trained_on, self._runs.all))
+        self.trained_on.setVisible(marked and not self.table.isColumnHidden(RATIO))
 
     def _refresh_live(self) -> None:
         if self._training.current is not None:

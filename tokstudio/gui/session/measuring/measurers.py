@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -82,6 +83,12 @@ class ChosenText:
         if not all(map(_is_same_source, own.sources, self.corpus.sources)):
             return False
         return own.weighted(own.weights or ()).weights == self.corpus.weights
+
+    def has_part_of(self, run: StudioRun) -> bool:
+        """Whether a run was trained on some of these sources, or on a share of one."""
+        used = zip(run.corpus.sources, run.corpus.weights or repeat(1), strict=False) if run.corpus is not None else ()
+        own = [source for source, weight in used if weight]
+        return any(_is_same_source(one, other) for one in own for other in self.corpus.sources)
 
     def is_of(self, run: StudioRun) -> bool:
         """Whether a run was trained on all of this text and nothing else, so that its training knows the tokens."""
