@@ -144,9 +144,7 @@ def test_help_gives_way_where_it_would_cut_off_the_button_for_more(qtbot, pane, 
     assert (True, False) not in seen
 
 
-def test_the_wheel_over_a_preview_scrolls_the_corpus_pane_while_that_can_scroll(
-    qtbot, session, theme, actions, dock, tmp_path
-):
+def test_the_wheel_over_a_preview_scrolls_the_corpus_pane(qtbot, session, theme, actions, dock, tmp_path):
     pane = CorpusPane(session, theme, actions)
     dock(pane, 280, 240)
     session.corpus.add_text("line\n" * 100)
@@ -155,13 +153,9 @@ def test_the_wheel_over_a_preview_scrolls_the_corpus_pane_while_that_can_scroll(
     bar.setValue(bar.maximum())
     QApplication.processEvents()
     assert bar.maximum() > 0
-    turn_wheel(pane.preview, -1)
+    turn_wheel(body_of(pane.preview), -1)
     assert bar.value() < bar.maximum()
-    assert pane.preview.verticalScrollBar().value() == 0
-    pane.window().resize(280, 900)
-    QApplication.processEvents()
-    turn_wheel(pane.preview)
-    assert pane.preview.verticalScrollBar().value() > 0
+    assert pane.preview.verticalScrollBar().maximum() == 0
 
 
 @at_window("{book}")

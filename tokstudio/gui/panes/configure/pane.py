@@ -162,7 +162,6 @@ _USUAL = SETTINGS["algorithm"].default
 _SPACING = 8
 _ABOVE_NOTE, _ABOVE_CAPTION = 3, 4  # pixels between a field and its help, or the preview and its caption
 _BETWEEN_BUTTONS = 6
-_USUAL_LINES = 2  # of the summary and the forecast
 _ACTION = {"resume": "pause"}
 _BUTTONS = {"idle": ("train",), "running": ("pause", "stop"), "paused": ("resume", "step", "stop")}
 
@@ -248,12 +247,15 @@ class ConfigurePane(Pane):
     def _fit(self) -> None:
         """Leaves help to the tool tips where the button More would not fit below it.
 
-        The room for the fields is that of a usual summary: what is said below comes and goes around a training, and the
-        help must not go with it, as the controls would move.
+        The estimate and the link Continue come and go around a training. The help does not go with them, as controls
+        would move: a line for the estimate always counts as taken, the link never.
         """
         width, margins = self._fields.viewport().width(), self.body.contentsMargins()
-        said = _USUAL_LINES * self.summary.fontMetrics().lineSpacing() + self._button_row.sizeHint().height()
-        room = self.widget().height() - margins.top() - margins.bottom() - said - 2 * self.body.spacing()
+        whole = self.widget().width() - margins.left() - margins.right()
+        said = [label for label in (self.summary, self.unusual, self.outdated, self.reason) if not label.isHidden()]
+        below = sum(_height(label, whole) + 2 for label in said) + self.forecast.fontMetrics().height()
+        below += self._button_row.sizeHint().height() + 2 * self.body.spacing()
+        room = self.widget().height() - margins.top() - margins.bottom() - below
         # What an algorithm is for is always said, but for plain BPE.
         of_algorithm = [self.algorithm.choice] if self._training.settings.algorithm == _USUAL else []
         explained = [self.frequency_field, self.pattern.choice, *of_algorithm, self.size_field]

@@ -30,7 +30,7 @@ from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.token_text.token_label import in_characters, token_label
 from tokstudio.gui.widgets.labels import isolated, named, paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row, set_tab_order, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, TallBody, column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
@@ -338,8 +338,7 @@ class WhyPane(Fitting, Pane):
         self.parts = stacked(self._blank, self.busy_line, self._build_answer(theme), self._build_problem())
         content = QWidget()
         column(self.line, (self.parts, 1), spacing=8, parent=content)
-        # Its table scrolls, so nothing around it does.
-        self.page = content
+        self.page = TallBody(content)
         self.pages = stacked(self.empty, self.page)
         self.body.addWidget(self.pages)
         set_tab_order(self.tabs, *self.line.buttons, self.busy_line.cancel, self.table, self.go, self.again)
