@@ -91,7 +91,7 @@ def test_without_a_corpus_it_says_what_to_do_first_and_every_field_what_it_does(
             one for kind in kinds for one in parent.findChildren(kind) if not isinstance(one.parent(), QAbstractSpinBox)
         )
     ]
-    assert len(fields) == 24
+    assert len(fields) == 25
     for field in fields:
         tip, name = field.toolTip(), field.accessibleName() or field.text()
         assert tip.strip(), name
@@ -253,3 +253,16 @@ def test_base_tokens_are_loaded_from_files_and_from_the_corpus_and_edited(qtbot,
     a_list_begins_with_the_characters_of_the_corpus(qtbot, window, tmp_path / "book.txt")
     a_long_list_can_be_edited(qtbot, window, answers, tmp_path / "own.json")
     a_list_is_loaded_from_a_file(qtbot, window, answers, tmp_path / "own.json", '["a", "b", "\\n", "<?>"]')
+
+
+def test_a_large_text_without_a_pattern_is_told_what_most_tokenizers_do(qtbot, pane, session):
+    field = pane.pattern
+    session.corpus.add_text(TEXT)
+    qtbot.waitUntil(lambda: field.caption.text().startswith("The text is not split: one"))
+    assert field.usual.isHidden()
+    session.corpus.add_text(TEXT * 600)
+    qtbot.waitUntil(lambda: "Most tokenizers split it into words first" in field.caption.text())
+    assert not field.usual.isHidden()
+    qtbot.mouseClick(field.usual, Qt.MouseButton.LeftButton)
+    assert session.training.settings.pattern == "gpt2"
+    assert field.usual.isHidden()

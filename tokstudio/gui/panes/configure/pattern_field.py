@@ -33,7 +33,7 @@ from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field
 from tokstudio.gui.widgets.labels import named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
-from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import Dialog
 
 # --- The question how a tokenizer splits text -------------------------------------------------------------------------
@@ -121,6 +121,8 @@ _CHOICES = (
     Choice(_OWN, "Expression", "Your own regular expression."),
 )
 _WHOLE = "The text is not split: one pre-token per document."
+_USUAL, _LARGE = "gpt2", 1_000_000  # what a text of so many bytes is proposed to be split by
+_UNUSUAL = "The text is not split. Most tokenizers split it into words first, so that a token serves in every sentence."
 _OWN_HELP = "Every character must be in a match."
 _BEFORE = "Split by the last expression that worked."
 _COUNTED = "Word counts are already split: the pattern is not applied."
@@ -148,10 +150,20 @@ class PatternField(QWidget):
         self.own.explain("regular-expression")
         self.caption = paragraph_label("muted")
         self.preview = named(_SplitView(theme), "Preview of the split")
+        self.usual = link_button("Use a Pattern", self._use_usual, f"Split by {_USUAL}, as many tokenizers do.")
+        self.usual.hide()
         # Hidden until the first text is split, as it would be empty.
         self.preview.hide()
         self.caption.hide()
-        column(self.choice, self.own, self.preview, self.caption, spacing=4, parent=self)
+        column(
+            self.choice,
+            self.own,
+            self.preview,
+            self.caption,
+            (self.usual, Qt.AlignmentFlag.AlignLeft),
+            spacing=4,
+            parent=self,
+        )
         self._latest = LatestJob(session.jobs, self, quiet=True)
         self._latest.done.connect(self._show_split)
         self._dialect = LatestJob(session.jobs, self, quiet=True)
@@ -192,6 +204,7 @@ class PatternField(QWidget):
 
     def renew(self) -> None:
         """Splits the first lines again, a moment after the last change."""
+        self.usual.setVisible(self._is_unusual)
         wanted = (self.value, self._sources, self._fault)
         if wanted != self._shown:
             self._shown = wanted
@@ -201,13 +214,23 @@ class PatternField(QWidget):
             self._set_problem("")
             if self._fault is None:
                 self.own.set_error(None)
-            if self.caption.text() == _WHOLE and self.value != "none":
+            if self.caption.text() in (_WHOLE, _UNUSUAL) and self.value != "none":
                 self._set_caption("")  # the split may wait for the first loops to be compiled
             self._later.start()
 
     @property
     def _sources(self) -> tuple[Source, ...]:
         return self._corpus.sources if self._text is None else self._text
+
+    @property
+    def _is_unusual(self) -> bool:
+        """Whether a large text of the corpus is not split."""
+        texts = [source for source in self._sources if source.counts is None]
+        return self._text is None and self.value == "none" and sum(source.bytes for source in texts) > _LARGE
+
+    def _use_usual(self) -> None:
+        self.choice.set_value(_USUAL)
+        self._chosen()
 
     def _chosen(self) -> None:
         # An earlier custom expression stays; without one, the field starts with the earlier choice.
@@ -265,7 +288,7 @@ class PatternField(QWidget):
         if self._sources and not texts:
             return _COUNTED
         if self.value == "none":
-            return _WHOLE
+            return _UNUSUAL if self._is_unusual else _WHOLE
         place = "the corpus's first lines" if self._text is None else "the text of the Text pane"
         return f"{several(pieces, 'pre-token')} in {place if texts else 'an example'}."
 
