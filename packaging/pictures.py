@@ -131,11 +131,13 @@ def draw(theme: str) -> dict[str, list[str]]:
         settle()
         for name, picture in PICTURES.items():
             pane = next(pane for pane in window.panes if pane.objectName() == picture.pane)
-            session.view.set_playhead(picture.playhead)
-            picture.before(studio)
             pane.setFloating(True)
             pane.show()
             pane.resize(picture.width, picture.height)
+            settle()
+            # Once it is seen: a table scrolls to the playhead only then.
+            session.view.set_playhead(picture.playhead)
+            picture.before(studio)
             settle()
             if (focus := pane.window().focusWidget()) is not None:
                 focus.clearFocus()
