@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QDialog,
 
 from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.comparison.alignment import TextTokens
+from tokstudio.core.guide.pages import read_pages
 from tokstudio.gui.window.workspaces import WORKSPACES
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -147,6 +148,16 @@ def test_letters_of_controls_in_sight_and_menus_are_unique_in_every_state(qtbot,
         look(dialog.windowTitle(), dialog)
         dialog.close()
     assert max(looked) > 10
+
+
+@at_window()
+def test_one_term_for_tokenizers_and_for_the_tie_rule(qtbot, window):
+    texts = [text for action in window.actions_by_id.values() for text in (action.text(), action.toolTip())]
+    texts += [pane.windowTitle() for pane in window.panes]
+    texts += [label.text() for label in window.findChildren(QLabel)]
+    texts += [page.text for page in read_pages()]
+    for words in (r"\bRuns\b(?! (the|a|in|on)\b)", r"^Ties:?$", r"\*Ties\*", r"\blearnt\b"):
+        assert [text[:60] for text in texts if re.search(words, text, re.MULTILINE)] == [], words
 
 
 @at_window()

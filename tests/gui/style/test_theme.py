@@ -54,6 +54,8 @@ class TestContrast:
                 assert contrast(getattr(palette, role), ground) >= 4.5, role
         assert contrast(palette.on_accent, palette.accent) >= 4.5
         assert contrast(palette.text, palette.accent_soft) >= 7
+        # Rows after the playhead, also those that are marked.
+        assert contrast(palette.muted, palette.hover) >= 4.5
 
     def test_curves_can_be_seen_and_differ_from_each_other(self, palette: Palette):
         colours = {palette.accent, *palette.curves}
@@ -62,6 +64,12 @@ class TestContrast:
 
     def test_the_edge_of_a_check_box_can_be_seen(self, palette: Palette):
         assert contrast(palette.control, palette.surface) >= 3
+
+    def test_the_handle_of_a_scroll_bar_can_be_seen(self, palette: Palette):
+        roles = dict.fromkeys(Palette.__dataclass_fields__, "x") | {"control": "CONTROL"}
+        sheet = style_sheet(roles, lambda size: size, [])
+        assert "QScrollBar::handle { background: CONTROL;" in sheet
+        assert min(contrast(palette.control, ground) for ground in (palette.window, palette.surface)) >= 3
 
 
 def test_switching_to_dark_emits_changed_once_and_an_unknown_mode_follows_the_system(qapp, qtbot):

@@ -3,8 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
-from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -25,6 +28,7 @@ from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import places, set_height
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.window.dock_layout import tab_bars
 from tokstudio.gui.window.main_window import MainWindow
 from tokstudio.gui.window.workspaces import WORKSPACES
 
@@ -335,3 +339,55 @@ def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot
 
     assert at_the_window(monkeypatch, leave) == 0
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_restart_in_an_empty_workspace_shows_its_welcome(qtbot, monkeypatch, unstyled):
+    def leave(name, window, answers):
+        enter(window, name)
+
+    def look(name, window, answers):
+        QApplication.processEvents()
+        assert checked(window) == [name]
+        assert not window.session.runs.all
+        if name == "compare":
+            assert window.compare.empty.isVisible()
+            assert "Each text will have a row here" in window.compare.empty.label.text()
+            buttons = [each.text() for each in window.compare.empty.findChildren(QAbstractButton) if each.isVisible()]
+            assert buttons == ["Train", "Open Tokenizer…", "Compare Algorithms"]
+        else:
+            assert window.compression.welcome.isVisible()
+
+    for name in WORKSPACES:
+        assert at_the_window(monkeypatch, partial(leave, name)) == 0
+        assert at_the_window(monkeypatch, partial(look, name)) == 0
+
+
+@at_window()
+def test_a_tab_that_is_dragged_out_of_its_bar_becomes_a_window(qtbot, unstyled, window):
+    window.resize(1440, 900)
+    settle(qtbot, window)
+    pane, left = window.vocabulary, Qt.MouseButton.LeftButton
+    bar = next(bar for bar in tab_bars(window) if bar.isVisible() and "Vocabulary" in tab_texts(bar))
+    start = bar.tabRect(tab_texts(bar).index("Vocabulary")).center()
+
+    def drag(to):
+        for kind, at in ((QEvent.Type.MouseButtonPress, start), (QEvent.Type.MouseMove, to)):
+            button = left if kind == QEvent.Type.MouseButtonPress else Qt.MouseButton.NoButton
+            at = QPointF(at)
+            event = QMouseEvent(kind, at, bar.mapToGlobal(at), button, left, Qt.KeyboardModifier.NoModifier)
+            QApplication.sendEvent(bar, event)
+        qtbot.mouseRelease(bar, left, pos=to)
+
+    drag(start + QPoint(12, 0))
+    assert not pane.isFloating(), "it moves in its bar"
+    start = bar.tabRect(tab_texts(bar).index("Vocabulary")).center()
+    drag(start + QPoint(0, 200))
+    assert pane.isFloating()
+    assert pane.isVisible()
+    pane.setFloating(False)
+    settle(qtbot, window)
+    assert not pane.isFloating()
+
+
+def tab_texts(bar: QTabBar) -> list[str]:
+    return [bar.tabText(at) for at in range(bar.count())]
