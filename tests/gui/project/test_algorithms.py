@@ -10,6 +10,7 @@ import pytest
 from tests.core.algorithms import CASES, facts
 from tests.gui.project.behind import at_a_session, killed
 from tokstudio import train
+from tokstudio.core.base.progress import Progress
 from tokstudio.gui.state.training_settings import Settings
 
 #: The sizes of the run that is saved and of the whole, and the merges before the kill: with removals, and in stage 2.
@@ -17,7 +18,7 @@ SIZES = {"boundless": (300, 320, 20), "superbpe": (310, 330, 36), "picky": (262,
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_run_is_kept_by_a_project_and_restored_after_a_kill_and_continues(qtbot, tmp_path, name):
+def test_a_run_is_kept_by_a_project_and_restored_after_a_kill_and_continues(qtbot, monkeypatch, tmp_path, name):
     case, project = CASES[name], tmp_path / "p.tokstudio"
     short_size, size, merges = SIZES[name]
     whole = Settings.from_plain(case.config(size).by_name())
@@ -37,8 +38,15 @@ def test_a_run_is_kept_by_a_project_and_restored_after_a_kill_and_continues(qtbo
         assert not behind.session.runs.active.unsaved
 
     def go_on(behind):
-        session = behind.session
+        session, compiled = behind.session, []
+
+        def prepare(every=False):
+            compiled.append(every)
+            yield Progress("compiling", 1, 2)
+
+        monkeypatch.setattr("tokstudio.gui.project.document.prepare_work", prepare)
         behind.open(project)
+        assert compiled == [True], "in the job, with the loops of this algorithm, and not when they are called"
         assert session.training.settings == shorter
         assert session.view.playhead == 7
         assert facts(session.runs.active.so_far()) == expected[shorter]

@@ -166,3 +166,22 @@ def test_a_layout_from_a_low_window_is_kept_in_a_high_one(qtbot, monkeypatch, un
 
     assert at_the_window(monkeypatch, arrange) == 0
     assert at_the_window(monkeypatch, look) == 0
+
+
+@at_window("{book}")
+def test_a_low_window_shows_five_sizes_and_a_notice_covers_no_table(qtbot, window):
+    trained(qtbot, window)
+    window.resize(1024, 640)
+    window.places.open(window.sizes)
+    qtbot.waitUntil(lambda: window.sizes.table.model().rowCount() >= 5 and window.height() == 640)
+    settle(qtbot, window)
+    table = window.sizes.table
+    assert table.viewport().height() >= 5 * table.verticalHeader().defaultSectionSize()
+    window.actions_by_id["workspace_train"].trigger()
+    settle(qtbot, window)
+    before = {name: place for name, place in places(window).items()}
+    window.session.jobs.notify("Removed book.txt.", "Undo", lambda: None, lambda: True)
+    QApplication.processEvents()
+    assert window.notices.isVisible()
+    assert window.status.rect().contains(window.notices.geometry())
+    assert places(window) == before

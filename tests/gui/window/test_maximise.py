@@ -69,8 +69,10 @@ def test_a_double_click_or_a_key_maximises_a_pane_and_gives_the_layout_back(qtbo
     assert not window.text.isFloating()
     assert window.text.width() > 1400
     assert window.actions_by_id["maximise_pane"].isChecked()
+    assert window.status.currentMessage().startswith("Press Esc")
     click_title(qtbot, window.text)
     assert (places(window), tabs(window)) == (usual, shared)
+    assert not window.status.currentMessage()
     assert not window.actions_by_id["maximise_pane"].isChecked()
     double_click(qtbot, *tab_of(window, "Vocabulary"))
     assert alone(window) == "vocabulary"

@@ -16,7 +16,8 @@ from PySide6.QtCore import QObject, Signal
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.project import SUFFIX, open_work, save_work
+from tokstudio.core.project import SUFFIX, ProjectRun, open_work, save_work
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.project.snapshot import OpenedProject, Snapshot, adopt, project_work, reopen_work, snapshot
 from tokstudio.gui.session.common.source_jobs import KeptSources
 from tokstudio.gui.session.preferences import ASK_BEFORE_CLOSING, Preferences
@@ -298,6 +299,10 @@ def _open_work(path: Path) -> Work[tuple[Path, Stamp | None, OpenedProject]]:
     path = path.absolute()
     stamp = _stamp(path)
     project = yield from open_work(path)
+    if project.runs:
+        # Else the window itself would wait for the compiler at a first start.
+        trained = [one.run for one in project.runs if isinstance(one, ProjectRun)]
+        yield from prepare_work(every=not all(run.config.algorithm.is_plain for run in trained))
     return path, stamp, (yield from reopen_work(project))
 
 

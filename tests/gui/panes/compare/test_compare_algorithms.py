@@ -65,6 +65,7 @@ def test_after_the_training_compare_and_the_plot_show_these_runs_alone(qtbot, un
     session.jobs.told.connect(told.append)
     window.actions_by_id["compare_algorithms"].trigger()
     dialog = dialog_of(window)
+    assert dialog.windowTitle() == "Compare Algorithms"
     assert not dialog.remark.isVisible()
     while dialog.model.rowCount() > len(TITLES) + 1:  # one library stands for the others
         dialog.table.selectRow(len(TITLES) + 1)
