@@ -210,7 +210,7 @@ def test_the_export_menu_opens_the_dialog_with_its_format_or_with_the_last_ones_
     dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
     assert dialog.windowModality() == Qt.WindowModality.WindowModal
     assert dialog.list.chosen == ("minbpe",)
-    assert dialog.folder.folder == tmp_path / "out"
+    assert dialog.folder.folder == tmp_path / "out" / "Run 1"
     dialog.reject()
     answers.asked.clear()
     assert window.close()

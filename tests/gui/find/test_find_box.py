@@ -258,7 +258,7 @@ def test_no_results_no_run_and_many_results_have_a_message(qtbot, session, theme
     run = make_run(sample_text("article"), vocabulary_size=700)
     assert note("quetzal") == "No token contains this."
     assert finder.box.list.isHidden()
-    assert note("#99999") == f"No token has the id 99,999; there are {run.vocabulary_size} tokens."
+    assert note("#99999") == f"No token has the id 99,999; the vocabulary has {run.vocabulary_size} tokens."
     told = note("t")
     assert finder.model.rowCount() > 1
     assert (finder.model.rowCount() == MOST) == told.startswith(f"The first {MOST};")

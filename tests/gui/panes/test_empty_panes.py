@@ -19,7 +19,7 @@ from tokstudio.gui.panes.why.pane import WhyPane
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (ComparePane, "compared"),
+        (ComparePane, "train or open your own"),
         (DistributionPane, "The lengths and the uses of the tokens"),
         (MergesPane, "Merges appear here"),
         (RunsPane, "Every run is kept here. You can compare, rename or delete it."),

@@ -303,7 +303,7 @@ def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatc
         saved(qtbot, window, answers, project)
         window.actions_by_id["export_classic"].trigger()
         dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
-        assert Path(dialog.folder.edit.text()) == tmp_path
+        assert Path(dialog.folder.edit.text()) == tmp_path / "Run 1"
         dialog.close()
 
     def look(behind):

@@ -29,7 +29,11 @@ def tab_to(window, wanted):
 
 def told(qtbot, window, words):
     """Waits until the card says something."""
-    qtbot.waitUntil(lambda: words in window.tour.card.text.text())
+
+    def says() -> None:
+        assert words in window.tour.card.text.text(), window.tour.card.text.text()
+
+    qtbot.waitUntil(says)
 
 
 def lit(window):

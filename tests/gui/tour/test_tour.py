@@ -75,7 +75,7 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, window):
     tab_to(window, window.text.samples)
     menu = window.text.samples.menu()
     next(entry for entry in menu.actions() if entry.text() == "Japanese").trigger()
-    told(qtbot, window, "These 22 characters are 66 tokens. In English, “I took a camera")
+    told(qtbot, window, "22 characters are 66 tokens. In English, “I took a camera")
     assert "is 31 tokens" in card.text.text()
     go_on("Held-out text")
     press(window, Qt.Key.Key_Return)
