@@ -328,7 +328,7 @@ def test_pieces_among_the_steps_are_copied_with_their_ids_and_asked_about(qtbot,
     pane.ask_why_not()
     assert steps.model.rowCount() == rows
     full = steps.stepping.steps
-    assert steps.why_not.words.text() == why_not_one(full, 0, 2).sentence
+    assert steps.why_not.words.text().startswith(why_not_one(full, 0, 2).sentence)
 
 
 def test_why_not_one_token_is_answered_at_every_playhead(qtbot, session, pane, steps):
@@ -531,14 +531,15 @@ def test_the_context_menu_acts_on_the_piece_below_the_pointer(qtbot, session, pa
     right_click(2)
     assert view.selection() == (2, 2)
     assert session.view.token == session.view.chosen == ord("z")
-    assert told() == why_not_one(full, 0, 5).sentence
+    # The cause is found in a job, and follows the sentence.
+    assert told().startswith(why_not_one(full, 0, 5).sentence)
     # Within what is selected it stays so; beside the pieces as well.
     view.select(0, 2)
     right_click(1)
     corner = QPoint(view.viewport().width() - 1, view.viewport().height() - 1)
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=corner)
     assert view.selection() == (0, 2)
-    assert told() == why_not_one(full, 0, 3).sentence
+    assert told().startswith(why_not_one(full, 0, 3).sentence)
     view.select(-1, -1)
     right_click(0)
     assert view.selection() == (0, 0)
