@@ -200,8 +200,12 @@ def install_everything() -> None:
     run_quietly([*pip, "--require-hashes", "-r", str(LOCK)], failure)
     say("installing TokStudio itself ...")
     run_quietly([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], "TokStudio itself could not be built.")
-    # Else the first training would wait for it.
-    say("compiling the loops (half a minute) ...")
+    compile_loops()
+
+
+def compile_loops() -> None:
+    """Compiles the loops that are not there yet, for which the first training would wait."""
+    say("compiling the loops (half a minute the first time) ...")
     if run_visibly([str(program("python")), "-P", "-m", "tokstudio.core.warm_up"], cwd=ROOT) != 0:
         say("they could not be saved: each start compiles them again.")
 
@@ -428,8 +432,9 @@ def docs(arguments: list[str]) -> int:
 
 
 def setup(arguments: list[str]) -> int:
-    """Sets up."""
+    """Sets up, and compiles the loops of sources that have changed since."""
     set_up()
+    compile_loops()
     say(f"ready: {ENVIRONMENT}")
     return 0
 

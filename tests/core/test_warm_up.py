@@ -237,6 +237,12 @@ def test_the_list_is_written_when_all_parts_are_compiled(prepare, run, monkeypat
     assert os.environ[prepare.OWN_ONLY], "loops of the installation would not be compiled"
 
 
+def test_nothing_is_compiled_again_where_all_loops_are(run, monkeypatch):
+    monkeypatch.setattr(cache, "is_complete", lambda folder: True)
+    assert run() == (0, [])
+    assert run("one") != (0, []), "a named part is compiled"
+
+
 @pytest.mark.parametrize(("machine", "compiled"), [("x86_64", [("part", "x86-64-v3"), "list"]), ("riscv64", [])])
 def test_a_package_is_compiled_for_the_common_processor_where_there_is_one(run, monkeypatch, machine, compiled):
     monkeypatch.setattr(platform, "machine", lambda: machine)

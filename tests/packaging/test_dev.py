@@ -274,6 +274,12 @@ def test_installing_ends_with_compiling_the_loops(dev, ran, monkeypatch, capsys,
     assert words in capsys.readouterr().out
 
 
+def test_a_set_up_compiles_the_loops_of_sources_that_have_changed_since(dev, ran, monkeypatch):
+    monkeypatch.setattr(dev, "set_up", lambda: None)
+    assert dev.main(["setup"]) == 0
+    assert [command[1:] for command in ran.commands[-1:]] == [["-m", "tokstudio.core.warm_up"]]
+
+
 @pytest.mark.parametrize("arguments", [["deb", "--quik"], ["smoke", "window"], ["bundle", "--quick"], ["setup", "all"]])
 def test_an_argument_that_a_command_does_not_know_is_refused_before_any_work(dev, monkeypatch, capsys, arguments):
     monkeypatch.setattr(dev, "set_up", lambda: pytest.fail("it works already"))

@@ -259,6 +259,8 @@ def main() -> int:
             return 0
         os.environ.update(cache.settings())
         parts = []
+    if not parts and (own := places().own) is not None and cache.is_complete(own):
+        return 0
     if parts:
         threading.Thread(target=end_with_parent, daemon=True).start()
     if len(parts) == len(_PARTS) and hasattr(os, "nice"):
