@@ -62,6 +62,7 @@ from tokstudio.gui.widgets.pane import EmptyState, Pane
 _ACTIONS = ("measure_on_corpus", "measure_on_text", "measure_on_held_out", "measure_on_file")
 _LONGEST_TEXT_NAME = 180  # pixels
 _MOST = 30  # sources in the menu
+_LOW = 280  # pixels at the normal text size; a lower pane has its table alone
 
 
 class TextButton(QToolButton):
@@ -319,13 +320,14 @@ _IN_TRAINING = "Stop the training first; the run is kept."
 _NO_MORE = "Only a run of this corpus continues, with a larger vocabulary or a lower frequency."
 
 
-class RunsPane(Pane):
+class RunsPane(Fitting, Pane):
     """The table of runs."""
 
     deleteAsked = Signal(object)  # the user wants to delete a run (StudioRun)
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("runs", "Tokenizers")
+        self._theme = theme
         self._runs, self._training = session.runs, session.training
         self._actions = actions
         self._shown_active: StudioRun | None = None
@@ -352,7 +354,7 @@ class RunsPane(Pane):
         self.table.menuAsked.connect(self._show_menu)
         self.table.columnsFitted.connect(self._want)
         session.on_text.changed.connect(self._model.refresh_measured)
-        session.on_text.changed.connect(self._explain_sign)
+        session.on_text.changed.connect(self.fit)
         session.runs.changed.connect(self._refresh)
         session.training.state_changed.connect(self._refresh)
         self._refresh()
@@ -396,11 +398,12 @@ class RunsPane(Pane):
         """Has the rows measured while they are seen."""
         is_seen = self.isVisible() and not self.table.isColumnHidden(RATIO)
         self._on_text.want(self._runs.all if is_seen else (), self.objectName())
-        self._explain_sign()
+        self.fit()
 
-    def _explain_sign(self) -> None:
-        marked = any(map(self._model.is_trained_on, self._runs.all))
-        self.trained_on.setVisible(marked and not self.table.isColumnHidden(RATIO))
+    def fit(self) -> None:
+        """Explains the sign of a figure below the table; in a low pane, the tips of the rows do."""
+        marked = any(map(self._model.is_trained_on, self._runs.all)) and not self.table.isColumnHidden(RATIO)
+        self.trained_on.setVisible(marked and self.height() >= self._theme.scaled(_LOW))
 
     def _refresh_live(self) -> None:
         if self._training.current is not None:
