@@ -272,3 +272,13 @@ def _hashes_work(source: Source) -> Work[tuple[str, str, frozenset[str]]]:
         yield Progress("reading", start, len(source.data))
     hashes = frozenset(one.hexdigest() for one in (as_it_is, bare, ended, open_ended))
     return whole.hexdigest(), as_it_is.hexdigest(), hashes if len(source.data) else frozenset()
+
+
+def base_of(rows: Sequence[ComparedText], chosen: str | None, *, is_parallel: bool) -> int | None:
+    """The text that premiums relate to: the chosen one, English, or the first; None where lines differ in number."""
+    names = [row.name for row in rows]
+    if not names or (not is_parallel and len({row.lines for row in rows}) > 1):
+        return None
+    if chosen in names:
+        return names.index(chosen)
+    return next((at for at, name in enumerate(names) if name.startswith("English")), 0)

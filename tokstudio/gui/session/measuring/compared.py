@@ -317,13 +317,3 @@ def _cell_work(row: ComparedText, column: ComparedColumn, needs_words: bool, sto
     cell = Cell(Compared(column.name, tokenizer), text, counts, words)
     _ = cell.cuts, cell.shares
     return cell
-
-
-def base_of(rows: Sequence[ComparedText], chosen: str | None, *, is_parallel: bool) -> int | None:
-    """The text that premiums relate to: the chosen one, English, or the first; None where lines differ in number."""
-    names = [row.name for row in rows]
-    if not names or (not is_parallel and len({row.lines for row in rows}) > 1):
-        return None
-    if chosen in names:
-        return names.index(chosen)
-    return next((at for at, name in enumerate(names) if name.startswith("English")), 0)

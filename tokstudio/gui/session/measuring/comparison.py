@@ -21,7 +21,7 @@ from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
-from tokstudio.core.comparison.texts import ComparedText, text_work
+from tokstudio.core.comparison.texts import ComparedText, base_of, text_work
 from tokstudio.core.project.schema import Json
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.corpus import CorpusState
@@ -35,7 +35,6 @@ from tokstudio.gui.session.measuring.compared import (
     Measurements,
     TextSet,
     TextSets,
-    base_of,
     missing_works,
     with_words_work,
 )
