@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tokstudio.core.comparison.comparison import compare as compare
     from tokstudio.core.corpus.corpus import Corpus as Corpus
     from tokstudio.core.corpus.readers.contents import Reading as Reading
+    from tokstudio.core.exploration.exploration import Exploration as Exploration
+    from tokstudio.core.exploration.exploration import explore as explore
     from tokstudio.core.formats.loading import load as load
     from tokstudio.core.library_training.config import LibraryConfig as LibraryConfig
     from tokstudio.core.library_training.train import TrainedByLibrary as TrainedByLibrary
@@ -105,6 +107,8 @@ _MODULES = {
     "Trainer": "training.trainer",
     "train": "training.trainer",
     "extend": "training.trainer",
+    "Exploration": "exploration.exploration",
+    "explore": "exploration.exploration",
     "LibraryConfig": "library_training.config",
     "TrainedByLibrary": "library_training.train",
     "train_by_library": "library_training.train",
