@@ -267,9 +267,10 @@ class _Unseen(QObject):
         """Gives these the style sheet soon, in place of those that wait."""
         self._waiting = dict.fromkeys(widgets)
         application = QApplication.instance()
-        if application is not None:
+        # Every event of the program passes a filter.
+        if application is not None and widgets:
             application.installEventFilter(self)
-            self._timer.start()
+        self._timer.start()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched in self._waiting:
