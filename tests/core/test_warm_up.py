@@ -18,7 +18,7 @@ from tokstudio.core.kernels import cache
 from tokstudio.core.kernels.cache import Places
 
 OWN = Path("own").absolute()
-EVERY = ["merging", "text", "algorithms"]
+EVERY = ["merging", "text", "algorithms", "rules"]
 
 
 class Process:
@@ -132,7 +132,7 @@ def test_a_terminal_shows_how_many_loops_are_compiled(prepare, start, monkeypatc
 
     monkeypatch.setattr(Process, "poll", poll)
     assert prepare._compile_all() is not fails
-    assert [each.parts for each in started] == [["merging"], ["text"], ["algorithms"]]
+    assert [each.parts for each in started] == [[part] for part in EVERY]
     assert all(each.ended for each in started)
     shown = capsys.readouterr().err
     assert f"[{'.' * 40}] 1 of {prepare.ALL_LOOPS} loops" in shown

@@ -35,7 +35,7 @@ from tokstudio.core.kernels.cache import (
 
 COMMON = "common"
 #: The compiled loops of what every training needs, and of all parts.
-FIRST_LOOPS, ALL_LOOPS = 75, 119
+FIRST_LOOPS, ALL_LOOPS = 75, 144
 _PATIENCE = 0.02  # seconds between two reports of progress
 _BAR = 40  # characters
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
@@ -181,7 +181,22 @@ def _exercise_algorithms() -> None:
         falls_of(np.zeros((0, 2), np.int32), np.zeros((0, 4), np.int64), base)
 
 
-_PARTS = {"merging": _exercise_merging, "text": _exercise_text, "algorithms": _exercise_algorithms}
+def _exercise_rules() -> None:
+    from tokstudio.core.corpus.corpus import Corpus
+    from tokstudio.core.corpus.rules import RULES, marks_work
+
+    # Enough lines for a larger table of hashes, and a document in several parts.
+    lines = "".join(f"a line of text with the number {number}\n" for number in range(50_000))
+    for rule in RULES:
+        finish(marks_work(Corpus.from_texts(["<p>", lines]), rule))
+
+
+_PARTS = {
+    "merging": _exercise_merging,
+    "text": _exercise_text,
+    "algorithms": _exercise_algorithms,
+    "rules": _exercise_rules,
+}
 # What every training needs; compiled side by side, as they share few loops.
 _FIRST = "merging", "text"
 

@@ -1,6 +1,6 @@
 """The training text: sources, reading, word counts, statistics, sampling, the held-out split.
 
-Imports `core.base` and `core.text`.
+Imports `core.base`, `core.text` and `core.kernels`.
 """
 
 # SPDX-License-Identifier: MIT

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     def byte_at(address: int, index: int) -> int:  # noqa: D103
         ...
 
+    def eight_at(address: int, index: int) -> np.uint64:  # noqa: D103
+        ...
+
     def bytes_between(address: int, index: int, bits: int, first: int, amount: int) -> np.uint64:  # noqa: D103
         ...
 
@@ -95,6 +98,16 @@ else:
             return builder.zext(builder.load(place), ir.IntType(64))
 
         return types.int64(types.int64, types.int64), generate
+
+    @intrinsic
+    def eight_at(context, address, index):  # noqa: ANN001, ANN201
+        """Eight bytes of memory as one number."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            place = builder.inttoptr(builder.add(*arguments), ir.IntType(64).as_pointer())
+            return builder.load(place, align=1)
+
+        return types.uint64(types.int64, types.int64), generate
 
     @intrinsic
     def bytes_between(context, address, index, bits, first, amount):  # noqa: ANN001, ANN201
