@@ -20,7 +20,7 @@ from tokstudio.core.corpus.sampling import sample_in_one, sample_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import algorithm_of
 from tokstudio.core.training import forecast
-from tokstudio.core.training.forecast import fitting_merges, forecast_work
+from tokstudio.core.training.forecast import fitting_merges, fitting_sizes, forecast_work
 
 WORDS = [f"word{n * n % 997}" for n in range(3_000)]
 LARGE = "".join(f"{WORDS[n % 2_999]} and {WORDS[n * 7 % 3_000]}, {n % 9973}\n" for n in range(150_000))
@@ -454,7 +454,7 @@ def test_a_sample_to_train_on_keeps_weights_and_places():
             assert documents[place] == bytes(document)
 
 
-@pytest.mark.parametrize(("size", "merges"), [(3_000, 300), (31_000, 1_000), (1_000_000, 6_000), (1, 6), (0, 1)])
+@pytest.mark.parametrize(("size", "merges"), [(3_000, 210), (31_000, 700), (1_000_000, 4_000), (1, 4), (0, 1)])
 def test_so_many_merges_fit_a_text_that_each_joins_a_pair_that_occurs_twice(size, merges):
     assert fitting_merges(size) == merges
     text = sample_text("article")[:size]
@@ -462,3 +462,8 @@ def test_so_many_merges_fit_a_text_that_each_joins_a_pair_that_occurs_twice(size
         run = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=256 + merges)).run
         assert len(run) == merges
         assert int(run.counts[-1]) >= 2
+
+
+def test_the_rule_of_thumb_is_said_in_numbers():
+    said = "four times the root of the bytes; 3 kB support about 210 merges, 30 kB 690, 1 MB 4,000, 100 MB 40,000"
+    assert fitting_sizes() == said

@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QMainWindow
 
 from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.base.errors import CorpusError
+from tokstudio.gui.session.common.jobs import Notice
 from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.card import Strips
-from tokstudio.gui.window.message_bar import MessageBar
+from tokstudio.gui.window.message_bar import MessageBar, NoticeLine
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -104,6 +105,20 @@ def test_a_text_of_one_s_own_replaces_a_sample_which_can_be_kept(qtbot, book, wi
     assert names(window) == ["Pasted text", sample]
     quiet(qtbot, window)
     assert not card.text.text()
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_notice_goes_by_itself_unless_it_asks_something(qtbot, theme, show, asks):
+    line = NoticeLine(theme, 1)
+    show(line, 400, 30)
+    line.tell(Notice("other.txt was added.", "Replace", lambda: None, lambda: True, asks))
+    line.pause(hidden=True)
+    line.pause(hidden=False)
+    if asks:
+        qtbot.wait(50)
+    else:
+        qtbot.waitUntil(lambda: line.notice is None)
+    assert (line.notice is not None) == asks
 
 
 @at_window("{book}")

@@ -30,7 +30,7 @@ _SAMPLE = 1 << 20
 _SAMPLES = (1 << 10, 1 << 14, 1 << 18, _SAMPLE)
 _SECONDS = 0.7  # for all trials together
 _PER_THREAD = 1 << 22  # bytes of text that make another thread worthwhile
-_A_ROOT = 6  # merges that a text supports, times the root of its bytes
+_A_ROOT = 4  # merges that a text supports, times the root of its bytes
 # Bytes of memory at the peak, measured with tests/benchmarks/count_10gb.py.
 _A_POSITION = 13
 _A_WEIGHT = 4
@@ -58,15 +58,24 @@ _ENCODING_UNSPLIT = 3  # times the merging: without a pattern, no repeated seque
 
 
 def fitting_merges(size: int) -> int:
-    """How many merges a text of so many bytes supports: six times the root of its bytes, down to one digit.
+    """How many merges a text of so many bytes supports: four times the root of its bytes, down to two digits.
 
-    `fitting_merges(3_000)` is 300. On five texts (an article, a story in eight scripts, documentation, two of source
-    code), the last of so many merges joined a pair that occurs 2 times in 3 kB, 3 in 30 kB, 5 in 100 kB and 9 in 1 MB:
-    further ones are of pairs that occur once, or too seldom for a model to learn what their tokens mean.
+    `fitting_merges(30_000)` is 690. On prose in English and in many languages, and on source code, the last of so many
+    merges joined a pair that occurs 2 or 3 times in 3 kB, 5 or 6 in 30 kB, 7 to 9 in 100 kB and 15 to 20 in 1 MB: of
+    further ones, a model sees too little to learn what their tokens mean.
     """
     merges = int(_A_ROOT * sqrt(size))
-    unit = 10 ** max(0, len(str(merges)) - 1)
+    unit = 10 ** max(0, len(str(merges)) - 2)
     return max(1, merges // unit * unit)
+
+
+def fitting_sizes() -> str:
+    """What `fitting_merges` says of some texts, in words."""
+    sizes = ("3 kB", 3_000), ("30 kB", 30_000), ("1 MB", 10**6), ("100 MB", 10**8)
+    first, *others = (f"{name} {fitting_merges(size):,}" for name, size in sizes)
+    return (
+        f"four times the root of the bytes; {first.replace(' kB ', ' kB support about ')} merges, {', '.join(others)}"
+    )
 
 
 @dataclass(frozen=True)

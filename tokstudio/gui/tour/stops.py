@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES
 from tokstudio.core.base.wording import several, size_text
-from tokstudio.core.training.forecast import fitting_merges
+from tokstudio.core.training.forecast import fitting_merges, fitting_sizes
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.why.pane import asked
 from tokstudio.gui.session.common.corpus import sample_title
@@ -59,6 +59,7 @@ class Scene:
     text: str
     active: StudioRun | None = None
     exported: bool = False  # whether an export was asked for since
+    entered: bool = False  # whether Enter was pressed in the text since
 
     @property
     def session(self) -> Session:
@@ -118,6 +119,11 @@ def is_of_tour(run: StudioRun | None, settings: Settings = SETTINGS) -> bool:
     return [sample_title(one) for one in run.corpus.sources] == [_TITLE]
 
 
+def run_of_tour(session: Session, settings: Settings) -> StudioRun | None:
+    """The newest run on the article with some settings."""
+    return next((run for run in reversed(session.runs.all) if is_of_tour(run, settings)), None)
+
+
 def is_own(run: StudioRun | None) -> bool:
     """Whether a run was trained on a text of the person's own."""
     return run is not None and run.corpus is not None and not any(map(sample_title, run.corpus.sources))
@@ -132,10 +138,12 @@ def to_the_end(session: Session) -> None:
 
 
 def _merges_made(scene: Scene) -> str:
-    merged = several(len(scene.run), "merge was", "merges were")
+    run = scene.run
+    merged, base = several(len(run), "merge was", "merges were"), run.base_size
     return (
-        f"{merged} made, as many as the settings allow. Each row is one, the newest on top: the new token, the two "
-        "that it joins, and how often these stood side by side."
+        f"{merged} made: with the {base:,} bytes from which all text is made, the vocabulary has the "
+        f"{base + len(run):,} tokens that the settings ask for. Each row is a merge, the newest on top: the new token, "
+        "the two that it joins, and how often these stood side by side."
     )
 
 
@@ -167,7 +175,7 @@ def _select_text(stage: Stage) -> None:
 
 def _has_written(scene: Scene) -> bool:
     text = scene.session.view.text
-    return text != scene.text and len(text.strip()) >= _OWN_TEXT
+    return scene.entered and text != scene.text and len(text.strip()) >= _OWN_TEXT
 
 
 def _own_tokens(scene: Scene) -> str:
@@ -195,9 +203,17 @@ def _cost(scene: Scene) -> str:
     )
 
 
-def _english_again(session: Session) -> None:
-    if session.view.text == JAPANESE:
-        session.view.set_text(ENGLISH)
+def _pre_tokens(scene: Scene) -> str:
+    text, figures = scene.session.view.text[:_LONGEST], ""
+    without, with_them = (run_of_tour(scene.session, settings) for settings in (SETTINGS, PRE_TOKENS))
+    if text and without is not None and with_them is not None:
+        amounts = [several(len(run.tokenizer.encode(text)), "token") for run in (without, with_them)]
+        figures = f": {amounts[0]} without pre-tokens, {amounts[1]} with them"
+    return (
+        f"Your sentence in both tokenizers, one below the other{figures}. The number may fall or rise. The gain is "
+        "that tokens are words: the first vocabulary has “e·the·”, which serves only after a word that ends in e; the "
+        "second has “·the”, which serves in every sentence, and a model learns its meaning once."
+    )
 
 
 def _compare(stage: Stage) -> None:
@@ -223,9 +239,9 @@ def _sizes(scene: Scene) -> str:
     half, last = len(run) // 2, len(run)
     return (
         f"The first {half:,} merges bring a token from 1 byte to {run.bytes_per_token(half):.2f}, the other "
-        f"{last - half:,} only to {run.bytes_per_token(last):.2f}. Each token costs a model a row of numbers. The "
-        "smallest GPT-2 has 768 numbers a row: its 50,257 rows are 39 million of its 124 million numbers. A rare token "
-        "is also seen too seldom to be learned. So a vocabulary is not endless."
+        f"{last - half:,} only to {run.bytes_per_token(last):.2f}. Each token costs a model a row of numbers, and a "
+        "token that is rare in the text is seen too seldom to be learned. So the size follows the text. A rule of "
+        f"thumb: {fitting_sizes()}."
     )
 
 
@@ -233,10 +249,10 @@ def _own_trained(scene: Scene) -> str:
     run = scene.run
     size = run.corpus.bytes if run.corpus is not None else 0
     return (
-        f"{size_text(size)} of text support about {fitting_merges(size):,} merges, so the vocabulary size is "
-        f"{256 + fitting_merges(size):,}: the 256 bytes and these. Further merges would join pairs that hardly ever "
-        f"occur. {several(len(run), 'merge was', 'merges were')} made. This is your tokenizer: Export in the tool bar "
-        "writes its files, and the Guide in the menu Help has more to read."
+        f"By the rule of thumb, {size_text(size)} of text support about {fitting_merges(size):,} merges, so the "
+        f"vocabulary size is {256 + fitting_merges(size):,}: the 256 bytes and these. Further merges would join pairs "
+        f"that hardly ever occur. {several(len(run), 'merge was', 'merges were')} made. This is your tokenizer: Export "
+        "in the tool bar writes its files, and the Guide in the menu Help has more to read."
     )
 
 
@@ -312,12 +328,8 @@ STOPS: tuple[Stop, ...] = (
         "Press Train with Pre-Tokens: the article again, cut by the pattern of GPT-2.",
         "text",
         lambda scene: _is_trained(scene, PRE_TOKENS),
-        "Your sentence in both tokenizers, one below the other. With pre-tokens, “e·the·” is gone and “·the” is there. "
-        "A token that is a word serves in every sentence, after any other word; “e·the·” serves only after a word "
-        "that ends in e.",
+        _pre_tokens,
         place_after="compare",
-        task_after="The steps of a single encoding are under Steps in the Text pane.",
-        enter=_english_again,
         again=PRE_TOKENS,
         verb="Train with Pre-Tokens",
         named="With pre-tokens",
@@ -342,7 +354,6 @@ STOPS: tuple[Stop, ...] = (
         lambda scene: _is_trained(scene, HELD_OUT),
         _held_out,
         task_after="Drag the playhead, and look at the gap between the two curves.",
-        enter=_english_again,
         beside=("text",),
         again=HELD_OUT,
         verb="Train on the Rest",
@@ -367,7 +378,8 @@ STOPS: tuple[Stop, ...] = (
         "Press Export and choose Tokenizer Files in its menu, or press {export_tokenizer}.",
         "export",
         lambda scene: scene.exported,
-        "The files are there for each program: Hugging Face, tiktoken, and others. One stop is left.",
+        "That window has the files for each program: Hugging Face, tiktoken, and others. Nothing was written unless "
+        "you pressed its Export. One stop is left.",
         enter=to_the_end,
     ),
     Stop(

@@ -35,6 +35,7 @@ from tokstudio.gui.tour.stops import (
     has_article,
     is_of_tour,
     is_ready,
+    run_of_tour,
     to_the_end,
 )
 from tokstudio.gui.widgets.card import Strips
@@ -77,6 +78,7 @@ class Tour(QObject):
         self._scene = Scene(stage, 0, "")
         self._done = False
         self._before: _Before | None = None  # to put back
+        self._sentence = ENGLISH  # in the Text pane, before the tour asked for Japanese
         self._caption = ""  # what the status bar tells of a training
         self._awaits_own = False  # whether the next text of the person's own is trained on
         self._helps: tuple[Callable[[], object], ...] = ()  # what the buttons of the card do
@@ -163,8 +165,14 @@ class Tour(QObject):
         if event.type() in _LAYOUT:
             self._soon.start()
         elif isinstance(event, QKeyEvent) and watched is self._input and event.key() in _ENTER:
+            event.accept()  # else the shortcut of the window takes it
             if event.type() == QEvent.Type.KeyPress:
-                self.card.go_on()
+                # What was just written is not in the state yet.
+                if self._done or self._scene.entered or self._input.text() == self._scene.text:
+                    self.card.go_on()
+                else:
+                    self._scene = replace(self._scene, entered=True)
+                    self._follow_soon()
             return True
         return False
 
@@ -246,9 +254,13 @@ class Tour(QObject):
             and not self._serves(active)
             and any(stop.again and is_of_tour(active, stop.again) for stop in STOPS)
         ):
-            session.runs.activate(self._run_with(SETTINGS) or active)
+            session.runs.activate(run_of_tour(session, SETTINGS) or active)
         if stop.enter is not None and self._serves(session.runs.active):
             stop.enter(session)
+        if session.view.text != JAPANESE:
+            self._sentence = session.view.text or ENGLISH
+        elif self._serves(session.runs.active):
+            session.view.set_text(self._sentence)
         self._done = self._awaits_own = False
         self._scene = Scene(self._stage, session.view.playhead, session.view.text, session.runs.active)
         self._open()
@@ -275,11 +287,6 @@ class Tour(QObject):
 
     # ---- trainings of the card
 
-    def _run_with(self, settings: Settings) -> StudioRun | None:
-        """The newest run on the article with some settings."""
-        runs = reversed(self._stage.session.runs.all)
-        return next((run for run in runs if is_of_tour(run, settings)), None)
-
     def _serves(self, run: StudioRun | None) -> bool:
         """Whether a run is one that this stop shows."""
         again = STOPS[self.at].again
@@ -287,11 +294,12 @@ class Tour(QObject):
 
     def _train_again(self) -> None:
         """Trains on the article with the settings of this stop, or shows the run that did."""
-        session, again, first = self._stage.session, STOPS[self.at].again, self._run_with(SETTINGS)
+        session, again = self._stage.session, STOPS[self.at].again
+        first = run_of_tour(session, SETTINGS)
         title = STOPS[self.at].named
         if again is None or first is None or first.corpus is None:
             return
-        if (made := self._run_with(again)) is not None:
+        if (made := run_of_tour(session, again)) is not None:
             session.runs.activate(made)
         else:
             session.training.start_with(again.config(), first.corpus, title=title)
@@ -393,7 +401,7 @@ class Tour(QObject):
                 return "The text or the settings are not those of the tour.", "Open the Article", self._take_sample
             return None
         if not self._serves(active):
-            if (of_tour := self._run_with(SETTINGS)) is not None:
+            if (of_tour := run_of_tour(session, SETTINGS)) is not None:
                 return "Another run is shown.", "Show the Run of the Tour", lambda: session.runs.activate(of_tour)
             if training is not None:
                 return "Another training is in progress. The tour needs a run of its own.", "", self._follow

@@ -81,7 +81,8 @@ class ReportCard(BottomCard):
 class NoticeLine(QWidget):
     """Shows the newest notice on one line until its button is pressed, it is closed, or there is nothing left to undo.
 
-    It goes by itself `rest` milliseconds after it was shown, or after the pointer or the focus has left it.
+    It goes by itself `rest` milliseconds after it was shown, or after the pointer or the focus has left it, unless it
+    asks something.
     """
 
     changed = Signal()  # a notice is shown, or none is
@@ -110,7 +111,7 @@ class NoticeLine(QWidget):
         self.act_button.setText(notice.verb)
         self.text.setText(notice.text)
         self.changed.emit()
-        self._over.start()
+        self.pause(hidden=notice.asks)
 
     def add(self, sentence: str) -> None:
         """Shows a sentence behind the notice, if the notice does not say it."""
@@ -120,7 +121,7 @@ class NoticeLine(QWidget):
     def pause(self, hidden: bool) -> None:
         """Lets no time pass while something hides it."""
         if self._notice is not None:
-            self._over.stop() if hidden else self._over.start()
+            self._over.stop() if hidden or self._notice.asks else self._over.start()
 
     def _rest(self) -> None:
         focus = self.window().focusWidget()

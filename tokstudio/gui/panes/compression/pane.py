@@ -377,8 +377,10 @@ class CompressionPane(Fitting, Pane):
         drawn = self.plot.content.curves.values() if self.stack.currentWidget() is self.plot else ()
         names = [each.name for each in drawn if each.other_corpus]
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        was = "was" if len(names) == 1 else "were"
         sentence = (
-            f"Of another corpus, other weights or another held-out share: {', '.join(names[:_MOST_NAMED])}{more}."
+            f"{', '.join(names[:_MOST_NAMED])}{more} {was} trained on another text, or with other weights or another "
+            "held-out share: the heights of these curves cannot be compared."
         )
         return sentence if names else ""
 

@@ -252,10 +252,10 @@ class CorpusState(QObject):
             return not arrays.isdisjoint(later) and replaces == arrays.isdisjoint(earlier)
 
         if replaces:
-            self._jobs.notify(f"{what} replaced {whom}.", "Keep Both", keep_both, holds)
+            self._jobs.notify(f"{what} replaced {whom}.", "Keep Both", keep_both, holds, asks=True)
         else:
             was = "was" if len(added) == 1 else "were"
-            self._jobs.notify(f"{what} {was} added beside {whom}.", "Replace", replace_earlier, holds)
+            self._jobs.notify(f"{what} {was} added beside {whom}.", "Replace", replace_earlier, holds, asks=True)
 
     def _take_reread(self, changed: ChangedSources | Unread) -> None:
         if isinstance(changed, Unread):

@@ -30,6 +30,7 @@ class Notice(NamedTuple):
     verb: str  # of the button
     act: Callable[[], None]  # what the button does: it undoes the action
     holds: Callable[[], bool]  # whether that is still possible
+    asks: bool = False  # whether it is a question, which stays until it is answered
 
 
 class _Thread(QThread):
@@ -261,9 +262,11 @@ class Jobs(QObject):
         """Tells the user what was done."""
         self.told.emit(sentence)
 
-    def notify(self, text: str, verb: str, act: Callable[[], None], holds: Callable[[], bool]) -> None:
+    def notify(
+        self, text: str, verb: str, act: Callable[[], None], holds: Callable[[], bool], *, asks: bool = False
+    ) -> None:
         """Tells the user of something done without a request, which can be undone; see `Notice`."""
-        self.noticed.emit(Notice(text, verb, act, holds))
+        self.noticed.emit(Notice(text, verb, act, holds, asks))
 
     def _job_ended(self) -> None:
         # Only the sender: the thread of another job may have ended while its result still waits to be delivered.
