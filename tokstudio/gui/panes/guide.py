@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QImage, QKeyEvent, QResizeEvent, QTextDocument
+from PySide6.QtGui import QAction, QImage, QKeyEvent, QResizeEvent, QShowEvent, QTextDocument
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QTextBrowser, QToolButton
 
 from tokstudio.core.base.errors import TokStudioError
@@ -103,8 +103,11 @@ class Browser(QTextBrowser):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.width() != self._drawn_at and "![" in self._text:
-            self._refit.start()
+        self._fit_pictures()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._fit_pictures()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Alt+Left and Alt+Right go back and forward, as Backspace goes back."""
@@ -121,6 +124,10 @@ class Browser(QTextBrowser):
 
     def _click(self, url: QUrl) -> None:
         self.asked.emit(url.toString())
+
+    def _fit_pictures(self) -> None:
+        if self.isVisible() and self.width() != self._drawn_at and "![" in self._text:
+            self._refit.start()
 
     def _restyle(self) -> None:
         self.show_text(self._text, at=self.verticalScrollBar().value())

@@ -421,7 +421,8 @@ class Arrangement(QObject):
     def _around(self) -> int:
         """The height of what surrounds the panes."""
         window, margins = self._window, self._window.contentsMargins()
-        bars = [window.menuWidget(), window.statusBar(), *window.findChildren(QToolBar)]
+        tools = window.findChildren(QToolBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        bars = [window.menuWidget(), window.statusBar(), *tools]
         return margins.top() + margins.bottom() + sum(bar.sizeHint().height() for bar in bars if bar is not None)
 
     def _change_column(self, upper: list[Pane], lower: list[Pane], share: float, low: bool) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QUrl
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import (
     QActionGroup,
     QCloseEvent,
@@ -257,7 +257,8 @@ class MainWindow(QMainWindow):
     def show_workspace(self, name: str) -> None:
         """Changes to a workspace."""
         self.places.enter(name)
-        self.remember()
+        # After it is drawn: writing the file takes 20 ms.
+        QTimer.singleShot(0, self, self.remember)
 
     def leave_workspace(self) -> None:
         """Goes back to the workspace that was left last."""

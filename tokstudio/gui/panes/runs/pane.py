@@ -231,6 +231,7 @@ class RunTable(Fitting, ReadOnlyTable):
         font = self.font()
         font.setBold(True)
         self._bold = QFontMetrics(font)
+        self._known: dict[str, int] = {}
         header = self.horizontalHeader()
         header.resizeSection(MARK, self._theme.scaled(28))
         self._widths = []
@@ -256,7 +257,9 @@ class RunTable(Fitting, ReadOnlyTable):
 
     def _width_of(self, text: str) -> int:
         """The width of a column for a text, which the active run has in bold."""
-        return self._bold.horizontalAdvance(text) + 22
+        if text not in self._known:
+            self._known[text] = self._bold.horizontalAdvance(text) + 22
+        return self._known[text]
 
     # ---- keys
 
