@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPalette
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPushButton, QSpinBox, QWidget
 
 from tokstudio import __version__
 from tokstudio.core.base.errors import TokStudioError
@@ -149,6 +149,21 @@ def test_text_size_scales_the_fonts_and_stays_in_bounds(styled, qtbot):
     assert theme.monospace_font(14).pixelSize() == 28
     theme.set_text_size(4000)
     assert theme.text_size == 40
+
+
+def test_a_hidden_widget_with_a_font_of_its_own_has_the_new_size_when_it_is_shown(styled, qtbot):
+    theme = Theme("light")
+    theme.apply(styled)
+    window, hidden = QWidget(), QSpinBox()
+    qtbot.addWidget(window)
+    hidden.setParent(window)
+    theme.follow(lambda: hidden.setFont(theme.tabular_font()))
+    window.show()
+    hidden.hide()
+    with qtbot.waitSignal(theme.settled):
+        theme.set_text_size(20)
+    hidden.show()
+    assert hidden.font().pixelSize() == 20
 
 
 def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path, qapp):
