@@ -49,6 +49,7 @@ def test_skipping_makes_the_same_merges_at_full_speed(qtbot, session, stands_sti
 
 def test_it_waits_after_every_merge_and_shows_each_of_them(qtbot, session, monkeypatch):
     monkeypatch.setattr(module, "played_interval", lambda made: 0.08)
+    monkeypatch.setattr(module, "_HELD", 0.0)
     seen = [0]
     session.training.merges_added.connect(lambda: seen.append(len(session.runs.active)))
     play(session)
@@ -111,6 +112,29 @@ def test_a_sample_that_is_refused_is_played_later(qtbot, window, answers):
     window.actions_by_id["sample_train_article"].trigger()
     assert window.session.training.played
     quiet(qtbot, window)
+
+
+@at_window()
+def test_a_sentence_is_held_while_merges_are_made_fast_and_is_that_of_the_marked_row(qtbot, monkeypatch, window):
+    monkeypatch.setattr(module, "played_interval", lambda made: 0.001)
+    monkeypatch.setattr(module, "_HELD", 3600.0)
+    session, model = window.session, window.merges.model
+    play(session, 300)
+    run, training = session.runs.active, session.training.current
+    qtbot.waitUntil(lambda: len(training._unread) > 20)
+    shown = len(run)
+    assert shown > 0
+    assert window.status.label.text() == merge_sentence(run, shown)
+    assert session.view.playhead == shown
+    assert model.cell(0, 0).marked
+    assert model.number_at(0) == shown, "the newest row is that of the sentence"
+    session.training.pause()
+    qtbot.waitUntil(lambda: len(run) > shown)
+    session.training.resume()
+    window.status.skip.click()
+    quiet(qtbot, window)
+    assert run.ended is not None
+    assert session.view.playhead == len(run)
 
 
 def test_a_sentence_names_the_tokens_and_how_often_they_were_there(make_run):

@@ -44,6 +44,7 @@ _LONGEST_BATCH = 2000
 _READ, _SLOW, _STEADY = 5, 15, 100  # merges
 _READING, _STEP = 2.0, 0.1  # seconds between two merges
 _NAP = 0.01
+_HELD = 1.0  # seconds that the window shows a merge of a played training, at least: its sentence can be read
 
 
 def played_interval(merges: int) -> float:
@@ -239,7 +240,11 @@ class Training(QObject):
 
 
 class Delivery(QObject):
-    """Moves new merges of a training into its run, and lets the playhead follow them, every so many milliseconds."""
+    """Moves new merges of a training into its run, and lets the playhead follow them, every so many milliseconds.
+
+    Those of a played training come once a second where they are made faster: the sentence about a merge, its row and
+    the text are of the same merge, and stay long enough to be read.
+    """
 
     merges_added = Signal()  # the active run has new merges
     pause_changed = Signal()  # the training has paused or resumed by itself
@@ -249,6 +254,7 @@ class Delivery(QObject):
         self._runs, self._view = runs, view
         self._training: Training | None = None
         self._was_paused = False
+        self._held_until = 0.0
         self._timer = QTimer(self, interval=tick)
         self._timer.timeout.connect(self.deliver)
         # The new merges are drawn before everything else follows the playhead: together, both would take too long.
@@ -257,7 +263,7 @@ class Delivery(QObject):
 
     def start(self, training: Training) -> None:
         """Delivers the merges of a training from now on."""
-        self._training, self._was_paused = training, False
+        self._training, self._was_paused, self._held_until = training, False, 0.0
         self._timer.start()
 
     def expect_pause(self) -> None:
@@ -270,7 +276,9 @@ class Delivery(QObject):
         if training is None:
             return
         run, paused, merges = training.run, training.job.paused, len(training.run)
-        if training.drain() and run is self._runs.active:
+        is_held = training.played and not paused and time.monotonic() < self._held_until
+        if not is_held and training.drain() and run is self._runs.active:
+            self._held_until = time.monotonic() + (_HELD if len(run) > merges else 0.0)
             if merges != len(run) and run.start is None:
                 # Special tokens come after the merges, so their ids change as the run grows.
                 self._view.shift_tokens(run.base_size + merges, len(run) - merges)
@@ -281,6 +289,7 @@ class Delivery(QObject):
 
     def complete(self, run: Run) -> None:
         """Delivers the rest, and the ended run."""
+        self._held_until = 0.0
         self.deliver()
         if self._training is not None and self._training.prepared:
             self._training.run.complete(run)
