@@ -49,7 +49,7 @@ def test_it_shows_the_end_and_the_figures_of_the_run_without_cutting_digits(qtbo
     assert line.label.text().endswith(": reached vocabulary size.")
     run = session.runs.active
     assert (
-        line.figures.text() == f"10 merges    {1150 / run.log.tokens_at(10):.2f} bytes per token    "
+        line.figures.text() == f"10 merges    †{1150 / run.log.tokens_at(10):.2f} bytes per token    "
         f"{run.log.tokens_at(10):,} tokens in corpus (1,150 before merging)"
     )
     session.view.set_playhead(1)
@@ -65,7 +65,7 @@ def test_it_shows_the_end_and_the_figures_of_the_run_without_cutting_digits(qtbo
         assert line.figures.text().startswith("10 merges    ")
         qtbot.waitUntil(lambda: line.figures.width() >= line.figures.sizeHint().width())
     assert line.figures.text() != whole
-    assert line.figures.toolTip() == whole
+    assert line.figures.toolTip().startswith(f"{whole}\n† Trained on this text")
 
 
 @pytest.mark.parametrize("algorithm", ["bpe", "wordpiece"])

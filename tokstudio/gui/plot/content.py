@@ -118,6 +118,7 @@ class Curve:
     counts: bool = False
     size: str = ""  # what follows its name in a picture: the size of the vocabulary, such as " (5,000 tokens)"
     other_corpus: bool = False  # whether its values are of another corpus than those of the active run
+    sign: str = ""  # what stands before its values, such as a dagger where they are of the text of the training
     _logarithmic: dict[tuple[bool, bool], tuple[FloatArray, FloatArray]] = field(default_factory=dict, repr=False)
 
     @property

@@ -207,7 +207,7 @@ class CurvePlot(PlotView):
         """The text beside the cross-hair on a point of a curve."""
         content = self.content
         x_text = f"{x:,.0f} {content.x_label}".strip()
-        y_text = f"{value_text(y, curve.whole)} {content.y_label}".strip()
+        y_text = f"{curve.sign}{value_text(y, curve.whole)} {content.y_label}".strip()
         if curve.role == "active":
             others = (one for one in content.curves.values() if one.role == "active held-out" and len(one.x))
             held_out = next(others, None)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QStyle, QStyleOp
 
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import several, several_whole, whole_text
+from tokstudio.core.comparison.table import SIGNS, TRAINED
 from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.common.jobs import Job
 from tokstudio.gui.session.session import Session
@@ -350,7 +351,9 @@ class StatusLine(QStatusBar):
             first, when = (run.before, "the new merges") if at > run.before > 0 else (0, "merging")
             begun = whole_text(run.log.tokens_at(first), run.weight_scale)
             before = f" ({begun} before {when})" if at else ""
-            ratio_text = f"{several(at, 'merge')}    {run.bytes_per_token(at):,.2f} bytes per token"
+            ratio_text = (
+                f"{several(at, 'merge')}    {TRAINED if at else ''}{run.bytes_per_token(at):,.2f} bytes per token"
+            )
             tokens = f"    {several_whole(run.log.tokens_at(at), run.weight_scale, 'token')} in corpus"
             self._show_longest(f"{ratio_text}{held_out}{tokens}{before}", f"{ratio_text}{tokens}", ratio_text)
         if self._job is None:
@@ -363,9 +366,10 @@ class StatusLine(QStatusBar):
         # A fixed size, so that new figures cause no layout of the window.
         margins = self.figures.contentsMargins()
         beside, above = margins.left() + margins.right(), margins.top() + margins.bottom()
-        self.figures.setFixedSize(metrics.horizontalAdvance(text) + beside + 1, metrics.height() + above)
+        self.figures.setFixedSize(metrics.horizontalAdvance(text) + beside + 2, metrics.height() + above)
         self.figures.setText(text)
-        self.figures.setToolTip(plain(texts[0]))
+        meaning = f"{TRAINED} {SIGNS[TRAINED]}" if TRAINED in text else ""
+        self.figures.setToolTip(plain("\n".join(filter(None, (texts[0], meaning)))))
 
     def _cancel(self) -> None:
         if self._job is not None and self._training.current is None:

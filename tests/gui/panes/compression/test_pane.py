@@ -78,7 +78,8 @@ def test_the_curve_is_what_the_core_measures_in_each_view_and_moves_the_playhead
     assert np.array_equal(shown.x, np.arange(345))
     assert np.allclose(shown.y, [made.bytes_per_token(k) for k in range(345)])
     assert pane.bar.maximum() == pane.bar.value() == 344
-    assert pane.plot.accessibleDescription() == f"merge 344   {made.bytes_per_token():.2f} bytes per token"
+    assert pane.plot.toolTip().startswith("† Trained on this text")
+    assert pane.plot.accessibleDescription() == f"merge 344   †{made.bytes_per_token():.2f} bytes per token"
     plot = pane.plot
     place = plot.chart.place(100, 1.2).toPoint()
     qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place)

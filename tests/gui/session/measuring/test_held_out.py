@@ -61,12 +61,15 @@ def test_its_curve_and_the_savings_of_merges_equal_encoding_it_and_fit_in_any_pa
         assert drawn.y[merges] == pytest.approx(anew.bytes_per_token)
         session.view.set_playhead(merges)
         told = pane.plot.accessibleDescription()
-        assert told.endswith(f"{run.bytes_per_token(merges):.2f} bytes per token · held-out {anew.bytes_per_token:.2f}")
+        sign = "†" if merges else ""
+        assert told.endswith(
+            f"{sign}{run.bytes_per_token(merges):.2f} bytes per token · held-out {anew.bytes_per_token:.2f}"
+        )
     session.view.set_playhead(0)
     curve = pane.plot.content.curves[run.key]
     held_out = run.held_out_bytes_per_token(200)
     words = pane.plot.reading(curve, 200.0, float(curve.y[200]))
-    assert words == f"200 merges · {curve.y[200]:.2f} bytes per token · held-out {held_out:.2f}"
+    assert words == f"200 merges · †{curve.y[200]:.2f} bytes per token · held-out {held_out:.2f}"
     session.view.set_playhead(len(run))
     assert pane.remark.isHidden()
     choose(pane, "Saved by a merge")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.wording import percent_text, several, several_whole, size_text, whole_text
 from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.comparison.sizes import PERCENTS, merges_for
+from tokstudio.core.comparison.table import TRAINED
 from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.plot.labels import Mark
@@ -147,7 +148,7 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
         return f"{place}   {several_whole(run.log.tokens_at(merges), run.weight_scale, 'token')}{beside}"
     ratio = run.held_out_bytes_per_token(merges) if held_out is not None else None
     beside = "" if ratio is None else f" · held-out {ratio:,.2f}"
-    return f"{place}   {run.bytes_per_token(merges):,.2f} bytes per token{beside}"
+    return f"{place}   {TRAINED if merges else ''}{run.bytes_per_token(merges):,.2f} bytes per token{beside}"
 
 
 def remark(run: StudioRun, merges: int, view: View) -> str:

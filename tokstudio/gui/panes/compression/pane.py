@@ -14,6 +14,7 @@ from PySide6.QtGui import QAction, QActionGroup, QImage
 
 from tokstudio.core.base.resources import SAMPLES
 from tokstudio.core.base.wording import in_units, size_text
+from tokstudio.core.comparison.table import SIGNS, TRAINED
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.panes.compression import curves
 from tokstudio.gui.panes.compression.legend import Legend, LegendEntry, SourceLines
@@ -331,10 +332,9 @@ class CompressionPane(Fitting, Pane):
             self._view in (curves.COUNT, curves.TOKENS),
             curves.size_in_picture(run),
         )
-        points = curves.curve(run, self._view)
-        self.plot.set_curve(
-            run.key, Curve(run.name, role, *points, run.hue, counts=is_count, size=size, other_corpus=other)
-        )
+        points, sign = curves.curve(run, self._view), TRAINED if self._view is curves.RATIO else ""
+        looks = {"counts": is_count, "size": size, "other_corpus": other, "sign": sign}
+        self.plot.set_curve(run.key, Curve(run.name, role, *points, run.hue, **looks))
         key, held_out = (run.key, _HELD_OUT), curves.held_out_curve(run, self._view)
         if held_out is None:
             self.plot.remove_curve(key)
@@ -366,6 +366,8 @@ class CompressionPane(Fitting, Pane):
                 text = curves.remark(run, merges, self._view) or self._lines.remark
         else:
             self.plot.set_playhead(None, "")
+        signed = TRAINED in self.plot.accessibleDescription()
+        self.plot.setToolTip(f"{TRAINED} {SIGNS[TRAINED]}" if signed else "")
         text = " ".join(filter(None, (text, self._of_other_corpora)))
         self.remark.setText(text)
         self.remark_line.setText(text)
