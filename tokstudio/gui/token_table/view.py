@@ -39,6 +39,7 @@ from tokstudio.gui.token_text.spelling import Shown, mark_of, marked
 from tokstudio.gui.token_text.token_label import paint_special
 from tokstudio.gui.widgets.figures import RowTable, keeps_copy
 from tokstudio.gui.widgets.labels import END, ISOLATE, guarded_painter, is_right_to_left, laid_out, utf16_offsets
+from tokstudio.gui.widgets.layouts import show_in_body
 from tokstudio.gui.widgets.sliced_work import Slices
 
 # --- Draws the cells of tables of tokens: figures, words, tokens with marks of white space, bytes ---------------------
@@ -238,6 +239,7 @@ _COPY_STEP = 64
 _MOST_MOVED = 1000  # selected rows that are kept when the order changes: Qt asks for the new row of each
 
 _Index = QModelIndex | QPersistentModelIndex
+_VISIBLE = QAbstractItemView.ScrollHint.EnsureVisible
 
 
 class FollowTable(RowTable):
@@ -321,6 +323,14 @@ class FollowTable(RowTable):
         if top < 0 or top + height > self.viewport().height():
             # Whole rows, so that none is cut at the upper edge.
             self.verticalScrollBar().setValue((row - (self.viewport().height() // height - 1) // 2) * height)
+        show_in_body(self.viewport(), QRect(0, self.rowViewportPosition(row), 1, height))
+
+    def scrollTo(
+        self, index: _Index, hint: QAbstractItemView.ScrollHint = QAbstractItemView.ScrollHint.EnsureVisible
+    ) -> None:
+        """Scrolls to a row; also the body around the table."""
+        super().scrollTo(index, hint)
+        show_in_body(self.viewport(), self.visualRect(index))
 
     def currentChanged(self, current: _Index, previous: _Index) -> None:
         """Emits `rowChosen`, unless the program has made the change."""

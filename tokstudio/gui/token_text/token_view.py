@@ -346,7 +346,8 @@ class TokenView(Canvas):
     def _scroll_to(self, row: int, rest: int) -> None:
         height = self._row_height()
         self._settling = True
-        self.scroll_through(round(2 * MARGIN + len(self.rows) * height), height)
+        whole = max((self.viewport().height() - 2 * MARGIN) // height, 1) * height
+        self.scroll_through(round(2 * MARGIN + len(self.rows) * height), height, whole + 2 * MARGIN)
         self.verticalScrollBar().setValue(row * height + rest)
         self._settling = False
         self.viewport().update()
@@ -358,7 +359,7 @@ class TokenView(Canvas):
         if top < bar.value():
             bar.setValue(top)
         elif top + height + 2 * MARGIN > bar.value() + self.viewport().height():
-            bar.setValue(top + height + 2 * MARGIN - self.viewport().height())
+            bar.setValue(-(-(top + height + 2 * MARGIN - self.viewport().height()) // height) * height)
 
     def _visible_tokens(self) -> range:
         """The tokens of the rows that are fully visible."""
@@ -416,6 +417,8 @@ class TokenView(Canvas):
         height, scrolled = self._row_height(), self.verticalScrollBar().value()
         first = max(self._row_at(event.rect().top()), 0)
         last = min(self._row_at(event.rect().bottom()), len(self.rows) - 1)
+        # No row is cut at the lower edge, unless it is the only one.
+        last = min(last, max(self._row_at(self.viewport().height() - MARGIN) - 1, self._row_at(MARGIN)))
         for row in range(first, last + 1):
             rows.paint_row(row, MARGIN, MARGIN + row * height - scrolled)
 

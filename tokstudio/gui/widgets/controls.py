@@ -6,12 +6,12 @@ In all but the slider, the mouse wheel works only with the focus.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QLocale, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QPalette, QValidator, QWheelEvent
+from PySide6.QtCore import QLocale, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QPalette, QResizeEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyleOptionComboBox,
     QStyleOptionSlider,
+    QWidget,
 )
 
 from tokstudio.gui.style.icons import icon
@@ -258,6 +259,38 @@ class SearchEdit(QLineEdit):
             self.left.emit()
         else:
             super().keyPressEvent(event)
+
+
+class WholeLines(QPlainTextEdit):
+    """A text that cuts no line at its lower edge, as it leaves the room below the last whole line empty."""
+
+    def __init__(self, parent: QWidget | None = None, *, readOnly: bool = False) -> None:
+        super().__init__(parent, readOnly=readOnly)
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self._end_at_line)
+        self.document().documentLayout().documentSizeChanged.connect(self._soon.start)
+        self.verticalScrollBar().valueChanged.connect(self._end_at_line)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._soon.start()
+
+    def _end_at_line(self) -> None:
+        margins = self.viewportMargins()
+        room = self.viewport().height() + margins.bottom()
+        end = next((top for top, after in self._lines() if after > room), room)
+        margins.setBottom(round(room - end) if end > 0 else 0)
+        if margins != self.viewportMargins():
+            self.setViewportMargins(margins)
+
+    def _lines(self) -> Iterator[tuple[float, float]]:
+        """Where the lines from the first visible paragraph on begin and end in the viewport."""
+        block = self.firstVisibleBlock()
+        while block.isValid():
+            top, layout = self.blockBoundingGeometry(block).translated(self.contentOffset()).top(), block.layout()
+            for line in map(layout.lineAt, range(layout.lineCount())):
+                yield top + line.y(), top + line.y() + line.height()
+            block = block.next()
 
 
 class LinesEdit(QPlainTextEdit):

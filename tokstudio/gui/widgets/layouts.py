@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
-from PySide6.QtCore import QEvent, QMargins, QObject, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QEvent, QMargins, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent, QTextCursor
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QApplication,
@@ -15,9 +16,15 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QHBoxLayout,
+    QLabel,
     QLayout,
+    QPlainTextEdit,
     QScrollArea,
+    QSizePolicy,
+    QSplitter,
+    QSplitterHandle,
     QStackedWidget,
+    QTableView,
     QVBoxLayout,
     QWidget,
 )
@@ -118,6 +125,7 @@ class Canvas(QAbstractScrollArea):
 
     def __init__(self, name: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.content_height = 0  # in pixels
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -127,27 +135,32 @@ class Canvas(QAbstractScrollArea):
     def scroll_through(self, height: int, step: int, page: int | None = None) -> None:
         """Sets the height of the content, that of a row, and that of the visible part; None for the whole area."""
         bar, page = self.verticalScrollBar(), self.viewport().height() if page is None else page
+        self.content_height = height
         bar.setRange(0, max(0, height - page))
         bar.setPageStep(max(1, page))
         bar.setSingleStep(step)
         self.viewport().update()
 
 
-# --- A vertically scrolling body for panes that keeps the focused control visible -------------------------------------
+# --- A vertically scrolling body for panes that cuts no line and keeps the focused control visible --------------------
 
 _LEAST_HEIGHT = 48
 _AROUND = 4  # pixels above and below a widget that is scrolled into view
+_REST = 150  # milliseconds without scrolling, after which a cut line moves into sight
+_LARGE = 0.4  # the share of a body from which on a table or text in it may be cut, between its rows
 
 
 class TallBody(QScrollArea):
-    """Shows `content` at full width and scrolls it vertically.
+    """Shows `content` at full width and scrolls it vertically; no line of it is cut at the upper or lower edge.
 
-    A control that gets the focus is scrolled into view together with its field, such as its label and help.
+    A control that gets the focus is scrolled into view together with its field, such as its label and help. The tables
+    and texts `inner` scroll in their own height while everything else fits; otherwise they are as high as their
+    content, so that only the body scrolls.
     """
 
     room_changed = Signal(int)  # the available height in pixels
 
-    def __init__(self, content: QWidget) -> None:
+    def __init__(self, content: QWidget, *inner: QAbstractScrollArea) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
@@ -155,6 +168,18 @@ class TallBody(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidget(content)
         self._kept: QWidget | None = None
+        self._inner = {one: one.minimumHeight() for one in inner}
+        for one in inner:
+            # Not higher than needed: it gets the room that is left anyway.
+            one.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        self._trimming = False
+        self._rested_at = 0
+        self._rests = QTimer(self, singleShot=True, interval=_REST)
+        self._rests.timeout.connect(self._begin_at_line)
+        self._later = QTimer(self, singleShot=True, interval=0)
+        self._later.timeout.connect(self.fit_inner)
+        self.verticalScrollBar().valueChanged.connect(self._end_at_line)
+        self.verticalScrollBar().valueChanged.connect(self._rests.start)
         self.verticalScrollBar().actionTriggered.connect(self._forget_kept)
         # The card draws the background.
         self.viewport().setAutoFillBackground(False)
@@ -165,16 +190,22 @@ class TallBody(QScrollArea):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Updates the size of the content, and keeps the focused control visible while the content grows."""
-        if watched is self.widget() and event.type() == QEvent.Type.LayoutRequest:
-            self.updateGeometry()
-            self._keep_focus_visible()
+        if watched is self.widget():
+            if event.type() == QEvent.Type.LayoutRequest:
+                self.updateGeometry()
+                self._keep_focus_visible()
+            if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
+                self._later.start()
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Emits `room_changed`, and keeps the focused control visible while the body shrinks."""
         super().resizeEvent(event)
-        self.room_changed.emit(self.viewport().height())
-        self._keep_focus_visible()
+        if not self._trimming:
+            self.room_changed.emit(self.height())
+            self._later.start()
+            self._keep_focus_visible()
+            self._end_at_line()
 
     def minimumSizeHint(self) -> QSize:
         """Returns the least width of the content with a scroll bar, and the height of a few lines."""
@@ -185,6 +216,71 @@ class TallBody(QScrollArea):
     def sizeHint(self) -> QSize:
         content = self.widget()
         return content.sizeHint() if content is not None else super().sizeHint()
+
+    # ---- what is inside scrolls by itself, or is as high as its content
+
+    def set_least(self, inner: QAbstractScrollArea, height: int) -> None:
+        """Sets the least height with which a part of the content scrolls by itself."""
+        self._inner[inner] = height
+        self._later.start()
+
+    def fit_inner(self) -> None:
+        """Lets the inner parts scroll if their least heights fit, or gives them all of their height."""
+        content = self.widget()
+        if content is None or not self.isVisible():
+            return
+        layout = content.layout()
+        if self._inner and layout is not None:
+            surplus = sum(one.minimumHeight() - least for one, least in self._inner.items())
+            needed = max(layout.totalMinimumHeightForWidth(self.width()), layout.totalMinimumSize().height()) - surplus
+            fits = needed <= self.height()
+            for one, least in self._inner.items():
+                one.setMinimumHeight(least if fits else _whole_height(one))
+            for splitter in self.findChildren(QSplitter):
+                splitter.setMinimumHeight(splitter.minimumSizeHint().height())
+        self._end_at_line()
+        self._rests.start()
+
+    # ---- whole lines
+
+    def _end_at_line(self) -> None:
+        """Leaves the room below the last whole line empty."""
+        content, room = self.widget(), self.height()
+        if content is None or self._trimming:
+            return
+        top, bottom = self.verticalScrollBar().value(), 0
+        if content.height() > room:
+            cut = (first for first, after in self._lines(content) if first < top + room < after)
+            end = min(next(cut, top + room), content.height())
+            bottom = top + room - end if end > top + room // 2 else 0
+        self._leave_empty(bottom)
+
+    def _leave_empty(self, bottom: int) -> None:
+        margins = self.viewportMargins()
+        if bottom != margins.bottom():
+            margins.setBottom(bottom)
+            self._trimming = True
+            self.setViewportMargins(margins)
+            self._trimming = False
+
+    def _begin_at_line(self) -> None:
+        """Moves on to the beginning of a line, in the direction of the last move."""
+        content, bar = self.widget(), self.verticalScrollBar()
+        if content is None or bar.isSliderDown():
+            return
+        value, end = bar.value(), content.height() - self.height()
+        if value > 0 and end > 0:
+            firsts = [first for first, _ in self._lines(content)]
+            last = min((first for first in firsts if first >= end), default=end)
+            tops = [0, *(first for first in firsts if first < end), last]
+            below, above = (at for at in tops if at >= value), (at for at in tops if at <= value)
+            bar.setMaximum(max(bar.maximum(), last))
+            bar.setValue(min(below, default=last) if value > self._rested_at else max(above))
+        self._rested_at = bar.value()
+
+    def _lines(self, content: QWidget) -> list[tuple[int, int]]:
+        top, room = self.verticalScrollBar().value(), self.height()
+        return _lines_of(content, range(top - room, top + 2 * room), round(_LARGE * room))
 
     def bring_to_top(self, inner: QWidget) -> None:
         """Scrolls `inner` to the top, or as near as possible, after the layout."""
@@ -207,9 +303,11 @@ class TallBody(QScrollArea):
         content, kept = self.widget(), self._kept
         if content is None or kept is None or not content.isAncestorOf(kept):
             return
+        self._leave_empty(0)
         top = kept.mapTo(content, QPoint()).y()
         for y in (top - _AROUND, top + kept.height() + _AROUND):
             self.ensureVisible(0, y, 0, 0)
+        self._end_at_line()
 
     def _inner_focus(self) -> QWidget | None:
         """The part of the content with the focus."""
@@ -235,10 +333,14 @@ class TallBody(QScrollArea):
         content, focus = self.widget(), self._inner_focus()
         if content is None or focus is None:
             return
+        if focus.height() > self.viewport().height() and not focus.visibleRegion().isEmpty():
+            return  # it scrolls to what is current in it
+        self._leave_empty(0)
         around = focus.parentWidget()
         shown = around if around is not None and around.height() + 2 * _AROUND <= self.viewport().height() else focus
         middle = shown.mapTo(content, QPoint(shown.width() // 2, shown.height() // 2))
         self.ensureVisible(0, middle.y(), 0, shown.height() // 2 + _AROUND)
+        self._end_at_line()
 
 
 def scrolls_body(inner: QWidget) -> bool:
@@ -247,3 +349,68 @@ def scrolls_body(inner: QWidget) -> bool:
     while around is not None and not isinstance(around, TallBody):
         around = around.parentWidget()
     return around is not None and around.verticalScrollBar().maximum() > 0 and not inner.hasFocus()
+
+
+def show_in_body(inner: QWidget, part: QRect) -> None:
+    """Scrolls the body around an inner view, if there is one, to a part of the view."""
+    around = inner.parentWidget()
+    while around is not None and not isinstance(around, TallBody):
+        around = around.parentWidget()
+    content = around.widget() if around is not None else None
+    if around is not None and content is not None and around.verticalScrollBar().maximum() > 0:
+        for point in (part.topLeft(), part.bottomLeft()):
+            around.ensureVisible(0, inner.mapTo(content, point).y(), 0, 0)
+
+
+def _lines_of(content: QWidget, near: range, large: int) -> list[tuple[int, int]]:
+    """The parts of the content that are not to be cut, from top to bottom: their first pixel, and the one after.
+
+    Only those near some pixels are given for tables and texts that are higher than `large`.
+    """
+    pieces = sorted(_pieces_of(content, content, near, large))
+    lines: list[tuple[int, int]] = []
+    for first, after in pieces:
+        if lines and first < lines[-1][1]:
+            lines[-1] = lines[-1][0], max(after, lines[-1][1])
+        else:
+            lines.append((first, after))
+    return lines
+
+
+def _pieces_of(inner: QWidget, content: QWidget, near: range, large: int) -> Iterator[tuple[int, int]]:
+    for child in inner.children():
+        if not isinstance(child, QWidget) or child.isHidden() or isinstance(child, QSplitterHandle):
+            continue
+        top, height = child.mapTo(content, QPoint()).y(), child.height()
+        if isinstance(child, QAbstractScrollArea) and child.verticalScrollBar().maximum() == 0 and height > large:
+            first = top + child.viewport().mapTo(child, QPoint()).y()
+            if isinstance(child, QPlainTextEdit):
+                first += child.cursorRect(QTextCursor(child.document())).top()
+            yield top, first
+            yield from _rows(first, top + height, _row_height(child), near)
+        elif isinstance(child, QLabel) and child.wordWrap():
+            yield from _rows(top, top + height, child.fontMetrics().lineSpacing(), near)
+        elif child.layout() is not None or isinstance(child, QSplitter):
+            yield from _pieces_of(child, content, near, large)
+        elif type(child) is not QWidget:
+            yield top, top + height
+
+
+def _whole_height(area: QAbstractScrollArea) -> int:
+    """The height with which a table or canvas has nothing to scroll."""
+    if isinstance(area, QTableView):
+        rows = area.model().rowCount() * area.verticalHeader().defaultSectionSize()
+        return area.horizontalHeader().height() + rows + 2 * area.frameWidth()
+    return area.content_height if isinstance(area, Canvas) else area.minimumHeight()
+
+
+def _row_height(area: QAbstractScrollArea) -> int:
+    if isinstance(area, QTableView):
+        return area.verticalHeader().defaultSectionSize()
+    return area.verticalScrollBar().singleStep() if isinstance(area, Canvas) else area.fontMetrics().lineSpacing()
+
+
+def _rows(first: int, after: int, height: int, near: range) -> Iterator[tuple[int, int]]:
+    begin = first + max(near.start - first, 0) // height * height
+    for top in range(begin, min(after, near.stop), height):
+        yield top, min(top + height, after)

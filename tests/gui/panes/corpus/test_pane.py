@@ -14,6 +14,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 
 from tests.gui.tables import click, column_texts
+from tests.gui.window.test_little_room import body_of
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import size_text
@@ -23,7 +24,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import statistics_work
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
-from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, FactsBody, beginning, encoding_text, scripts_text
+from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, beginning, encoding_text, scripts_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem
 
@@ -161,7 +162,7 @@ def test_no_view_scrolls_inside_the_scrolling_part(qtbot, pane, session):
     session.corpus.add_text("\n".join(f"line {number}" for number in range(200)), "long.txt")
     settled(qtbot, session)
     assert pane.preview.verticalScrollBar().maximum() == 0
-    body = pane.findChild(FactsBody)
+    body = body_of(pane.preview)
     assert not body.isAncestorOf(pane.source_list)
     # No line is cut at the lower edge.
     for height in range(260, 520, 13):
@@ -172,7 +173,8 @@ def test_no_view_scrolls_inside_the_scrolling_part(qtbot, pane, session):
         for label in body.findChildren(QLabel):
             top = label.mapTo(body.viewport(), QPoint()).y()
             assert not label.isVisible() or not top < edge < top + label.height()
-        first = pane.preview.mapTo(body.viewport(), QPoint(0, 10)).y()
+        begin = pane.preview.cursorRect(QTextCursor(pane.preview.document())).topLeft()
+        first = pane.preview.viewport().mapTo(body.viewport(), begin).y()
         line = pane.preview.fontMetrics().lineSpacing()
         assert edge < first + line or (edge - first) % line == 0
     pane.preview.setFocus()

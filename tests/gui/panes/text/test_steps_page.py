@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_rest, at_window
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
@@ -621,3 +622,20 @@ def test_with_the_focus_in_the_field_the_question_is_about_its_selection_or_the_
     session.view.set_text(SENTENCE)
     settled(qtbot, pane)
     assert not steps.why_not.isVisible()
+
+
+def test_pieces_and_table_scroll_by_themselves_or_the_page_scrolls_around_them(qtbot, session, steps):
+    session.view.set_text("the cat sat on the rat and the mat. " * 30)
+    qtbot.waitUntil(lambda: steps.table.model().rowCount() > 5 and not session.jobs.running)
+    steps.ask_why_not(0, 20, of_word=False)
+    qtbot.waitUntil(steps.why_not.isVisible)
+    seen = set()
+    for height in (700, 320, 260, 220, 190):
+        steps.window().resize(400, height)
+        QApplication.processEvents()
+        at_rest(qtbot, steps.page)
+        outer = steps.page.verticalScrollBar().maximum() > 0
+        inner = [one.verticalScrollBar().maximum() > 0 for one in (steps.view, steps.table)]
+        assert not (outer and any(inner)), height
+        seen.add(outer)
+    assert seen == {True, False}

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QTabBar
 
-from tests.gui.person import PATIENCE, at_window
+from tests.gui.person import PATIENCE, at_rest, at_window
 from tests.gui.tables import click, row_texts
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import CorpusError
@@ -336,3 +336,23 @@ def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead_in_one_tab_bar(q
     assert window.actions_by_id["why_merge"] in window.merges.table.actions()
     qtbot.waitUntil(lambda: window.why.number.text() == "merge 9", timeout=PATIENCE)
     answered(qtbot, window.why)
+
+
+def test_one_part_scrolls_at_a_time_however_low_the_pane_is(qtbot, session, pane, make_run):
+    make_run(sample_text("article"), vocabulary_size=400)
+    look_at_merge(qtbot, session, pane, 60)
+    seen = set()
+    for height in (460, 300, 240, 200, 170, 150):
+        pane.window().resize(420, height)
+        QApplication.processEvents()
+        at_rest(qtbot, pane.page)
+        outer, inner = (one.verticalScrollBar().maximum() > 0 for one in (pane.page, pane.table))
+        assert not (outer and inner), height
+        seen.add((outer, inner))
+    assert seen == {(True, False), (False, True)}
+    pane.table.setFocus()
+    for _ in range(12):
+        qtbot.keyClick(pane.table, Qt.Key.Key_Down)
+    at_rest(qtbot, pane.page)
+    place = pane.table.visualRect(pane.table.currentIndex())
+    assert not pane.table.viewport().visibleRegion().intersected(place).isEmpty(), "the chosen row is in sight"

@@ -174,9 +174,11 @@ class CorpusPane(Pane):
             caption.setContentsMargins(views.TEXT_INSET, 0, views.TEXT_INSET, 0)
         self.preview = views.Preview()
         facts, content = QWidget(), QWidget()
+        body = TallBody(facts)
+        self.preview.line_reached.connect(body.ensureVisible)
         column(self.whose, self.statistics, self.caption, self.preview, STRETCH, spacing=8, parent=facts)
         # The list has its own scroll bar where it is long, so it is beside the scrolling part and not in it.
-        column(self.source_list, (views.FactsBody(facts, self.preview), 1), spacing=8, parent=content)
+        column(self.source_list, (body, 1), spacing=8, parent=content)
         self.mixture = Mixture(session, theme, actions)
         self._stack = stacked(TallBody(self._make_empty_state()), content, TallBody(self.mixture))
         self.tabs = HeaderTabs("Sources or mixture", _TABS)

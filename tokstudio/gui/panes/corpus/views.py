@@ -13,10 +13,8 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QModelIndex,
     QObject,
-    QPoint,
     QSize,
     Qt,
-    QTimer,
     Signal,
 )
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QWheelEvent
@@ -42,7 +40,6 @@ from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets import layouts
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
-from tokstudio.gui.widgets.layouts import TallBody
 from tokstudio.gui.widgets.sliced_work import Slices
 
 # --- The sources of a corpus as a table: name, size, and a mark on changed files --------------------------------------
@@ -402,42 +399,6 @@ class Preview(QPlainTextEdit):
         if around is not None and self.hasFocus():
             place = self.viewport().mapTo(around, self.cursorRect().center())
             self.line_reached.emit(place.x(), place.y(), 0, 2 * self.fontMetrics().lineSpacing())
-
-
-class FactsBody(TallBody):
-    """What scrolls in the Corpus pane: facts, a caption and a preview. It ends below a whole line of one of them."""
-
-    def __init__(self, content: QWidget, preview: Preview) -> None:
-        super().__init__(content)
-        self._preview = preview
-        self.verticalScrollBar().valueChanged.connect(self._trim)
-        self.room_changed.connect(self._trim)
-        preview.line_reached.connect(self.ensureVisible)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Looks again when the content is laid out anew."""
-        if watched is self.widget() and event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
-            QTimer.singleShot(0, self, self._trim)
-        return super().eventFilter(watched, event)
-
-    def _trim(self) -> None:
-        content, preview, margins = self._preview.parentWidget(), self._preview, self.viewportMargins()
-        if content is None:
-            return
-        room = self.viewport().height() + margins.bottom()
-        last = self.verticalScrollBar().value() + room
-        labels = [label for label in content.findChildren(QLabel) if label.isVisible()]
-        ends = [label.mapTo(content, QPoint(0, label.height())).y() for label in labels]
-        line, first = preview.fontMetrics().lineSpacing(), preview.y() + _AROUND_LINES // 2
-        if last < preview.y() + preview.height():
-            ends += [first + line * ((last - first) // line)] if last >= first + line else []
-            ends = [end for end in ends if end <= last]
-            rest = last - max(ends, default=last)
-        else:
-            rest = 0
-        if rest != margins.bottom() and rest < room:
-            margins.setBottom(rest)
-            self.setViewportMargins(margins)
 
 
 def beginning(source: Source) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QMimeData, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent, QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work, finish
@@ -26,6 +26,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import TokenView
+from tokstudio.gui.widgets.controls import WholeLines
 from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.figures import FigureName, Figures
 from tokstudio.gui.widgets.labels import named, paragraph_label
@@ -44,7 +45,7 @@ _SHOWN_OF_LONG_LINE = 10_000
 _PARAGRAPH = "\u2029"
 
 
-class TextInput(QPlainTextEdit):
+class TextInput(WholeLines):
     """A text to type, paste or drop. Dropped files go to the owner."""
 
     #: The user has changed the text.

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.errors import TokStudioError
@@ -31,7 +31,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import figure
-from tokstudio.gui.widgets.controls import Percent
+from tokstudio.gui.widgets.controls import Percent, WholeLines
 from tokstudio.gui.widgets.figures import FigureName
 from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, Fitting, row
@@ -353,7 +353,9 @@ class DecodePage(Fitting, TextPage):
         self.problem = paragraph_label("error")
         self.problem.hide()
         self.column.insertWidget(1, self.problem)
-        self.output = QPlainTextEdit(readOnly=True, tabChangesFocus=True, placeholderText="The text appears here.")
+        self.output = WholeLines(readOnly=True)
+        self.output.setTabChangesFocus(True)
+        self.output.setPlaceholderText("The text appears here.")
         self.output.setAccessibleName("Decoded text")
         self.output.setMinimumHeight(30)
         self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QFrame, QLabel, QTextBrowser, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
@@ -31,9 +31,10 @@ from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import WholeLines
 from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.file_dialogs import path_of
-from tokstudio.gui.widgets.labels import paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.labels import named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import Fitting, column, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu, button_of, offer_actions, tool_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
@@ -59,8 +60,7 @@ class CorpusReader(QWidget):
         self._corpus, self._theme = session.corpus, theme
         self._shown: weakref.ref[Source] | None = None  # a removed source is released
         self.headline = plain_label("headline")
-        self.text = QTextBrowser()
-        self.text.setAccessibleName("Text to read")
+        self.text = named(WholeLines(readOnly=True), "Text to read")
         self.text.setFrameShape(QFrame.Shape.NoFrame)
         self.note = paragraph_label("muted")
         column(self.headline, self.note, (self.text, 1), spacing=6, parent=self)

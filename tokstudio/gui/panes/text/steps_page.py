@@ -46,6 +46,7 @@ _WORDS = StepWords(
     {name: (f"{name.capitalize()} step", STEP_KEYS.get(name, "")) for name in ("first", "previous", "next", "last")},
 )
 _LEAST_ROWS = 2  # of the table
+_LEAST_PIECES = 64  # pixels of height
 _SMALLEST = (220, 190)  # pixels, as on the other pages
 
 #: Run, its merges, text, selection, whether special tokens are recognised, and dropout.
@@ -361,7 +362,6 @@ class StepsPage(QWidget):
         self.bar.moved.connect(self._show)
         self.phase = paragraph_label()
         self.view = named(TokenView(theme), "Pieces of this step")
-        self.view.setMinimumHeight(64)
         self.view.selectionChanged.connect(self._tell_selected)
         self.why_not = steps.WhyNotLine(theme)
         self.why_not.linkClicked.connect(self._view.look_at)
@@ -372,8 +372,6 @@ class StepsPage(QWidget):
         for number in range(2):
             # The text of a row without tokens spans both columns of tokens.
             self.table.setSpan(number, steps.PARTS, 1, 2)
-        rows = _LEAST_ROWS * self.table.verticalHeader().defaultSectionSize()
-        self.table.setMinimumHeight(self.table.horizontalHeader().height() + rows)
         self.table.rowChosen.connect(self.bar.slider.setValue)
         self.table.rowActivated.connect(self._look_at_row)
         self.splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
@@ -383,11 +381,17 @@ class StepsPage(QWidget):
         self.splitter.addWidget(self.table)
         content = QWidget()
         column(self._top, self.bar, self.phase, self.why_not, (self.splitter, 1), spacing=6, parent=content)
-        self.page = TallBody(content)
+        self.page = TallBody(content, self.view, self.table)
         self.empty = EmptyState("")
         self.empty.setMinimumWidth(1)
         self.pages = stacked(self.empty, self.page)
         column(self.pages, parent=self)
+        theme.follow(self._apply_style)
+
+    def _apply_style(self) -> None:
+        rows = _LEAST_ROWS * self.table.verticalHeader().defaultSectionSize()
+        self.page.set_least(self.table, self.table.horizontalHeader().sizeHint().height() + rows)
+        self.page.set_least(self.view, self._theme.scaled(_LEAST_PIECES))
 
 
 def _same_but_length(one: _Key, other: _Key | None) -> bool:

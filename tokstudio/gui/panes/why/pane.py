@@ -242,6 +242,7 @@ class WhyPane(Fitting, Pane):
         self.rules.setVisible(tied)
         self.model.set_answer(question.run, answer)
         self.table.refit()
+        self.page.fit_inner()
         self.table.show_row(-1)
         self.table.verticalScrollBar().setValue(0)
         self._show_later(-1)
@@ -338,7 +339,7 @@ class WhyPane(Fitting, Pane):
         self.parts = stacked(self._blank, self.busy_line, self._build_answer(theme), self._build_problem())
         content = QWidget()
         column(self.line, (self.parts, 1), spacing=8, parent=content)
-        self.page = TallBody(content)
+        self.page = TallBody(content, self.table)
         self.pages = stacked(self.empty, self.page)
         self.body.addWidget(self.pages)
         set_tab_order(self.tabs, *self.line.buttons, self.busy_line.cancel, self.table, self.go, self.again)
@@ -357,8 +358,6 @@ class WhyPane(Fitting, Pane):
         self.go = link_button("Go to merge", self._go_to)
         self.go.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.answer_page, runners, rules = QWidget(), QWidget(), QWidget()
-        # Not higher than needed: it gets the remaining height anyway.
-        self.table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         column((self.table, 1), row((self.later, 1), self.go), spacing=6, parent=runners)
         column(self.caption, self.rules, STRETCH, parent=rules)
         self.views = stacked(runners, rules)
@@ -383,7 +382,7 @@ class WhyPane(Fitting, Pane):
 
     def _apply_style(self) -> None:
         rows = _ROWS * self.table.verticalHeader().defaultSectionSize()
-        self.table.setMinimumHeight(rows + self.table.horizontalHeader().height())
+        self.page.set_least(self.table, rows + self.table.horizontalHeader().height())
         # As high with the link as without it, so that the table does not move below the pointer.
         self.later.setMinimumHeight(self.go.sizeHint().height())
         self.fit()
