@@ -35,7 +35,7 @@ from tokstudio.core.kernels.cache import (
 
 COMMON = "common"
 #: The compiled loops of what every training needs, and of all parts.
-FIRST_LOOPS, ALL_LOOPS = 75, 144
+FIRST_LOOPS, ALL_LOOPS = 75, 149
 _PATIENCE = 0.02  # seconds between two reports of progress
 _BAR = 40  # characters
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
@@ -191,11 +191,24 @@ def _exercise_rules() -> None:
         finish(marks_work(Corpus.from_texts(["<p>", lines]), rule))
 
 
+def _exercise_exploration() -> None:
+    import numpy as np
+
+    from tokstudio.core.corpus.corpus import Corpus
+    from tokstudio.core.exploration.exploration import explore
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer(np.array([[97, 98]], np.int32), pattern="cl100k")
+    here = explore(Corpus.from_texts(["an article, a tail and a tale", "", "two"]), tokenizer)
+    _ = here.tokens, here.documents
+
+
 _PARTS = {
     "merging": _exercise_merging,
     "text": _exercise_text,
     "algorithms": _exercise_algorithms,
     "rules": _exercise_rules,
+    "exploration": _exercise_exploration,
 }
 # What every training needs; compiled side by side, as they share few loops.
 _FIRST = "merging", "text"

@@ -16,7 +16,7 @@ from tests.core.reference import encode_slowly, named_pattern, pre_tokens
 from tests.core.texts import documents, patient, settings_of_runs
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, load, train
 from tokstudio.core.analysis import concordance as module
-from tokstudio.core.analysis import token_counts as usage
+from tokstudio.core.analysis import document_encoder
 from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import finish
@@ -296,8 +296,8 @@ def test_spans_of_a_long_text_have_the_occurrences_of_the_whole(tokenizer, monke
 
 
 def test_a_token_added_before_a_text_occurs_once(tokenizer, monkeypatch):
-    monkeypatch.setattr(usage, "LONGEST_SEQUENCE", 1000)
-    monkeypatch.setattr(usage, "LAST_LINES", 200)
+    monkeypatch.setattr(document_encoder, "LONGEST_SEQUENCE", 1000)
+    monkeypatch.setattr(document_encoder, "LAST_LINES", 200)
     text = POEM * 50
     uses = finish(count_uses_work(tokenizer, Corpus.from_text(text)))
     assert {token: n for token, n in enumerate(uses.tolist()) if n} == Counter(tokenizer.encode(text))
@@ -384,9 +384,9 @@ def test_invalid_utf8_is_replaced_with_base_characters():
 
 
 def test_differences_at_a_cut_are_corrected(monkeypatch):
-    monkeypatch.setattr(usage, "LONGEST_SEQUENCE", 110)
-    monkeypatch.setattr(usage, "LAST_LINES", 60)
-    monkeypatch.setattr(usage, "BESIDE", 50)
+    monkeypatch.setattr(document_encoder, "LONGEST_SEQUENCE", 110)
+    monkeypatch.setattr(document_encoder, "LAST_LINES", 60)
+    monkeypatch.setattr(document_encoder, "BESIDE", 50)
     text = "naïve 日本\n  the sea\n" * 60
     corpus = Corpus.from_text(text)
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=290, pattern="none"))

@@ -94,12 +94,12 @@ class TokenStore:
         Raises:
             ConfigError, FormatError: As `count_uses_work`.
         """
-        recognise = recognise and bool(tokenizer.special_tokens)
+        question = self.counts_question(tokenizer, recognise)
         parts, done = [TokenCounts(np.empty(0, np.int64), np.empty(0, np.int64))], 0
         for _, sources in by_entry(corpus.sources):
-            find = partial(_counts_work, tokenizer, Corpus(sources), recognise)
+            find = partial(_counts_work, tokenizer, Corpus(sources), recognise and bool(tokenizer.special_tokens))
             size = sum(source.bytes for source in sources)
-            work = self.answer_work(("counts", recognise), tokenizer, sources, find)
+            work = self.answer_work(question, tokenizer, sources, find)
             parts.append((yield from part_of(work, "counting uses", done, size, corpus.bytes)))
             done += size
         return parts[1] if len(parts) == 2 else joined_counts(tuple(parts))
@@ -137,6 +137,21 @@ class TokenStore:
                 del self._under_way[key]
             is_found.set()
         return answer
+
+    def keep_work(
+        self, question: Hashable, tokenizer: AnyTokenizer, sources: Sequence[Source], answer: object
+    ) -> Work[None]:
+        """Keeps an answer that was found together with another one; all as for `answer_work`."""
+
+        def found() -> Work[object]:
+            yield from ()
+            return answer
+
+        yield from self.answer_work(question, tokenizer, sources, found)
+
+    def counts_question(self, tokenizer: AnyTokenizer, recognise: bool) -> Hashable:
+        """The question that `counts_work` asks of each entry."""
+        return "counts", recognise and bool(tokenizer.special_tokens)
 
     def _keep(self, key: Hashable, answer: object) -> None:
         parts: list[Any] = [answer, *(vars(answer).values() if is_dataclass(answer) else ())]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import power_of_two, read_only
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.machine import free_memory
-from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, shown
 from tokstudio.core.corpus.source import Source, groups
-from tokstudio.core.text.languages import SCRIPTS, scripts_work
+from tokstudio.core.text.languages import SCRIPTS, script_numbers
 
 if TYPE_CHECKING:
     from tokstudio.core.corpus.corpus import Corpus
@@ -494,23 +494,12 @@ def _long_hash_work(source: Source, start: int, stop: int, before: int, total: i
 _LEAST_LETTERS = 5  # of a line
 
 
-@cache
-def _scripts() -> NDArray[np.uint8]:
-    """The number of the script of each letter and mark, from 1 in the order of `SCRIPTS`; 0 for other characters."""
-    points = np.arange(0x110000, dtype=np.uint32)
-    numbers = np.zeros(len(points), np.uint8)
-    for script, letters in finish(scripts_work(points[(points < 0xD800) | (points > 0xDFFF)])):
-        numbers[letters] = SCRIPTS.index(script) + 1
-    numbers.setflags(write=False)
-    return numbers
-
-
 def _rare_script_work(corpus: Corpus, threshold: float, gone: Gone) -> Work[Marked]:
     from tokstudio.core.kernels.lines import find_scripts
 
     yield Progress("looking for rare-script")
     totals = np.zeros((len(corpus.sources), len(SCRIPTS) + 1), np.int64)
-    nothing, scripts = np.zeros(len(SCRIPTS) + 1, np.bool_), _scripts()
+    nothing, scripts = np.zeros(len(SCRIPTS) + 1, np.bool_), script_numbers()
     total, found = 2 * _size_of(corpus), list[Marked]()
     for lines, done in lines_of(corpus, gone):
         starts, stops = read_only(lines.starts), read_only(lines.stops)

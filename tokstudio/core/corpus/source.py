@@ -335,6 +335,18 @@ def row_of(source: Source, position: int) -> tuple[str, int]:
     return source.shards[shard] if source.shards else source.name, row
 
 
+def document_numbers(source: Source) -> NDArray[np.int64]:
+    """int64 [documents], the row or line of its file that each document is, from 0; of a text without a file, its own.
+
+    Filters, a division by a column and what was left out do not change it.
+    """
+    numbers = np.arange(source.documents, dtype=np.int64)
+    if source.rows is not None:
+        runs = source.rows[np.searchsorted(source.rows[:, 0], numbers, side="right") - 1]
+        numbers += runs[:, 2].astype(np.int64) - 1 - runs[:, 0]
+    return numbers
+
+
 def document_place(source: Source, document: int) -> str:
     """Where a document is, such as "a.jsonl, row 12" or "book.txt"; "" for the only one of a text without a file."""
     start = int(source.ends[document - 1]) if document else 0

@@ -6,10 +6,26 @@ Each property has a twin that works in bounded pieces, for a window that shows p
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from tokstudio.core.analysis.baselines import AnyTokenizer
-from tokstudio.core.analysis.token_store import TokenStore
-from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.analysis.token_store import TokenCounts, TokenStore
+from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.rules import RULES, repeated_bytes_work
+from tokstudio.core.corpus.source import by_entry
+from tokstudio.core.exploration.corpus_tokens import MOST_KEPT, CorpusTokens, UsesByDocument
+from tokstudio.core.exploration.dispersion import Dispersion, dispersion_work
+from tokstudio.core.exploration.documents import Columns, columns_work
+from tokstudio.core.exploration.findings import Finding, findings_work
+from tokstudio.core.exploration.origin import TokenOrigin, origin_work
+
+_MOST_SHARED = 64  # entries of a corpus
 
 
 def explore(corpus: Corpus, tokenizer: AnyTokenizer | None = None) -> Exploration:
@@ -22,15 +38,191 @@ def explore(corpus: Corpus, tokenizer: AnyTokenizer | None = None) -> Exploratio
 
 
 class Exploration:
-    """A corpus, and a tokenizer or one at the playhead of its first merges; see `explore`.
+    """A corpus, and a tokenizer or one at the playhead of its first merges; made by `explore`.
 
-    All text counts, held-out text too, and weights do not matter.
+    All text counts, held-out text too, and weights do not matter. Special tokens are recognised, as in training. A
+    figure is NaN where there is nothing to divide. Arrays are read-only.
+
+    What needs the tokens of the text raises ConfigError where there is no tokenizer, or where the text has a character
+    that is not in its vocabulary, and FormatError where the library that encodes for it refuses the text.
     """
 
-    def __init__(self, corpus: Corpus, tokenizer: AnyTokenizer | None = None, store: TokenStore | None = None) -> None:
+    def __init__(
+        self,
+        corpus: Corpus,
+        tokenizer: AnyTokenizer | None = None,
+        store: TokenStore | None = None,
+        most_kept: int = MOST_KEPT,
+    ) -> None:
         for source in corpus.sources:
             if source.counts is not None:
                 raise CorpusError(f"{source.name} has word counts, which have no documents: open the text.")
         self.corpus = corpus
         self.tokenizer = tokenizer
         self.store = store or TokenStore()  # of the counts of tokens, which others may share
+        self._most_kept = most_kept  # bytes of tokens; what is more is encoded again
+        self._text: tuple[CorpusTokens, UsesByDocument] | None = None
+        self._dispersion: Dispersion | None = None
+        self._of_text: Columns | None = None
+
+    # --- Parts --------------------------------------------------------------------------------------------------------
+
+    @property
+    def parts(self) -> int:
+        """The number of units with tokens that range and top document are counted over."""
+        return self._measured.parts
+
+    @property
+    def part_unit(self) -> str:
+        """The units of range and top document: "documents" where 20 or more have tokens, otherwise "pieces"."""
+        return self._measured.part_unit
+
+    @property
+    def pieces(self) -> NDArray[np.int64]:
+        """int64 [pieces], the tokens of each: about 100 runs of whole documents, or of lines where one is longer."""
+        return self._measured.pieces
+
+    def pieces_of(self, token: int) -> NDArray[np.int64]:
+        """int64 [pieces], the uses of a token in each."""
+        return finish(self.pieces_of_work(token))
+
+    def pieces_of_work(self, token: int) -> Work[NDArray[np.int64]]:
+        """Does the same as `pieces_of` in bounded pieces."""
+        pieces = (yield from self.dispersion_work()).pieces
+        return (yield from self._uses_in_work(token, np.cumsum(pieces)))
+
+    # --- Documents ----------------------------------------------------------------------------------------------------
+
+    @property
+    def documents(self) -> Mapping[str, NDArray[Any]]:
+        """Arrays by name, with a row a document.
+
+        source (index in `corpus.sources`), number (the row or line of its file, from 0), bytes, characters, not_utf8
+        (bytes), lines, repeated_bytes (in lines that equal another of the corpus, see `repeated_bytes_work`),
+        longest_line, longest_run (without white space, both in bytes), script (number in `SCRIPTS` of
+        `tokstudio.core.text.languages`, -1 for none); with a tokenizer also tokens and bytes_per_token.
+        """
+        return finish(self.documents_work())
+
+    def documents_work(self) -> Work[Mapping[str, NDArray[Any]]]:
+        """Does the same as `documents` in bounded pieces."""
+        if self._of_text is None:
+            columns = yield from columns_work(self.corpus)
+            repeated = yield from repeated_bytes_work(self.corpus)
+            columns["repeated_bytes"] = np.concatenate([np.zeros(0, np.int64), *repeated])
+            self._of_text = columns
+            for column in self._of_text.values():
+                column.setflags(write=False)
+        columns = dict(self._of_text)
+        if self.tokenizer is not None:
+            tokens = (yield from self.dispersion_work()).document_tokens
+            per_token = np.full(len(tokens), np.nan, np.float32)
+            columns["tokens"] = tokens
+            columns["bytes_per_token"] = np.divide(columns["bytes"], tokens, out=per_token, where=tokens > 0)
+        return columns
+
+    def uses_by_document(self, token: int) -> NDArray[np.int64]:
+        """int64 [documents], the uses of a token in each."""
+        return finish(self.uses_by_document_work(token))
+
+    def uses_by_document_work(self, token: int) -> Work[NDArray[np.int64]]:
+        """Does the same as `uses_by_document` in bounded pieces."""
+        text, _ = yield from self._text_work()
+        return (yield from self._uses_in_work(token, text.ends))
+
+    # --- Tokens -------------------------------------------------------------------------------------------------------
+
+    @property
+    def tokens(self) -> Mapping[str, NDArray[Any]]:
+        """Arrays by name, by id; see `Dispersion`.
+
+        uses, range, top_part, top_share, bunched, dp, dp_norm, emitted.
+        """
+        return finish(self.tokens_work())
+
+    def tokens_work(self) -> Work[Mapping[str, NDArray[Any]]]:
+        """Does the same as `tokens` in bounded pieces."""
+        measured = yield from self.dispersion_work()
+        names = ("uses", "range", "top_part", "top_share", "bunched", "dp", "dp_norm", "emitted")
+        return {name: getattr(measured, name) for name in names}
+
+    def origin(self, token: int) -> TokenOrigin:
+        """Where the uses of a token are; raises ConfigError where there is no such token."""
+        return finish(self.origin_work(token))
+
+    def origin_work(self, token: int) -> Work[TokenOrigin]:
+        """Does the same as `origin` in bounded pieces."""
+        measured = yield from self.dispersion_work()
+        text, _ = yield from self._text_work()
+        return (yield from origin_work(text, measured, self._checked(token, text)))
+
+    # --- Findings -----------------------------------------------------------------------------------------------------
+
+    def findings(self, rules: Sequence[str] = tuple(RULES)) -> tuple[Finding, ...]:
+        """What each rule finds, by itself, and the tokens that live there; without a tokenizer, no tokens.
+
+        Raises:
+            ConfigError: A rule is unknown.
+        """
+        return finish(self.findings_work(rules))
+
+    def findings_work(self, rules: Sequence[str] = tuple(RULES)) -> Work[tuple[Finding, ...]]:
+        """Does the same as `findings` in bounded pieces."""
+        encoded = None
+        if self.tokenizer is not None:
+            measured = yield from self.dispersion_work()
+            encoded = (yield from self._text_work())[0], measured
+        return (yield from findings_work(self.corpus, encoded, rules))
+
+    # --- What is computed once ----------------------------------------------------------------------------------------
+
+    def dispersion_work(self) -> Work[Dispersion]:
+        """Measures how the uses of all tokens are spread; the answer is kept in the store."""
+        if self._dispersion is None:
+            tokenizer = self._needed()
+            work = self.store.answer_work("dispersion", tokenizer, self.corpus.sources, self._dispersion_work)
+            self._dispersion = yield from work
+        return self._dispersion
+
+    @property
+    def _measured(self) -> Dispersion:
+        return finish(self.dispersion_work())
+
+    def _dispersion_work(self) -> Work[Dispersion]:
+        return (yield from dispersion_work(*(yield from self._text_work())))
+
+    def _text_work(self) -> Work[tuple[CorpusTokens, UsesByDocument]]:
+        if self._text is None:
+            text = CorpusTokens(self.corpus, self._needed(), self._most_kept)
+            found = yield from text.first_work()
+            self._text = text, found
+            yield from self._share_work(text, found)
+        return self._text
+
+    def _share_work(self, text: CorpusTokens, found: UsesByDocument) -> Work[None]:
+        """Puts the uses of all tokens in each entry of the corpus into the store, for others who ask for them."""
+        sources_of = [sources for _, sources in by_entry(self.corpus.sources)]
+        if not text.is_kept or not 0 < len(sources_of) <= _MOST_SHARED:
+            return
+        counts = [found.uses] if len(sources_of) == 1 else [*(yield from text.counts_work()).values()]
+        question = self.store.counts_question(text.tokenizer, recognise=True)
+        for sources, uses in zip(sources_of, counts, strict=True):
+            yield from self.store.keep_work(question, text.tokenizer, sources, TokenCounts.of(uses))
+
+    def _needed(self) -> AnyTokenizer:
+        if self.tokenizer is None:
+            raise ConfigError("There is no tokenizer: give one to explore what it makes of the text.")
+        return self.tokenizer
+
+    def _uses_in_work(self, token: int, ends: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
+        """int64 [parts], the uses of a token in parts that end at these tokens."""
+        text, _ = yield from self._text_work()
+        is_token = np.zeros(len(text.feeds), np.int64)
+        is_token[self._checked(token, text)] = 1
+        return (yield from text.sums_work(is_token, ends))
+
+    @staticmethod
+    def _checked(token: int, text: CorpusTokens) -> int:
+        if not 0 <= token < len(text.feeds):
+            raise ConfigError(f"Id {token} is not in the vocabulary.")
+        return token

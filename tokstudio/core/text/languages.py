@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,17 @@ def scripts_work(distinct: NDArray[np.uint32]) -> Work[list[tuple[str, NDArray[n
     if letters:
         scripts.append(("Other", _points(letters)))
     return scripts
+
+
+@cache
+def script_numbers() -> NDArray[np.uint8]:
+    """uint8 [0x110000], the script of each letter and mark, from 1 in the order of `SCRIPTS`; 0 for others."""
+    points = np.arange(0x110000, dtype=np.uint32)
+    numbers = np.zeros(len(points), np.uint8)
+    for script, letters in finish(scripts_work(points[(points < 0xD800) | (points > 0xDFFF)])):
+        numbers[letters] = SCRIPTS.index(script) + 1
+    numbers.setflags(write=False)
+    return numbers
 
 
 def _points(letters: str) -> NDArray[np.uint32]:

@@ -1,0 +1,145 @@
+"""The spread of tokens over a corpus, against a recount and published values."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.algorithms import CASES
+from tests.core.exploration.recount import close, dispersion, documents_of, encoded, pieces_of, spread
+from tests.core.texts import document
+from tokstudio import ByteTokenizer, CharacterTokenizer, Corpus, TrainingConfig, WordTokenizer, explore, train
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.exploration import dispersion as measured
+from tokstudio.core.exploration.exploration import Exploration
+from tokstudio.core.pretokenization.preparation import Preparation
+
+some = settings(deadline=None, max_examples=30)
+
+TEXT = "the cat\nand the dog\n\n  naïve 日本本日本 aaaa abc\nbed <s> e\u0301e\u0301 \t abcabc \xff\n" * 5
+COLUMNS = ("uses", "range", "top_part", "top_share", "bunched", "dp", "dp_norm")
+
+
+@cache
+def tokenizer_of(name: str):
+    if name in CASES:
+        return train(CASES[name].corpus, CASES[name].config(CASES[name].size))
+    if name == "bytes":
+        return ByteTokenizer()
+    if name == "code points":
+        return CharacterTokenizer()
+    if name == "words":
+        return WordTokenizer.from_text(TEXT)
+    pattern = "none" if "none" in name else "cl100k"
+    base = "characters" if "characters" in name else "bytes"
+    unknown = {"unknown_token": "<u>", "special_tokens": ("<s>", "<u>")} if base == "characters" else {}
+    config = TrainingConfig(
+        vocabulary_size=330 if base == "bytes" else 60,
+        pattern=pattern,
+        base=base,
+        **({"special_tokens": ("<s>",)} | unknown),
+    )
+    text = TEXT.replace("\n", "|") if "without lines" in name else TEXT
+    tokenizer = train(Corpus.from_text(text), config)
+    if "first" in name:
+        return tokenizer.at(12)
+    if "prepared" in name:
+        special = frozenset(["<s>"])
+        preparation = Preparation(nfc=True, prefix_space=True, strips_left=special, strips_right=special)
+        return tokenizer.changed(preparation=preparation)
+    return tokenizer
+
+
+TOKENIZERS = (
+    "cl100k",
+    "cl100k, first merges",
+    "none",
+    "characters",
+    "characters, none, without lines",
+    "prepared",
+    "bytes",
+    "code points",
+    "words",
+    *CASES,
+)
+
+lines = st.lists(st.sampled_from(TEXT.splitlines(keepends=True)), max_size=12).map("".join).map(str.encode)
+few = st.lists(st.one_of(document, lines, lines), max_size=6)
+corpora = st.tuples(few, st.sampled_from([1, 1, 5]), few).map(lambda given: (given[0] * given[1], given[2]))
+
+
+def corpus_of(first: list[bytes], second: list[bytes]) -> Corpus:
+    return Corpus((Source.from_texts(first, "one"), Source.from_texts(second, "two")))
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@some
+@given(texts=corpora)
+def test_every_figure_equals_a_recount(name, texts):
+    tokenizer, corpus = tokenizer_of(name), corpus_of(*texts)
+    here, documents = explore(corpus, tokenizer), documents_of(corpus)
+    counts = [Counter(encoded(tokenizer, each)) for each in documents]
+    pieces = pieces_of(tokenizer, documents)
+    units = [(number, each) for number, each in enumerate(counts) if each]
+    assert here.documents["tokens"].tolist() == [each.total() for each in counts]
+    assert here.pieces.tolist() == [piece.total() for piece in pieces]
+    assert here.part_unit == ("documents" if len(units) >= 20 else "pieces")
+    if len(units) < 20:
+        units = list(enumerate(pieces))
+    assert here.parts == len(units)
+    tokens = here.tokens
+    used = sorted(set().union(*counts)) if counts else []
+    assert np.flatnonzero(tokens["uses"]).tolist() == used
+    for token in [*used, *np.flatnonzero(tokens["uses"] == 0)[:1].tolist()]:
+        naive = spread(token, units, pieces)
+        for column in COLUMNS:
+            assert close(float(tokens[column][token]), getattr(naive, column)), (column, token, naive)
+    for token in used[:3]:
+        assert here.pieces_of(token).tolist() == [piece[token] for piece in pieces]
+        assert here.uses_by_document(token).tolist() == [each[token] for each in counts]
+
+
+@some
+@given(texts=corpora, name=st.sampled_from(TOKENIZERS))
+def test_tokens_that_do_not_fit_the_budget_are_found_again(texts, name):
+    corpus, tokenizer = corpus_of(*texts), tokenizer_of(name)
+    kept, again = Exploration(corpus, tokenizer), Exploration(corpus, tokenizer, most_kept=8)
+    assert again.pieces.tolist() == kept.pieces.tolist()
+    for column, values in kept.tokens.items():
+        np.testing.assert_array_equal(again.tokens[column], values)
+    for token in np.flatnonzero(kept.tokens["uses"])[:3].tolist():
+        assert again.pieces_of(token).tolist() == kept.pieces_of(token).tolist()
+
+
+@pytest.mark.parametrize(
+    ("counts", "sizes", "dp", "norm"),
+    [
+        # Lyne's example as published by Gries; the norm after Egbert.
+        (
+            [2, 0, 1, 1, 3, 0, 3, 0, 0, 0],
+            [8143, 8058, 8271, 8125, 7959, 7941, 8146, 8001, 8003, 7930],
+            0.4990705,
+            0.553769,
+        ),
+        ([0, 0, 1, 2, 5], [10] * 5, 0.475, 0.59375),
+        ([1, 2, 3, 4, 5], [9, 10, 10, 10, 11], 0.18, 0.18 / 0.82),
+        ([2, 1, 0], [10] * 3, 1 / 3, 1 / 2),
+    ],
+)
+def test_dispersion_has_the_published_values(monkeypatch, counts, sizes, dp, norm):
+    def piece_ends_work(text, total):
+        yield from ()
+        return np.cumsum(sizes)
+
+    monkeypatch.setattr(measured, "_piece_ends_work", piece_ends_work)
+    pieces = [b"x" * count + b"y" * (size - count) for count, size in zip(counts, sizes, strict=True)]
+    here = explore(Corpus.from_text(b"".join(pieces)), ByteTokenizer()).tokens
+    assert here["dp"][ord("x")] == pytest.approx(dp, abs=1e-6)
+    assert here["dp_norm"][ord("x")] == pytest.approx(norm, abs=1e-6)
+    assert dispersion(sizes, counts) == pytest.approx((dp, norm), abs=1e-6)

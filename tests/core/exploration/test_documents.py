@@ -1,0 +1,113 @@
+"""The table of documents, against a recount in Python."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.texts import document
+from tokstudio import ByteTokenizer, ConfigError, Corpus, explore
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.exploration import documents as table
+from tokstudio.core.text.languages import SCRIPTS, script_of
+
+PARTS = (
+    "the cat ",
+    "два слова",
+    "日本 ",
+    "\n",
+    "\r\n",
+    "\x1c",
+    "\x85",
+    "\u3000",
+    "é",
+    "e\u0301",
+    "ا",
+    "\n\n",
+    "x" * 30,
+)
+mixed = st.lists(st.sampled_from(PARTS), max_size=20).map("".join).map(str.encode)
+texts = st.lists(st.one_of(document, mixed, st.tuples(mixed, st.binary(max_size=5)).map(b"".join)), max_size=8)
+
+
+def described(raw: bytes) -> dict[str, int]:
+    text = raw.decode("utf-8", "surrogateescape")
+    characters = [each for each in text if not "\udc80" <= each <= "\udcff"]
+    lines = raw.split(b"\n")
+    lines = lines if lines[-1] else lines[:-1]
+    scripts = Counter(filter(None, map(script_of, characters)))
+    most = max(scripts.values(), default=0)
+    return {
+        "bytes": len(raw),
+        "characters": len(characters),
+        "not_utf8": len(text) - len(characters),
+        "lines": len(lines),
+        "longest_line": max(map(len, lines), default=0),
+        "longest_run": max((len(run.encode("utf-8", "surrogateescape")) for run in text.split()), default=0),
+        "script": min((SCRIPTS.index(script) for script, count in scripts.items() if count == most), default=-1),
+    }
+
+
+def stripped(line: bytes) -> bytes:
+    return line.decode("utf-8", "surrogateescape").strip().encode("utf-8", "surrogateescape")
+
+
+@settings(deadline=None)
+@given(first=texts, second=texts, budget=st.sampled_from([1, 7, 1 << 20]))
+def test_every_column_equals_a_recount(first, second, budget):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "_BUDGET", budget)
+        here = explore(Corpus((Source.from_texts(first), Source.from_texts(second)))).documents
+    rows = [described(raw) for raw in (*first, *second)]
+    lines = [[(line, stripped(line)) for line in re.findall(rb"[^\n]*\n|[^\n]+", raw)] for raw in (*first, *second)]
+    known = Counter(text for each in lines for _, text in each if len(text) >= 20)
+    for row, each in zip(rows, lines, strict=True):
+        row["repeated_bytes"] = sum(len(line) for line, text in each if known[text] > 1)
+    for name in here.keys() - {"source", "number"}:
+        assert here[name].tolist() == [row[name] for row in rows], name
+    assert here["source"].tolist() == [0] * len(first) + [1] * len(second)
+    assert here["number"].tolist() == [*range(len(first)), *range(len(second))]
+
+
+def test_documents_have_the_numbers_of_their_file(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "long enough"}\n{"text": "x"}\n{"text": "also long enough"}\n')
+    corpus = Corpus.from_files([tmp_path / "a.jsonl"], least_characters=5)
+    assert explore(corpus).documents["number"].tolist() == [0, 2]
+
+
+def test_the_tokens_of_documents_need_a_tokenizer():
+    corpus = Corpus.from_texts(["ab", "", "abc"])
+    assert "tokens" not in explore(corpus).documents
+    with pytest.raises(ConfigError, match="There is no tokenizer"):
+        _ = explore(corpus).tokens
+    here = explore(corpus, ByteTokenizer()).documents
+    assert here["tokens"].tolist() == [2, 0, 3]
+    np.testing.assert_array_equal(here["bytes_per_token"], [1, np.nan, 1])
+
+
+def test_a_corpus_without_text_has_no_documents():
+    here = explore(Corpus(()), ByteTokenizer())
+    assert {len(column) for column in here.documents.values()} == {0}
+    assert (here.parts, here.part_unit, here.pieces.tolist()) == (0, "pieces", [])
+    assert not here.tokens["uses"].any()
+    assert np.isnan(here.tokens["dp"]).all()
+
+
+def test_one_line_has_one_piece():
+    here = explore(Corpus.from_text("abc" * 100), ByteTokenizer())
+    assert (here.parts, here.part_unit, here.pieces.tolist()) == (1, "pieces", [300])
+    tokens = here.tokens
+    assert (tokens["range"][97], tokens["top_share"][97], tokens["bunched"][97]) == (1, 1.0, 1.0)
+    assert np.isnan([tokens["dp"][97], tokens["dp_norm"][97]]).all()
+
+
+def test_empty_documents_are_no_parts():
+    here = explore(Corpus.from_texts([""] * 100_000 + ["abc"]), ByteTokenizer())
+    assert (here.parts, here.part_unit) == (1, "pieces")
+    assert len(here.documents["bytes"]) == 100_001

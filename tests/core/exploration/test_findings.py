@@ -1,0 +1,114 @@
+"""What the rules find in a corpus, and the tokens that live there, against a recount."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+
+from tests.core.exploration.recount import by_line, documents_of, encoded
+from tests.core.exploration.test_dispersion import TOKENIZERS, corpora, corpus_of, tokenizer_of
+from tokstudio import ConfigError, Corpus, TrainingConfig, explore, train
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.rules import marks_work
+from tokstudio.core.corpus.source import Source
+
+RULES = ("duplicates", "repeated-lines", "control")
+WORDS = [
+    "the",
+    "river",
+    "runs",
+    "past",
+    "a",
+    "mill",
+    "and",
+    "the",
+    "old",
+    "bridge",
+    "where",
+    "boats",
+    "wait",
+    "for",
+    "the",
+    "evening",
+    "tide",
+]
+
+
+def prose(seed: int, lines: int = 12) -> str:
+    random = Random(seed)
+    return "".join(" ".join(random.choices(WORDS, k=9)) + f" {random.randrange(1000)}.\n" for _ in range(lines))
+
+
+def lives_in(tokenizer, corpus, marked) -> set[int]:
+    """The tokens with 90 % of their uses in marked documents and lines."""
+    places = set(zip(marked.source.tolist(), marked.document.tolist(), marked.line.tolist(), strict=True))
+    inside, every, documents = Counter(), Counter(), iter(documents_of(corpus))
+    for source, text in enumerate(corpus.sources):
+        for number in range(text.documents):
+            document = next(documents)
+            every.update(encoded(tokenizer, document))
+            for line, ids in by_line(tokenizer, document).items():
+                if {(source, number, line), (source, number, -1)} & places:
+                    inside.update(ids)
+    return {token for token, uses in every.items() if inside[token] >= 0.9 * uses}
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@settings(deadline=None, max_examples=30)
+@given(texts=corpora)
+def test_tokens_that_live_there_equal_a_recount(name, texts):
+    tokenizer, corpus = tokenizer_of(name), corpus_of(*texts)
+    found = {finding.rule: finding for finding in explore(corpus, tokenizer).findings(RULES)}
+    for rule in RULES:
+        marked = finish(marks_work(corpus, rule))
+        assert (rule in found) == (len(marked) > 0)
+        if rule in found:
+            finding = found[rule]
+            assert set(finding.tokens.tolist()) == lives_in(tokenizer, corpus, marked)
+            assert finding.bytes == marked.bytes.sum()
+            assert finding.lines == (0 if rule == "duplicates" else len(marked))
+            assert finding.documents == len(set(zip(marked.source.tolist(), marked.document.tolist(), strict=True)))
+
+
+@pytest.fixture(scope="module")
+def rubbish():
+    """Forty documents of prose, one of them twice, one with a blob, and one with words that no other has."""
+    blob = b64encode(Random(1).randbytes(6000)).decode()
+    texts = [prose(seed) for seed in range(40)]
+    texts[11] += blob + "\n"
+    texts[30] += "xylograph quetzal wombat javelin fjordic sphinx kumquat zephyr\n" * 60
+    corpus = Corpus((Source.from_texts([*texts, texts[3]], "forum"),))
+    return corpus, train(corpus, TrainingConfig(vocabulary_size=700, pattern="cl100k"))
+
+
+def test_rubbish_is_found_with_the_tokens_that_live_from_it(rubbish):
+    found = {finding.rule: finding for finding in explore(*rubbish).findings()}
+    blobs, owners, tokens = found["blobs"], found["owners"], rubbish[1].tokens
+    assert (blobs.lines, blobs.documents, blobs.examples[0].document, blobs.examples[0].line) == (1, 1, 11, 12)
+    assert blobs.examples[0].place == "forum, document 12, line 13"
+    assert len(blobs.tokens) > 20
+    assert {example.document for example in owners.examples} == {11, 30}
+    assert {tokens[token].strip() for token in owners.tokens.tolist()} >= {b"xylograph", b"quetzal", b"kumquat"}
+    assert found["duplicates"].documents == 1
+    assert found["duplicates"].examples[0].document == 40
+    assert owners.bytes == sum(len(list(rubbish[0].iter_documents())[row]) for row in (11, 30))
+
+
+def test_without_a_tokenizer_rules_find_the_same_text(rubbish):
+    corpus, tokenizer = rubbish
+    bare = explore(corpus).findings()
+    full = [each for each in explore(corpus, tokenizer).findings() if each.rule != "owners"]
+    assert [(each.rule, each.bytes) for each in bare] == [
+        (each.rule, each.bytes) for each in full if each.rule != "owners"
+    ]
+    assert not any(len(each.tokens) for each in bare)
+
+
+def test_an_unknown_rule_is_refused(rubbish):
+    with pytest.raises(ConfigError, match="no rule"):
+        explore(rubbish[0]).findings(["dirt"])

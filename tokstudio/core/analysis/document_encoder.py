@@ -1,0 +1,285 @@
+"""Encodes the documents of a corpus, many at a time, as a training sees them: special tokens are recognised."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, SimpleTokenizer
+from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.corpus.source import Source, groups
+from tokstudio.core.model.alphabet import LARGEST_ID
+from tokstudio.core.pretokenization.patterns import NONE, splitter
+from tokstudio.core.pretokenization.preparation import PreparedText, prepare_work
+from tokstudio.core.pretokenization.special_tokens import SpecialFinders
+from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.text.unicode_classes import classes
+from tokstudio.core.tokenizer.batch import ends_work
+from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+MARK = LARGEST_ID  # stands after the ids of each document; it is not an id
+LONGEST_SEQUENCE = 1 << 23
+LAST_LINES = 1 << 16
+BESIDE = 1 << 10  # bytes on either side of a cut
+
+_GROUP, _DOCUMENTS = 1 << 24, 1 << 19  # bytes, and documents, to encode together
+_ASKED = 1 << 16  # bytes of documents in one request to a library
+_LOOKED_AT = 1 << 22
+_PHASE = "encoding"
+
+_Bytes, _Ends, _Ids = NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint32]
+
+
+def document_groups(source: Source) -> Iterator[tuple[int, int, int, int]]:
+    """The documents of a source in groups to encode together; see `groups`."""
+    return groups(source.ends, _GROUP, _DOCUMENTS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Located:
+    """Ids, and where they begin."""
+
+    text: _Bytes  # that was encoded: with U+FFFD for bytes that are not UTF-8 where the tokenizer needs characters
+    ids: _Ids
+    begins: NDArray[np.int64]  # [ids], the byte of `text` where each begins, never decreasing
+    tokens: NDArray[np.int64]  # [documents], how many each has
+
+
+class DocumentEncoder:
+    """Encodes documents, uint8 one after another with int64 ends, each by itself and without dropout.
+
+    A single sequence of more than 8 MiB, which is possible only without a pattern, is encoded in parts that end with a
+    line. They meet where a token ends in both a part and the text within 1 KiB of its end, which is encoded as well.
+
+    Args:
+        tokenizer: Any tokenizer.
+        recognise: Whether special tokens are recognised.
+        are_words: Whether the documents are words, which are neither split nor begun with a space.
+    """
+
+    def __init__(self, tokenizer: AnyTokenizer, recognise: bool = True, are_words: bool = False) -> None:
+        self._tokenizer = tokenizer
+        self._allowed = "all" if recognise else ()
+        self._own, self._is_sequence = None, False
+        if isinstance(tokenizer, Tokenizer):
+            pattern = "none" if are_words else tokenizer.pattern
+            self._is_sequence = splitter(pattern).kind == NONE and not tokenizer.preparation.prefix_space
+            if tokenizer.library is None:
+                preparation = tokenizer.preparation
+                self._preparation = replace(preparation, prefix_space=False) if are_words else preparation
+                self._own, self._encoder = tokenizer, tokenizer.encoder(pattern)
+                self._finders = SpecialFinders(tokenizer.special_tokens)
+
+    def ids_work(self, data: _Bytes, ends: _Ends) -> Work[list[_Ids]]:
+        """The ids of documents in parts, with `MARK` after those of each.
+
+        Raises:
+            ConfigError: A character is not in the vocabulary.
+            FormatError: The library that encodes for the tokenizer refuses the text.
+        """
+        if self._is_sequence and len(ends) == 1 and len(data) > LONGEST_SEQUENCE:
+            return (yield from self._parts_work(data))
+        if self._own is not None:
+            return (yield from self._encoded_work(self._own, (yield from self._prepared_work(self._own, data, ends))))
+        if isinstance(self._tokenizer, ByteTokenizer):
+            return [np.insert(data.astype(np.uint32), ends, MARK)]
+        if isinstance(self._tokenizer, SimpleTokenizer):
+            return (yield from _simple_work(self._tokenizer, data, ends))
+        parts: list[_Ids] = []
+        for first, last, start, stop in groups(ends, _ASKED):
+            located = yield from self._asked_work(data[start:stop], ends[first:last] - start)
+            parts.append(np.insert(located.ids, np.cumsum(located.tokens), MARK))
+            yield Progress(_PHASE, stop, len(data))
+        return parts
+
+    def lines_work(self, data: _Bytes, ends: _Ends) -> Work[tuple[_Ids, NDArray[np.int64], NDArray[np.int64]]]:
+        """The ids of documents, and the line that each begins in.
+
+        Returns:
+            uint32 [tokens]; int64 [tokens], the line feeds before each in its document; int64 [documents], the tokens
+            of each. Of a `WordTokenizer`, the words of each line, as its own patterns never match a line feed.
+        """
+        if isinstance(self._tokenizer, SimpleTokenizer):
+            return (yield from _simple_lines_work(self._tokenizer, data, ends))
+        located = yield from self._located_work(data, ends)
+        feeds = np.flatnonzero(located.text == ord("\n"))
+        of_documents = np.diff(np.searchsorted(np.flatnonzero(data == ord("\n")), ends), prepend=0)
+        before = np.repeat(np.cumsum(of_documents) - of_documents, located.tokens)
+        return located.ids, np.searchsorted(feeds, located.begins) - before, located.tokens
+
+    def _located_work(self, data: _Bytes, ends: _Ends) -> Work[_Located]:
+        own = self._own
+        if own is None:
+            asked: list[_Located] = []
+            for first, last, start, stop in groups(ends, _ASKED):
+                asked.append((yield from self._asked_work(data[start:stop], ends[first:last] - start)))
+                yield Progress(_PHASE, stop, len(data))
+            return _joined(asked)
+        text, ends = (yield from as_text_work(data, ends)) if own.alphabet.base == "characters" else (data, ends)
+        prepared = yield from self._prepared_work(own, text, ends)
+        marked = np.concatenate((yield from self._encoded_work(own, prepared)))
+        is_mark = marked == MARK
+        ids, tokens = marked[~is_mark], np.diff(np.flatnonzero(is_mark), prepend=-1) - 1
+        raw = prepared.data[: prepared.size].tobytes()
+        recognised = self._allowed == "all" or bool(self._preparation.ordinary)
+        stops = yield from ends_work(own.tokens, own.alphabet.unknown, raw, ids, recognised)
+        stops = np.maximum.accumulate(prepared.original(stops))
+        begins = np.concatenate([np.zeros(1, np.int64), stops])[: len(ids)]
+        has_tokens = np.flatnonzero(tokens)
+        begins[(np.cumsum(tokens) - tokens)[has_tokens]] = np.concatenate([[0], ends[:-1]])[has_tokens]
+        return _Located(text, ids, begins, tokens)
+
+    def _asked_work(self, data: _Bytes, ends: _Ends) -> Work[_Located]:
+        """Asks the tokenizer's library about several documents together."""
+        tokenizer = self._tokenizer
+        assert isinstance(tokenizer, LibraryTokenizer)
+        texts = [part.tobytes().decode("utf-8", "replace").encode() for part in np.split(data, ends[:-1])]
+        ids, stops, tokens = yield from tokenizer.encode_texts_with_ends_work(texts, self._allowed)
+        begins = np.concatenate([np.zeros(1, np.int64), stops])[: len(ids)]
+        begins[(np.cumsum(tokens) - tokens)[tokens > 0]] = 0
+        sizes = np.array(list(map(len, texts)), np.int64)
+        begins += np.repeat(np.cumsum(sizes) - sizes, tokens)
+        return _Located(np.frombuffer(b"".join(texts), np.uint8), ids, begins, tokens)
+
+    def _prepared_work(self, own: Tokenizer, data: _Bytes, ends: _Ends) -> Work[PreparedText]:
+        if own.alphabet.base == "characters":
+            data, ends = yield from as_text_work(data, ends)
+        padded = np.zeros(len(data) + PADDING, np.uint8)
+        padded[: len(data)] = data
+        return (yield from prepare_work(self._preparation, self._finders, padded, ends, self._allowed))
+
+    def _encoded_work(self, own: Tokenizer, prepared: PreparedText) -> Work[list[_Ids]]:
+        # The last is for the end of a document; the encoder looks for what follows a piece only if there are several.
+        ids = [*(own.special_tokens[text.decode()] for text in prepared.specials), MARK, MARK]
+        return (yield from self._encoder.encode_work(prepared.data, prepared.pieces, np.array(ids, np.int32)))
+
+    # --- A long sequence in parts -------------------------------------------------------------------------------------
+
+    def _parts_work(self, data: _Bytes) -> Work[list[_Ids]]:
+        """The ids of a long sequence, with a mark at their end."""
+        if self._own is None or self._own.alphabet.base == "characters":
+            data, _ = yield from as_text_work(data, np.array([len(data)], np.int64))
+        cuts = _cuts(data)
+        parts, first = list[_Ids](), 0  # the first byte that has no token yet
+        ids, begins = yield from self._span_work(data, cuts[0], cuts[1])
+        for number, cut in enumerate(cuts[1:-1], 1):
+            work = self._span_work(data, cut, cuts[number + 1])
+            size = cuts[number + 1] - cut
+            next_ids, next_begins = yield from part_of(work, _PHASE, cut, size, len(data))
+            low, high = _characters_around(data, first, cut, cuts[number + 1])
+            near_ids, near_begins = yield from self._span_work(data, low, high)
+            left = _meeting(begins, near_begins, low, cut)
+            right = _meeting(near_begins, next_begins, cut, high)
+            if left is not None and right is not None and left <= right:
+                chosen = slice(*np.searchsorted(begins, [first, left]).tolist())
+                parts += [ids[chosen], near_ids[slice(*np.searchsorted(near_begins, [left, right]).tolist())]]
+                first = right
+            else:
+                parts.append(ids[np.searchsorted(begins, first) :])
+                first = cut
+            ids, begins = next_ids, next_begins
+        return [*parts, ids[np.searchsorted(begins, first) :], np.array([MARK], np.uint32)]
+
+    def _span_work(self, data: _Bytes, start: int, stop: int) -> Work[tuple[_Ids, NDArray[np.int64]]]:
+        """The ids of a part of a sequence, and the bytes of the whole where they begin."""
+        part = np.asarray(data[start:stop])
+        located = yield from self._located_work(part, np.array([len(part)], np.int64))
+        return located.ids, located.begins + start
+
+
+def _cuts(data: _Bytes) -> list[int]:
+    """Where a long sequence is cut: after a line if it has lines, else anywhere; with its beginning and end."""
+    cuts = [0]
+    while cuts[-1] < len(data):
+        stop = min(cuts[-1] + LONGEST_SEQUENCE, len(data))
+        if stop < len(data):
+            feeds = np.flatnonzero(data[stop - LAST_LINES : stop] == ord("\n"))
+            stop = stop - LAST_LINES + int(feeds[-1]) + 1 if len(feeds) else stop
+            while cuts[-1] < stop - 1 and data[stop] & 0xC0 == 0x80:
+                stop -= 1
+        cuts.append(stop)
+    return cuts
+
+
+def _characters_around(data: _Bytes, start: int, cut: int, stop: int) -> tuple[int, int]:
+    """The text beside a cut, of whole characters where it has any, from `start` to `stop`."""
+    low, high = max(start, cut - BESIDE), min(cut + BESIDE, stop)
+    while low < cut and data[low] & 0xC0 == 0x80:
+        low += 1
+    while cut < high < len(data) and data[high] & 0xC0 == 0x80:
+        high -= 1
+    return low, high
+
+
+def _meeting(left: NDArray[np.int64], right: NDArray[np.int64], low: int, high: int) -> int | None:
+    """The byte nearest to the middle of a stretch where a token begins on both sides; None where there is none."""
+    near = left[slice(*np.searchsorted(left, [low, high]).tolist())]
+    common = near[np.isin(near, right)]
+    return int(common[np.argmin(np.abs(common - (low + high) // 2))]) if len(common) else None
+
+
+# --- Text for tokenizers that need characters, and simple tokenizers --------------------------------------------------
+
+
+def as_text_work(data: _Bytes, ends: _Ends) -> Work[tuple[_Bytes, _Ends]]:
+    """Documents with U+FFFD for invalid UTF-8, as in training."""
+    from tokstudio.core.kernels.documents import valid_until
+
+    at = document = 0
+    is_valid, data, borders = True, read_only(data), read_only(ends)
+    while is_valid and document < len(ends):
+        at, document, is_valid = valid_until(data, at, document, borders, classes(), _LOOKED_AT)
+        yield Progress(_PHASE, 0, len(data))
+    if is_valid:
+        return data, ends
+    texts = [part.tobytes().decode("utf-8", "replace").encode() for part in np.split(data, ends[:-1])]
+    return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([len(text) for text in texts], dtype=np.int64)
+
+
+def _simple_work(tokenizer: SimpleTokenizer, data: _Bytes, ends: _Ends) -> Work[list[_Ids]]:
+    if isinstance(tokenizer, CharacterTokenizer):
+        text, ends = yield from as_text_work(data, ends)
+        ids = yield from tokenizer.encode_work(text.tobytes())
+        characters = np.concatenate([np.zeros(1, np.int64), np.cumsum((text & 0xC0) != 0x80)])
+        return [np.insert(ids, characters[ends], MARK)]
+    parts, start, mark = list[_Ids](), 0, np.array([MARK], np.uint32)
+    for end in ends.tolist():
+        parts += [(yield from tokenizer.encode_work(data[start:end].tobytes())), mark]
+        start = end
+    return parts
+
+
+def _simple_lines_work(
+    tokenizer: SimpleTokenizer, data: _Bytes, ends: _Ends
+) -> Work[tuple[_Ids, NDArray[np.int64], NDArray[np.int64]]]:
+    line_ends = np.union1d(np.flatnonzero(data == ord("\n")) + 1, ends)
+    line_ends = line_ends[line_ends > 0]
+    marked = np.concatenate([np.empty(0, np.uint32), *(yield from _all_of(tokenizer, data, line_ends))])
+    is_mark = marked == MARK
+    of_lines = np.diff(np.flatnonzero(is_mark), prepend=-1) - 1
+    document = np.searchsorted(ends, line_ends)
+    numbers = np.arange(len(line_ends)) - np.searchsorted(document, document)
+    tokens = np.bincount(document, of_lines, len(ends)).astype(np.int64)
+    return marked[~is_mark], np.repeat(numbers, of_lines), tokens
+
+
+def _all_of(tokenizer: SimpleTokenizer, data: _Bytes, ends: _Ends) -> Work[list[_Ids]]:
+    return (yield from DocumentEncoder(tokenizer).ids_work(data, ends))
+
+
+def _joined(parts: list[_Located]) -> _Located:
+    """Documents that were encoded one group after another."""
+    sizes = np.array([len(part.text) for part in parts], np.int64)
+    shifts = np.cumsum(sizes) - sizes
+    return _Located(
+        np.concatenate([np.empty(0, np.uint8), *(part.text for part in parts)]),
+        np.concatenate([np.empty(0, np.uint32), *(part.ids for part in parts)]),
+        np.concatenate([np.empty(0, np.int64), *(part.begins + at for part, at in zip(parts, shifts, strict=True))]),
+        np.concatenate([np.empty(0, np.int64), *(part.tokens for part in parts)]),
+    )

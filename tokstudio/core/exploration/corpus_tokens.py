@@ -1,0 +1,218 @@
+"""The tokens of a corpus, document after document: kept while they fit into a budget, else found again."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, WordTokenizer
+from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
+from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source, entries
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+MOST_KEPT = 1 << 30  # bytes of tokens
+_PIECE = 1 << 20  # tokens at once
+_PHASE = "encoding"
+_CODE_POINTS = 0x110000
+_LONG = 1 << 12  # bytes of a token
+
+Ids = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class UsesByDocument:
+    """What one encoding of all documents gives, by id."""
+
+    uses: NDArray[np.int64]
+    range: NDArray[np.int64]  # the documents with each token
+    top_part: NDArray[np.int64]  # the first document with most uses, over all sources; -1 for none
+    top_uses: NDArray[np.int64]  # the uses in it
+
+
+class CorpusTokens:
+    """The tokens of all documents of a corpus; see `first_work`."""
+
+    def __init__(self, corpus: Corpus, tokenizer: AnyTokenizer, most_kept: int) -> None:
+        self.corpus = corpus
+        self.tokenizer = tokenizer
+        self.encoder = DocumentEncoder(tokenizer)
+        self.tokens = np.zeros(corpus.documents, np.int32)  # of each document
+        self.line_feeds = np.zeros(corpus.documents, np.int32)  # in the tokens of each document
+        self.feeds = feeds_of_tokens(tokenizer)
+        self._most_kept = most_kept
+        self._kept: list[NDArray[Any]] | None = []  # uint16 or uint32
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the tokens are kept, so that another walk takes little time."""
+        return self._kept is not None
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """int64 [documents], the end of each document in tokens."""
+        return np.cumsum(self.tokens, dtype=np.int64)
+
+    def first_work(self) -> Work[UsesByDocument]:
+        """Encodes all documents; once, before anything else."""
+        from tokstudio.core.kernels import parts as kernel
+
+        size = len(self.feeds)
+        rows, uses = np.zeros((size, kernel.COLUMNS), np.int32), np.zeros(size, np.int64)
+        narrow, kept = (np.uint16 if size <= 1 << 16 else np.uint32), 0
+        document = 0
+
+        def take(marked: Ids) -> None:
+            nonlocal document, kept
+            out = np.empty(len(marked), np.uint32)
+            arguments = self.feeds, rows, uses, self.tokens, self.line_feeds, out
+            written, document = kernel.take_documents(marked, MARK, document, *arguments)
+            kept += written * narrow().itemsize
+            if kept > self._most_kept:
+                self._kept = None
+            if self._kept is not None and written:
+                self._kept.append(out[:written].astype(narrow))
+
+        yield from self._encode_work(take)
+        uses += rows[:, kernel.NOW]
+        is_more = rows[:, kernel.NOW] > rows[:, kernel.TOP]
+        rows[is_more, kernel.TOP_PART] = rows[is_more, kernel.LAST]
+        top_uses = np.maximum(rows[:, kernel.NOW], rows[:, kernel.TOP])
+        if isinstance(self.tokenizer, CharacterTokenizer):
+            # Most code points are in no text.
+            size = int(np.flatnonzero(uses).max(initial=-1)) + 1
+            self.feeds, uses, rows, top_uses = self.feeds[:size], uses[:size], rows[:size], top_uses[:size]
+        as_long = rows.astype(np.int64)
+        return UsesByDocument(
+            uses, as_long[:, kernel.RANGE], as_long[:, kernel.TOP_PART] - 1, top_uses.astype(np.int64)
+        )
+
+    def walk_work(self, take: Callable[[Ids], None], phase: str = _PHASE) -> Work[None]:
+        """Gives `take` all tokens in order, in parts of about a million."""
+        size = len(self.feeds)
+
+        def take_marked(marked: Ids) -> None:
+            ids = marked[marked < size]
+            for at in range(0, len(ids), _PIECE):
+                take(ids[at : at + _PIECE])
+
+        if self._kept is None:
+            yield from self._encode_work(take_marked)
+            return
+        done, total = 0, int(self.tokens.sum(dtype=np.int64))
+        for part in self._kept:
+            for at in range(0, len(part), _PIECE):
+                ids = part[at : at + _PIECE].astype(np.uint32)
+                take(ids)
+                done += len(ids)
+                yield Progress(phase, done, total)
+
+    def sums_work(self, weights: NDArray[np.int64], ends: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
+        """int64 [parts], the weights of the tokens of each part, by id: int64 [ids]; `ends` in tokens, ascending."""
+        sums, at = np.zeros(len(ends), np.int64), 0
+
+        def take(ids: Ids) -> None:
+            nonlocal at
+            first, last = np.searchsorted(ends, [at, at + len(ids) - 1], side="right").tolist()
+            behind = np.concatenate([np.zeros(1, np.int64), np.cumsum(weights[ids])])
+            borders = np.concatenate([[0], ends[first:last] - at, [len(ids)]])
+            sums[first : last + 1] += np.diff(behind[borders])
+            at += len(ids)
+
+        yield from self.walk_work(take, "counting uses")
+        return sums
+
+    def counts_work(self) -> Work[dict[int, NDArray[np.int64]]]:
+        """The uses of all tokens by the number of an entry of the corpus, int64 [ids] each; see `entries`."""
+        numbers = [number for _, number in entries(self.corpus.sources)]
+        counts = {number: np.zeros(len(self.feeds), np.int64) for number in numbers}
+        documents = np.cumsum([source.documents for source in self.corpus.sources], dtype=np.int64)
+        ends, at = np.concatenate([np.zeros(1, np.int64), self.ends])[documents], 0
+
+        def take(ids: Ids) -> None:
+            nonlocal at
+            first, last = map(int, np.searchsorted(ends, [at, at + len(ids) - 1], side="right"))
+            for number, part in zip(numbers[first : last + 1], np.split(ids, ends[first:last] - at), strict=True):
+                counts[number] += np.bincount(part, minlength=len(self.feeds))
+            at += len(ids)
+
+        yield from self.walk_work(take, "counting uses")
+        return counts
+
+    def line_starts_work(self, document: int, targets: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
+        """How many tokens of a document begin before a line that begins with at least so many; else all of them."""
+        source, start, stop = self.place_of(document)
+        data = np.array(source.data[start:stop])
+        if self.line_feeds[document] == np.count_nonzero(data == ord("\n")):
+            # Each line feed is in one token, and the next token begins after it.
+            ids = yield from self._document_ids_work(document, data)
+            starts = np.flatnonzero(self.feeds[ids] > 0) + 1
+        else:
+            _, lines, _ = yield from self.encoder.lines_work(data, np.array([len(data)], np.int64))
+            starts = np.flatnonzero(np.diff(lines) > 0) + 1
+        tokens = int(self.tokens[document])
+        starts = np.append(np.minimum(starts, tokens), tokens)
+        return starts[np.searchsorted(starts, targets)]
+
+    def place_of(self, document: int) -> tuple[Source, int, int]:
+        """The source of a document, from 0 over all sources, and where it begins and ends there."""
+        for source in self.corpus.sources:
+            if document < source.documents:
+                return source, int(source.ends[document - 1]) if document else 0, int(source.ends[document])
+            document -= source.documents
+        raise IndexError(document)
+
+    def _document_ids_work(self, document: int, data: NDArray[np.uint8]) -> Work[Ids]:
+        if self._kept is None:
+            parts = yield from self.encoder.ids_work(data, np.array([len(data)], np.int64))
+            ids = np.concatenate(parts)
+            return ids[ids < len(self.feeds)]
+        start = int(self.tokens[:document].sum(dtype=np.int64))
+        stop, at, parts = start + int(self.tokens[document]), 0, [np.empty(0, np.uint32)]
+        for kept in self._kept:
+            parts.append(kept[max(0, start - at) : max(0, stop - at)].astype(np.uint32))
+            at += len(kept)
+        return np.concatenate(parts)
+
+    def _encode_work(self, take: Callable[[Ids], None]) -> Work[None]:
+        total, done = sum(len(source.data) for source in self.corpus.sources), 0
+        for source in self.corpus.sources:
+            for first, last, start, stop in document_groups(source):
+                data = np.array(source.data[start:stop])
+                work = self.encoder.ids_work(data, (source.ends[first:last] - start).astype(np.int64))
+                parts = yield from part_of(work, _PHASE, done, len(data), total)
+                for part in parts:
+                    take(part)
+                    yield Progress(_PHASE, done, total)
+                done += len(data)
+                yield Progress(_PHASE, done, total)
+
+
+def feeds_of_tokens(tokenizer: AnyTokenizer) -> NDArray[np.int32]:
+    """int32 [ids], the line feeds in each token; 0 for an id that is not in use."""
+    if isinstance(tokenizer, CharacterTokenizer):
+        feeds = np.zeros(_CODE_POINTS, np.int32)
+        feeds[ord("\n")] = 1
+        return feeds
+    if isinstance(tokenizer, (ByteTokenizer, WordTokenizer)):
+        return np.array([token.count(b"\n") for token in tokenizer.tokens], np.int32)
+    assert isinstance(tokenizer, Tokenizer)
+    lengths, feeds = tokenizer.tokens.lengths(), np.zeros(len(tokenizer.tokens), np.int32)
+    order = np.argsort(lengths, kind="stable")
+    for token in order[lengths[order] > 0].tolist():
+        parts = tokenizer.parts(token) if lengths[token] > _LONG else None
+        if parts is None:
+            feeds[token] = tokenizer.bytes_of(token).count(b"\n")
+        else:
+            # The parts are shorter. Of Picky BPE they may be no tokens any more.
+            feeds[token] = sum(
+                int(feeds[part]) if tokenizer.tokens.in_use(part) else tokenizer.bytes_of(part).count(b"\n")
+                for part in parts
+            )
+    return feeds
