@@ -15,8 +15,11 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
 from tests.core.reference import train_slowly
+from tokstudio import Corpus
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, resource, sample_parts, sample_text
+from tokstudio.core.base.progress import finish
+from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, resource, sample_parts, sample_rows, sample_text
+from tokstudio.core.corpus.rules import RULES, Gone, marks_work
 
 SCRIPTS = ("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Han", "Hangul")
 ICONS = sorted(resource("icons").glob("*.svg"))
@@ -47,7 +50,7 @@ def test_a_sample_is_plain_utf8_with_unix_line_ends(sample):
 
 
 def test_a_sample_has_the_size_it_promises():
-    sizes = {"article": (28, 34), "scripts": (6, 12), "python": (3, 5)}
+    sizes = {"article": (28, 34), "scripts": (6, 12), "python": (3, 5), "rubbish": (190, 205)}
     assert [sample.key for sample in SAMPLES] == list(sizes)
     for key, (least, most) in sizes.items():
         assert least * 1000 <= len(sample_text(key).encode()) <= most * 1000
@@ -60,6 +63,41 @@ def test_the_parts_of_a_sample_are_its_text():
     assert len(parts) == 8
     assert parts[7][1].startswith("한국어\n")
     assert sample_parts("article") == ()
+    assert sample_rows("article") == ()
+
+
+# What a person would say is rubbish in the sample, each by another means than the rule that finds it.
+_OFTEN = ("We use cookies to make", "Share this page with a", "All rights reserved. R")
+_AGAIN = re.compile(r"(?:ha){9}|(?:=-){9}|\.{30}|(?:very ){9}|(?:na ){9}|(?:\+----){9}")
+_PLANTED = {
+    "blobs": lambda line, _: line.startswith("data:image/png;base64,") or re.fullmatch("[0-9a-f]{1800}", line),
+    "repetition": lambda line, _: _AGAIN.match(line),
+    "mojibake": lambda line, _: re.search("[ÂÃ][\x80-¿]", line),
+    "repeated-lines": lambda line, seen: line.startswith(_OFTEN) and line[:22] in seen,
+}
+
+
+def test_rules_find_the_rubbish_of_the_sample_and_nothing_else():
+    rows = sample_rows("rubbish")
+    assert f"in {len(rows)} documents" in next(sample.description for sample in SAMPLES if sample.key == "rubbish")
+    first = {row: number for number, row in reversed(list(enumerate(rows)))}
+    again = {number for number, row in enumerate(rows) if first[row] < number}
+    planted, seen = {rule: set() for rule in _PLANTED}, set()
+    for document, row in enumerate(rows):
+        for number, line in enumerate(row.split("\n") if document not in again else ()):
+            for rule, finds in _PLANTED.items():
+                if finds(line, seen):
+                    planted[rule].add((document, number))
+            seen.add(line[:22])
+    corpus, found = Corpus.from_texts(rows), {}
+    gone = Gone(corpus.sources)
+    for rule in RULES:
+        marks = finish(marks_work(corpus, rule, gone=gone))
+        gone.add(marks)
+        if len(marks):
+            found[rule] = set(zip(marks.document.tolist(), marks.line.tolist(), strict=True))
+    assert found == {"duplicates": {(document, -1) for document in again}, **planted}
+    assert min(map(len, found.values())) > 5
 
 
 def test_the_eight_scripts_are_exactly_eight_and_tell_the_same_story():

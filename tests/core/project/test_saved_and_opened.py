@@ -205,11 +205,13 @@ def test_the_report_of_a_saved_weighted_run_is_that_of_the_run(tmp_path):
     assert "Weights of the sources: 0.5, 1, 3; the bytes are weighted." in described(Tokenizer.from_run(entry.run))
 
 
-def test_a_text_in_the_project_keeps_its_group_and_its_number(tmp_path):
-    source = replace(Source.from_texts("a text", "English"), group="One Story", member="2")
+def test_a_text_in_the_project_keeps_its_group_its_number_and_its_rows(tmp_path):
+    source = replace(Source.from_texts(["a", "b\n"], "English"), group="One Story", member="2", is_rows=True)
     project = Project(sources=(finish(keep_source_work(source)),))
     (again,) = opened(saved(project, tmp_path / "one.tokstudio")).sources
     assert (again.text.name, again.text.group, again.text.member) == ("English", "One Story", "2")
+    assert again.text.is_rows
+    assert again.text.ends.tolist() == [1, 3]
 
 
 # ---- sources

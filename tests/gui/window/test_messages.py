@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMainWindow
 
 from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.base.errors import CorpusError
+from tokstudio.gui.session.common.corpus import sample_title
 from tokstudio.gui.session.common.jobs import Notice
 from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.training_settings import Settings
@@ -105,6 +106,21 @@ def test_a_text_of_one_s_own_replaces_a_sample_which_can_be_kept(qtbot, book, wi
     assert names(window) == ["Pasted text", sample]
     quiet(qtbot, window)
     assert not card.text.text()
+
+
+@at_window()
+def test_the_rows_of_a_sample_stay_its_documents(qtbot, window):
+    window.actions_by_id["sample_rubbish"].trigger()
+    session = window.session
+    (source,) = session.corpus.sources
+    assert (source.name, source.documents, source.is_rows) == ("A corpus with rubbish", 275, True)
+    assert sample_title(source) == source.name
+    session.training.set_settings(Settings(documents="line"))
+    quiet(qtbot, window)
+    assert [one.documents for one in session.corpus.sources] == [275]
+    window.actions_by_id["sample_python"].trigger()
+    assert names(window) == ["A corpus with rubbish", "A Python program"]
+    quiet(qtbot, window)
 
 
 @pytest.mark.parametrize("asks", [True, False])

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 import re
 import sys
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ class Sample:
         key: A short name that never changes.
         title: Its name in menus.
         description: One sentence about it.
-        file: Its path below the resource folder, with forward slashes.
+        file: Its path below the resource folder, with forward slashes. Of JSON Lines, each row is a document.
         parts: The names of its parts, which two empty lines separate; none for a text in one piece.
     """
 
@@ -49,6 +50,12 @@ SAMPLES: tuple[Sample, ...] = (
         title="A Python program",
         description="A short program that counts words: see indentation and names become tokens.",
         file="corpora/word_count.py",
+    ),
+    Sample(
+        key="rubbish",
+        title="A corpus with rubbish",
+        description="200 kB in 275 documents with six kinds of rubbish: find what made the strange tokens.",
+        file="corpora/with-rubbish.jsonl",
     ),
 )
 
@@ -86,6 +93,13 @@ def sample_parts(key: str) -> tuple[tuple[str, str], ...]:
     sample = next(sample for sample in SAMPLES if sample.key == key)
     texts = re.split(r"(?<=\n\n\n)", sample_text(key)) if sample.parts else ()
     return tuple(zip(sample.parts, texts, strict=True))
+
+
+def sample_rows(key: str) -> tuple[str, ...]:
+    """The documents of the sample corpus called `key`, if its file has one in each row; else none."""
+    sample = next(sample for sample in SAMPLES if sample.key == key)
+    rows = sample_text(key).splitlines() if sample.file.endswith(".jsonl") else ()
+    return tuple(json.loads(row)["text"] for row in rows)
 
 
 def sample_text(key: str) -> str:

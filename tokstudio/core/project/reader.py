@@ -230,7 +230,8 @@ def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[
             except ValueError as error:
                 raise row.fault("reading", str(error)) from error
             if kept.text is not None:
-                kept = replace(kept, text=replace(kept.text, group=kept.group, member=kept.member))
+                of_text = {"group": kept.group, "member": kept.member, "is_rows": kept.is_rows}
+                kept = replace(kept, text=replace(kept.text, **of_text))
         sources.append(kept)
         yield Progress("reading")
     return tuple(sources)

@@ -223,7 +223,7 @@ def with_reading(source: ProjectSource, values: Mapping[str, Json]) -> ProjectSo
         reading_of_row = Reading.from_json(reading) if isinstance(reading, dict) else None
     except ConfigError as error:
         raise ValueError(str(error).removesuffix(".")) from error
-    if (reading is not None and reading_of_row is None) or (rows and reading_of_row is None):
+    if reading_of_row is None and (reading is not None or (rows and source.text is None)):
         raise ValueError("it is not known")
     return replace(
         source,

@@ -189,8 +189,8 @@ _MENUS: dict[str, str] = {
     ">T&okens_in_Text show_white_space byte_level_characters show_ids recognise_specials - encode_with_dropout "
     "dropout_again < >Cur&ves_of_Tokenizers < compression_marks >&Columns_of_Tokenizers <",
     "&Corpus": "open_corpus open_folder open_counts paste_corpus "
-    ">Sa&mples sample_article sample_scripts sample_python - "
-    "sample_train_article sample_train_scripts sample_train_python < - "
+    ">Sa&mples sample_article sample_scripts sample_python sample_rubbish - "
+    "sample_train_article sample_train_scripts sample_train_python sample_train_rubbish < - "
     "change_columns >Encodin&g < reload_source remove_source clear_corpus - "
     ">Mi&xture weights_as_they_are weights_equal weights_by_temperature <",
     "&Train": "train train_on_sample train_anyway train_several continue_run - pause step hurry stop cancel_queue - "

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, sample_parts, sample_text
+from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, sample_parts, sample_rows, sample_text
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_files_work, open_parallel_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
@@ -182,11 +182,13 @@ class Commands(QObject):
             self._session.corpus.report(Problem("The clipboard has no text."))
 
     def add_sample(self, key: str) -> None:
-        """Adds a sample to the corpus; one of several parts becomes several sources."""
+        """Adds a sample to the corpus; one of several parts becomes several sources, one of rows keeps its rows."""
         title = next(sample.title for sample in SAMPLES if sample.key == key)
-        parts = sample_parts(key)
+        parts, rows = sample_parts(key), sample_rows(key)
         if parts:
             self._session.corpus.add_texts(parts)
+        elif rows:
+            self._session.corpus.add_rows(rows, title)
         else:
             self._session.corpus.add_text(sample_text(key), title)
 

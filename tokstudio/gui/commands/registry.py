@@ -80,6 +80,8 @@ def list_actions(
             partial(commands.add_sample, "scripts"), icon="text"),
         Action("sample_python", "A &Python Program", "Add a short Python program.",
             partial(commands.add_sample, "python"), icon="text"),
+        Action("sample_rubbish", "A &Corpus with Rubbish", "Add a text of 200 kB in which rubbish is to be found.",
+            partial(commands.add_sample, "rubbish"), icon="text"),
         Action("clear_recent", "&Clear Recent", "Clear the list of recent files.", preferences.forget_recent),
         # Changes of the sources in the corpus and of their weights.
         Action("remove_source", "Remo&ve Selected", "Remove the selected sources from the corpus.",
@@ -186,6 +188,8 @@ def list_actions(
             partial(commands.play_sample, "scripts"), icon="train", obstacle=availability.cannot_train_a_sample),
         Action("sample_train_python", "Train on “A P&ython Program”", "Train on the Python program.",
             partial(commands.play_sample, "python"), icon="train", obstacle=availability.cannot_train_a_sample),
+        Action("sample_train_rubbish", "Train on “A Corpus with &Rubbish”", "Train on the text with rubbish in it.",
+            partial(commands.play_sample, "rubbish"), icon="train", obstacle=availability.cannot_train_a_sample),
         *commands.parallel.actions(),
         # The playhead, and what is done with one run.
         Action("first", "To the St&art", "Move the playhead before the first merge.",

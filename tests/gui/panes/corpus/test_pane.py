@@ -29,7 +29,8 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem
 
 ADDING = ("open_corpus", "open_folder", "open_counts", "paste_corpus")
-ACTIONS = (*ADDING, "sample_article", "sample_scripts", "sample_python")
+SAMPLES = ("sample_article", "sample_scripts", "sample_python", "sample_rubbish")
+ACTIONS = (*ADDING, *SAMPLES)
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_an_empty_pane_offers_every_way_to_add_and_shows_no_buttons_of_others(qt
     buttons = [button for button in pane.findChildren(QPushButton) if button.isVisible()]
     for button in buttons:
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert asked == ["open_corpus", "sample_article", "sample_scripts", "sample_python"]
+    assert asked == ["open_corpus", *SAMPLES]
     assert buttons[0].text() == "open_corpus"
     assert pane.add_button.popupMode() == QToolButton.ToolButtonPopupMode.InstantPopup
     offered = [action.text() for action in pane.add_button.menu().actions() if not action.isSeparator()]

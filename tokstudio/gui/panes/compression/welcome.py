@@ -116,7 +116,7 @@ class Welcome(Fitting, QScrollArea):
 
     def fit(self) -> None:
         width, height = self.viewport().width() - 16, self.viewport().height()
-        across = len(self._cards) if width >= len(self._cards) * _NARROWEST else 1
+        across = next((count for count in (len(self._cards), 2) if width >= count * _NARROWEST), 1)
         for detail, side in ((2, _PICTURE), (2, _PICTURE * 2 // 3), (2, 0), (1, 0), (0, 0)):
             if self._place(width, across, detail, self._theme.scaled(side) if side else 0) <= height:
                 break

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -102,6 +103,10 @@ class CorpusState(QObject):
             self._jobs.start(lambda: source_jobs.read_text(text, name, documents), self._add_read)
         else:
             self._add((finish(Source.from_texts([text], name).split_work(documents)),))
+
+    def add_rows(self, rows: Sequence[str], name: str) -> None:
+        """Adds a text of which each row is a document, whatever the setting."""
+        self._add((replace(Source.from_texts(rows, name), is_rows=True),))
 
     def add_texts(self, texts: Sequence[tuple[str, str]]) -> None:
         """Adds short texts, each with its name, as sources."""
