@@ -12,13 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.algorithms import CASES
-from tests.core.exploration.recount import close, dispersion, documents_of, encoded, pieces_of, spread
+from tests.core.exploration.recount import by_line, close, dispersion, documents_of, encoded, pieces_of, spread
 from tests.core.texts import document
 from tokstudio import ByteTokenizer, CharacterTokenizer, Corpus, TrainingConfig, WordTokenizer, explore, train
+from tokstudio.core.analysis import document_encoder
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration import dispersion as measured
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.pretokenization.preparation import Preparation
+from tokstudio.core.tokenizer import encoder
 
 some = settings(deadline=None, max_examples=30)
 
@@ -103,6 +105,24 @@ def test_every_figure_equals_a_recount(name, texts):
     for token in used[:3]:
         assert here.pieces_of(token).tolist() == [piece[token] for piece in pieces]
         assert here.uses_by_document(token).tolist() == [each[token] for each in counts]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_long_documents_are_encoded_in_threads_and_in_parts(monkeypatch, name):
+    tokenizer, text = tokenizer_of(name), TEXT.encode() * 7
+    texts = [text, b"", b"short", text + b"<s>" + text[:400]]
+    expected = [Counter(encoded(tokenizer, each)) for each in texts]
+    lines = [by_line(tokenizer, each) for each in texts]
+    monkeypatch.setattr(encoder, "PART", 64)
+    monkeypatch.setattr(document_encoder, "LONGEST_SEQUENCE", 400)
+    monkeypatch.setattr(document_encoder, "LAST_LINES", 200)
+    monkeypatch.setattr(document_encoder, "BESIDE", 120)
+    monkeypatch.setattr(document_encoder, "_GROUP", 1000)
+    here = explore(Corpus.from_texts(texts), tokenizer)
+    for token in np.flatnonzero(here.tokens["uses"]).tolist():
+        assert here.uses_by_document(token).tolist() == [each[token] for each in expected]
+    starts = [len(ids) for each in lines for ids in each.values()]
+    assert set(np.cumsum(here.pieces).tolist()) <= set(np.cumsum(starts).tolist())
 
 
 @some

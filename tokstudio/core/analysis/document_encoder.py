@@ -155,9 +155,12 @@ class DocumentEncoder:
         return (yield from prepare_work(self._preparation, self._finders, padded, ends, self._allowed))
 
     def _encoded_work(self, own: Tokenizer, prepared: PreparedText) -> Work[list[_Ids]]:
-        # The last is for the end of a document; the encoder looks for what follows a piece only if there are several.
-        ids = [*(own.special_tokens[text.decode()] for text in prepared.specials), MARK, MARK]
-        return (yield from self._encoder.encode_work(prepared.data, prepared.pieces, np.array(ids, np.int32)))
+        # The encoder cuts long documents itself, with -1 where nothing stands between the parts.
+        pieces, number = prepared.pieces, len(prepared.specials)
+        specials = np.where(pieces.specials < 0, np.int32(number), pieces.specials)
+        ids = [*(own.special_tokens[text.decode()] for text in prepared.specials), MARK, -1]
+        pieces = replace(pieces, specials=specials)
+        return (yield from self._encoder.encode_work(prepared.data, pieces, np.array(ids, np.int32)))
 
     # --- A long sequence in parts -------------------------------------------------------------------------------------
 

@@ -47,6 +47,7 @@ class CorpusTokens:
         self.line_feeds = np.zeros(corpus.documents, np.int32)  # in the tokens of each document
         self.feeds = feeds_of_tokens(tokenizer)
         self._most_kept = most_kept
+        self._sizes: NDArray[np.int64] | None = None
         self._kept: list[NDArray[Any]] | None = []  # uint16 or uint32
 
     @property
@@ -112,6 +113,12 @@ class CorpusTokens:
                 take(ids)
                 done += len(ids)
                 yield Progress(phase, done, total)
+
+    def sizes_work(self) -> Work[NDArray[np.int64]]:
+        """int64 [documents], the bytes of the tokens of each; found once."""
+        if self._sizes is None:
+            self._sizes = yield from self.sums_work(token_lengths(self.tokenizer, len(self.feeds)), self.ends)
+        return self._sizes
 
     def sums_work(self, weights: NDArray[np.int64], ends: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
         """int64 [parts], the weights of the tokens of each part, by id: int64 [ids]; `ends` in tokens, ascending."""
@@ -216,3 +223,13 @@ def feeds_of_tokens(tokenizer: AnyTokenizer) -> NDArray[np.int32]:
                 for part in parts
             )
     return feeds
+
+
+def token_lengths(tokenizer: AnyTokenizer, size: int) -> NDArray[np.int64]:
+    """int64 [size], the bytes of each token by id; 0 for an id that is not in use."""
+    if isinstance(tokenizer, CharacterTokenizer):
+        return 1 + np.searchsorted([0x80, 0x800, 0x10000], np.arange(size), side="right")
+    if isinstance(tokenizer, (ByteTokenizer, WordTokenizer)):
+        return np.array(list(map(len, tokenizer.tokens)), np.int64)
+    assert isinstance(tokenizer, Tokenizer)
+    return np.maximum(np.array(tokenizer.tokens.lengths(), np.int64), 0)

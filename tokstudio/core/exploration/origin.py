@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, SimpleTokenizer
+from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import document_place
-from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids
+from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids, token_lengths
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, Dispersion, times_within
 
 FIRST_DOCUMENTS = 10
@@ -71,20 +71,19 @@ class TokenOrigin:
 def origin_work(text: CorpusTokens, measured: Dispersion, token: int) -> Work[TokenOrigin]:
     """Finds where the uses of a token are."""
     corpus, tokenizer, size = text.corpus, text.tokenizer, len(text.feeds)
-    is_token = np.zeros(size, np.int64)
-    is_token[token] = 1
-    uses = yield from text.sums_work(is_token, text.ends)
-    within = is_token if isinstance(tokenizer, SimpleTokenizer) else times_within(tokenizer, token, size)
-    made = None if within is None else (yield from text.sums_work(within, text.ends))
+    uses, bars = yield from _places_work(text, token)
+    within = None if isinstance(tokenizer, SimpleTokenizer) else times_within(tokenizer, token, size)
+    made = uses if isinstance(tokenizer, SimpleTokenizer) else None
+    if within is not None:
+        is_part = np.count_nonzero(within) > 1 or within[token] != 1
+        made = (yield from text.sums_work(within, text.ends)) if is_part else uses
     by = uses if measured.uses[token] or made is None else made
-    order = np.argsort(-by, kind="stable")[:FIRST_DOCUMENTS]
     total = int(uses.sum())
     borders = np.cumsum([0, *(source.documents for source in corpus.sources)])
     documents = tuple(
         _document_uses(corpus, borders, row, int(uses[row]), total, None if made is None else int(made[row]))
-        for row in order[by[order] > 0].tolist()
+        for row in _first_rows(by)
     )
-    bars = yield from _bars_work(text, token)
     range_, unit = int(measured.range[token]), measured.part_unit
     return TokenOrigin(
         token=token,
@@ -117,40 +116,39 @@ def _by_source(of_documents: NDArray[np.int64], borders: NDArray[np.int64]) -> N
     return np.diff(before[borders])
 
 
-def _bars_work(text: CorpusTokens, token: int) -> Work[NDArray[np.int64]]:
-    """Where in the corpus the uses of a token begin.
+def _first_rows(values: NDArray[np.int64]) -> list[int]:
+    """The rows with the highest values above 0, at most `FIRST_DOCUMENTS`, the first of equals first."""
+    least = 1
+    if len(values) > FIRST_DOCUMENTS:
+        least = max(1, int(np.partition(values, -FIRST_DOCUMENTS)[-FIRST_DOCUMENTS]))
+    rows = np.flatnonzero(values >= least)
+    return rows[np.argsort(-values[rows], kind="stable")][:FIRST_DOCUMENTS].tolist()
+
+
+def _places_work(text: CorpusTokens, token: int) -> Work[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """int64 [documents], the uses of a token in each; int64 [BARS], where in the corpus they begin.
 
     Where the tokens of a document are not its bytes, because the text is changed or unknown, they are stretched to it.
     """
-    lengths, ends = _lengths(text.tokenizer, len(text.feeds)), text.ends
-    sizes = yield from text.sums_work(lengths, ends)
-    before = np.cumsum(sizes) - sizes  # bytes of the tokens of earlier documents
-    widths = np.concatenate([np.diff(source.ends, prepend=0) for source in text.corpus.sources] or [sizes])
-    starts, stretch = np.cumsum(widths) - widths, widths / np.maximum(sizes, 1)
-    total, bars = max(1, int(widths.sum())), np.zeros(BARS, np.int64)
+    lengths, ends = token_lengths(text.tokenizer, len(text.feeds)), text.ends
+    widths = np.concatenate([np.zeros(0, np.int64), *(np.diff(each.ends, prepend=0) for each in text.corpus.sources)])
+    sizes = yield from text.sizes_work()
+    starts, before = np.cumsum(widths) - widths, np.cumsum(sizes) - sizes
+    scale, bars, uses = BARS / max(1, int(widths.sum())), np.zeros(BARS, np.int64), np.zeros(len(ends), np.int64)
     at = done = 0
 
     def take(ids: Ids) -> None:
         nonlocal at, done
-        behind = np.cumsum(lengths[ids]) + done
         rows = np.flatnonzero(ids == token)
-        document = np.searchsorted(ends, rows + at, side="right")
-        begins = starts[document] + (behind[rows] - lengths[token] - before[document]) * stretch[document]
-        places = np.minimum((begins * (BARS / total)).astype(np.int64), BARS - 1)
-        bars[:] += np.bincount(places, minlength=BARS)
-        at, done = at + len(ids), int(behind[-1])
+        of_each = lengths[ids]
+        if len(rows):
+            behind = np.cumsum(of_each)[rows] + done
+            document = np.searchsorted(ends, rows + at, side="right")
+            np.add.at(uses, document, 1)
+            within = (behind - lengths[token] - before[document]) * (widths[document] / np.maximum(sizes[document], 1))
+            places = ((starts[document] + within) * scale).astype(np.int64)
+            bars[:] += np.bincount(np.minimum(places, BARS - 1), minlength=BARS)
+        at, done = at + len(ids), done + int(of_each.sum())
 
     yield from text.walk_work(take, "counting uses")
-    return bars
-
-
-def _lengths(tokenizer: AnyTokenizer, size: int) -> NDArray[np.int64]:
-    """int64 [size], the bytes of each token."""
-    if isinstance(tokenizer, ByteTokenizer):
-        return np.ones(size, np.int64)
-    if isinstance(tokenizer, SimpleTokenizer):
-        tokens = getattr(tokenizer, "tokens", None)
-        if tokens is not None:
-            return np.array(list(map(len, tokens)), np.int64)
-        return 1 + np.searchsorted([0x80, 0x800, 0x10000], np.arange(size), side="right")
-    return np.maximum(np.array(tokenizer.tokens.lengths(), np.int64), 0)
+    return uses, bars
