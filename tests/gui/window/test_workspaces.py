@@ -70,13 +70,16 @@ def test_each_workspace_has_few_panes_and_keys_change_it(qtbot, unstyled, window
     window.places.begin_runs()
     assert checked(window) == ["train"]
     shown = {}
-    for key, name in ((Qt.Key.Key_4, "compare"), (Qt.Key.Key_1, "learn"), (Qt.Key.Key_2, "train")):
+    keys = {Qt.Key.Key_4: "compare", Qt.Key.Key_3: "explore", Qt.Key.Key_1: "learn", Qt.Key.Key_2: "train"}
+    for key, name in keys.items():
         qtbot.keyClick(window, key, SIDES)
         assert checked(window) == [name]
         QApplication.processEvents()
         shown[name] = places(window)
         assert set(shown[name]) <= WORKSPACES[name].panes
     assert shown["compare"]["runs"].right() < shown["compare"]["compare"].left()
+    assert shown["explore"]["corpus"].right() < shown["explore"]["explore"].left()
+    assert shown["explore"]["explore"].width() > shown["explore"]["corpus"].width() * 2
     assert set(shown["learn"]) == {"guide", "compression", "merges", "text", "token"}
     assert set(shown["train"]) == IN_TRAIN
     qtbot.keyClick(window, Qt.Key.Key_0, SIDES)
@@ -358,6 +361,9 @@ def test_a_restart_in_an_empty_workspace_shows_its_welcome(qtbot, monkeypatch, u
             assert "Each text will have a row here" in window.compare.empty.label.text()
             buttons = [each.text() for each in window.compare.empty.findChildren(QAbstractButton) if each.isVisible()]
             assert buttons == ["Train", "Open Tokenizer…", "Compare Algorithms"]
+        elif name == "explore":
+            assert window.explore.page.empty.isVisible()
+            assert "Each document of the corpus will have a row here" in window.explore.page.empty.label.text()
         else:
             assert window.compression.welcome.isVisible()
 

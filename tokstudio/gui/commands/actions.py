@@ -183,8 +183,8 @@ _MENUS: dict[str, str] = {
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
     "export_ids export_plot_png export_plot_svg export_tree_svg < >&Recent < - quit",
     "&Edit": "undo redo - copy copy_ids - find find_next find_previous - filter - preferences",
-    "&View": ">Wor&kspace workspace_learn workspace_train workspace_compare - workspace_back < >&Panes < "
-    "maximise_pane float_pane reset_layout - >&Theme theme_system theme_light theme_dark < "
+    "&View": ">Wor&kspace workspace_learn workspace_train workspace_explore workspace_compare - "
+    "workspace_back < >&Panes < maximise_pane float_pane reset_layout - >&Theme theme_system theme_light theme_dark < "
     ">Text_&Size text_larger text_smaller text_reset < - "
     ">T&okens_in_Text show_white_space byte_level_characters show_ids recognise_specials - encode_with_dropout "
     "dropout_again < >Cur&ves_of_Tokenizers < compression_marks >&Columns_of_Tokenizers <",
@@ -192,7 +192,7 @@ _MENUS: dict[str, str] = {
     ">Sa&mples sample_article sample_scripts sample_python sample_rubbish - "
     "sample_train_article sample_train_scripts sample_train_python sample_train_rubbish < - "
     "change_columns >Encodin&g < reload_source remove_source clear_corpus - "
-    ">Mi&xture weights_as_they_are weights_equal weights_by_temperature <",
+    ">Mi&xture weights_as_they_are weights_equal weights_by_temperature < - save_explored_csv",
     "&Train": "train train_on_sample train_anyway train_several continue_run - pause step hurry stop cancel_queue - "
     ">Base_To&kens_and_Parallel_Texts load_base_tokens base_tokens_of_corpus - "
     "load_parallel_files load_parallel_texts_folder remove_parallel_texts < more_settings",

@@ -62,6 +62,13 @@ class ExportCommands(QObject):
             work = partial(save_proved_work, run.tokenizer, path, name)
             self._session.jobs.start(work, partial(self._exported, run.sized_name()), writes=True)
 
+    def save_explored(self) -> None:
+        """Writes what the Explore pane lists."""
+        table = self._session.exploring.table
+        path = self._ask_target(table.title, table.name, "CSV (*.csv)") if table is not None else None
+        if table is not None and path is not None:
+            self._session.jobs.start(partial(table.write, path), self._written, writes=True)
+
     def export_ids(self) -> None:
         """Writes the ids of the text in the Text pane, as shown there."""
         tokenizer, text = self._session.view.tokenizer, self._session.view.text

@@ -41,6 +41,10 @@ no_data_set = _unless(
     no_corpus,
 )
 
+nothing_explored = _unless(
+    lambda s: s.exploring.table is not None, "Nothing is listed: open the Explore pane with a text.", no_corpus
+)
+
 cannot_train_a_sample = _unless(lambda s: not s.training.busy, "Training is in progress.")
 no_training = _unless(lambda s: s.training.busy, "No training is in progress.")
 _by_library = _unless(lambda s: s.training.by_library is None, BY_LIBRARY)

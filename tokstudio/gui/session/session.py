@@ -15,6 +15,7 @@ from tokstudio.gui.session.common.jobs import Jobs, Pauses
 from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.session.measuring.comparison import ComparisonState
+from tokstudio.gui.session.measuring.exploring import Exploring
 from tokstudio.gui.session.measuring.measurers import HeldOutMeasurer, SourceMeasurer, TextMeasurer
 from tokstudio.gui.session.measuring.token_facts import Reachability, TokenIndexing
 from tokstudio.gui.session.player import Player
@@ -48,6 +49,7 @@ class Session(QObject):
         self.by_source = SourceMeasurer(self.jobs, self.corpus.counts, self)
         self.on_text = TextMeasurer(self.jobs, self.corpus, self.runs, self.store, self)
         self.comparison = ComparisonState(self.jobs, self.corpus, self.runs, self.view, self.store, self)
+        self.exploring = Exploring(self.jobs, self.corpus, self.runs, self.view, self.store, self)
         self.player = Player(self.runs, self.view, self)
         self.reachability = Reachability(self.jobs, self.runs, self.store, self)
         self.indexing = TokenIndexing(self.jobs)

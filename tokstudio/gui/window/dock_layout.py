@@ -88,6 +88,19 @@ class DockSizes(QObject):
             self._resting.start()
         return super().eventFilter(watched, event)
 
+    def widths(self) -> dict[Pane, int]:
+        """The width of each column, by the pane in front that is its uppermost."""
+        layout = self._window.layout()
+        if layout is not None:
+            layout.activate()
+        columns = {pane.x(): pane for pane in sorted(self._docked(), key=lambda pane: -pane.y())}
+        return {pane: pane.width() for pane in columns.values()}
+
+    def widen(self, widths: Mapping[Pane, int]) -> None:
+        """Gives columns the widths of `widths`, and remembers all sizes."""
+        self._window.resizeDocks(list(widths), list(widths.values()), Qt.Orientation.Horizontal)
+        self.remember()
+
     def _docked(self) -> list[Pane]:
         """The panes in front: the size of a pane behind a tab means nothing."""
         return [pane for pane in self._panes if not pane.isFloating() and not pane.visibleRegion().isEmpty()]
@@ -326,6 +339,7 @@ class Arrangement(QObject):
 
     def _show_waiting(self) -> None:
         state, self._waiting, size = self._waiting, QByteArray(), self._window.size()
+        widths = self._sizes.widths()
         if state.isEmpty():
             return
         with self._keeping_focus():
@@ -335,6 +349,9 @@ class Arrangement(QObject):
             if state == self._first.get(self.workspace):
                 self._sizes.forget()
                 self.share_room()
+            else:
+                # The layout has the widths that the window had when it was made.
+                self._sizes.widen(widths)
         self._fit_into(size)
 
     def uncover(self, pane: Pane, others: Sequence[Pane]) -> None:
@@ -445,7 +462,7 @@ class Arrangement(QObject):
     def _join(self, upper: list[Pane], lower: list[Pane], first: Pane, second: Pane) -> None:
         if second.y() < first.y():
             return
-        at, sizes = self._sizes.chosen
+        (at, sizes), widths = self._sizes.chosen, self._sizes.widths()
         for pane in (*upper, *lower):
             if pane in sizes:
                 self._heights[self.workspace, pane] = sizes[pane].height() / at.height()
@@ -455,6 +472,8 @@ class Arrangement(QObject):
         self._put(self.state())
         first.raise_()
         self._sizes.choose(at, sizes)
+        if not sizes:
+            self._sizes.widen(widths)
         self._titles.start()
 
     def _part(self, upper: list[Pane], lower: list[Pane], share: float) -> None:

@@ -39,6 +39,7 @@ from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.panes.distribution import DistributionPane
+from tokstudio.gui.panes.explore.pane import ExplorePane
 from tokstudio.gui.panes.guide import GuidePane
 from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.panes.runs.pane import RunsPane
@@ -350,6 +351,7 @@ class MainWindow(QMainWindow):
         self.compression = CompressionPane(*arguments)
         self.distribution = DistributionPane(*arguments)
         self.compare = ComparePane(*arguments)
+        self.explore = ExplorePane(*arguments)
         self.merges = MergesPane(*arguments)
         self.vocabulary = VocabularyPane(*arguments)
         self.runs = RunsPane(*arguments)
@@ -358,7 +360,7 @@ class MainWindow(QMainWindow):
         self.token = TokenPane(*arguments)
         self.why = WhyPane(*arguments)
         self.guide = GuidePane(*arguments)
-        upper = (self.compression, self.distribution, self.compare)
+        upper = (self.compression, self.distribution, self.compare, self.explore)
         middle = (*upper, self.merges, self.vocabulary, self.runs, self.sizes)
         self.panes = (self.corpus, self.configure, *middle, self.text, self.token, self.why, self.guide)
         for pane in self.panes:
@@ -403,6 +405,7 @@ class MainWindow(QMainWindow):
             session.runs.changed,
             session.history.changed,
             session.comparison.changed,
+            session.exploring.tabled,
             self.tour.changed,
         ):
             signal.connect(self._refresh)
@@ -425,6 +428,7 @@ class MainWindow(QMainWindow):
         self.theme.settled.connect(self.places.keep_sizes)
         self.places.changed.connect(self._show_places)
         self.places.moved.connect(self._tell_workspace)
+        session.view.place_asked.connect(lambda: self.places.open(self.text))
         session.comparison.words_changed.connect(self._keep_words)
         self.preferences.changed.connect(self._apply_preferences)
         self.finder.message.connect(self.status.say)

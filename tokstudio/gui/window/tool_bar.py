@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSize, Qt
+from PySide6.QtCore import QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
@@ -55,6 +55,9 @@ class RecentEntries(QObject):
 
 
 _ALWAYS, _WITH_RUN = ("open_corpus", "train"), ("pause", "step", "stop")
+#: The buttons that are without their text, from much room to little, and those that are only in the menu then.
+_ALL = (*_ALWAYS, *_WITH_RUN, "export")
+_WITHOUT_TEXT, _IN_MENU = ((), _WITH_RUN, _ALL, _ALL), ((), (), (), ("step", "stop"))
 
 
 class ToolBar(Fitting, QToolBar):
@@ -66,7 +69,8 @@ class ToolBar(Fitting, QToolBar):
     def __init__(self, actions: Mapping[str, QAction], theme: Theme, find: QWidget) -> None:
         beside = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
         super().__init__("Toolbar", movable=False, toolButtonStyle=beside, iconSize=QSize(18, 18))
-        self._wide = 0  # the width of all buttons with text; known after the first time without
+        self._needed: list[int] = []  # the width that is needed without the texts of `_WITHOUT_TEXT`
+        self._level = 0  # which of them are hidden
         self.setObjectName("toolbar")
         self.switch = QWidget()
         self.switch.setProperty("switch", True)
@@ -76,7 +80,7 @@ class ToolBar(Fitting, QToolBar):
         self.addWidget(self.switch)
         self.addSeparator()
         self._buttons = {name: button_of(actions[name]) for name in (*_ALWAYS, *_WITH_RUN)}
-        shown = {name: self.addWidget(button) for name, button in self._buttons.items()}
+        self._shown = {name: self.addWidget(button) for name, button in self._buttons.items()}
         self.train_button = self._buttons["train"]
         popup = QToolButton.ToolButtonPopupMode.InstantPopup
         self.export_button = QToolButton(toolButtonStyle=beside, popupMode=popup)  # its menu is set later
@@ -85,34 +89,54 @@ class ToolBar(Fitting, QToolBar):
         self.export_button.setIcon(icon("export", theme))
         self.export_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         export = self.addWidget(self.export_button)
+        self._buttons["export"] = self.export_button
         spacer = QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(spacer)
-        self._run_tools = [*(shown[name] for name in _WITH_RUN), export, self.addWidget(find)]
-        self.show_run_tools(False)
-        self._set_button_style(beside)
+        self._with_run, self._others_with_run = False, (export, self.addWidget(find))
+        self._show_run_tools()
         theme.changed.connect(self._measure_again)
 
     def _measure_again(self) -> None:
-        self._set_button_style(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.fit()
+        self._needed = []
+        # Before the layout has followed, it would give the old widths.
+        QTimer.singleShot(0, self, self.fit)
 
     def fit(self) -> None:
-        """Hides the text of the buttons if the Find field would have too little room."""
-        if self.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon:
+        """Hides the text of buttons if the Find field would have too little room: first of those that control a run."""
+        if not self._needed:
+            names = _ALL if self._with_run else _ALWAYS
             yielding = (field.sizeHint() - field.minimumSizeHint() for field in self.findChildren(QLineEdit))
-            self._wide = self.sizeHint().width() - sum(spare.width() for spare in yielding)
-            if self.width() < self._wide:
-                self._set_button_style(Qt.ToolButtonStyle.ToolButtonIconOnly)
-        elif self.width() >= self._wide:
-            self._set_button_style(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            others = self.sizeHint().width() - sum(spare.width() for spare in yielding)
+            others -= self._width_of(names)
+            for level in range(len(_WITHOUT_TEXT)):
+                self._set_level(level)
+                self._needed.append(others + self._width_of(names))
+        fitting = (level for level, width in enumerate(self._needed) if width <= self.width())
+        self._set_level(next(fitting, len(_WITHOUT_TEXT) - 1))
 
-    def _set_button_style(self, style: Qt.ToolButtonStyle) -> None:
-        self.setToolButtonStyle(style)
-        for button in (*self._buttons.values(), self.export_button):
-            button.setToolButtonStyle(style)
+    def _width_of(self, names: Iterable[str]) -> int:
+        shown = (self._buttons[name] for name in names if name not in _IN_MENU[self._level])
+        return sum(button.sizeHint().width() for button in shown)
+
+    def _set_level(self, level: int) -> None:
+        if level == self._level:
+            return
+        self._level = level
+        only, beside = Qt.ToolButtonStyle.ToolButtonIconOnly, Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        for name, button in self._buttons.items():
+            button.setToolButtonStyle(only if name in _WITHOUT_TEXT[level] else beside)
+        self._show_run_tools()
 
     def show_run_tools(self, shown: bool) -> None:
         """Shows what needs a run, or hides it."""
-        for tool in self._run_tools:
-            tool.setVisible(shown)
+        if shown != self._with_run:
+            self._with_run = shown
+            self._show_run_tools()
+            self._measure_again()
+
+    def _show_run_tools(self) -> None:
+        for name in _WITH_RUN:
+            self._shown[name].setVisible(self._with_run and name not in _IN_MENU[self._level])
+        for tool in self._others_with_run:
+            tool.setVisible(self._with_run)

@@ -89,6 +89,16 @@ _COMPARE = Workspace(
     low=((0.36, 1, (("runs", "text", "token"),)), (0.64, 1, (("compare", "sizes"),))),
     small=((0.38, 1, (("runs", "text", "token"),)), (0.62, 1, (("compare", "sizes"),))),
 )
+_EXPLORE = Workspace(
+    "Explore",
+    3,
+    "layout_explore",
+    # Its tables are wide.
+    large=((0.26, 0.50, (("corpus",), ("token",))), (0.74, 0.62, (("explore",), ("text",)))),
+    low=((0.25, 1, (("corpus", "token"),)), (0.45, 1, (("explore",),)), (0.30, 1, (("text",),))),
+    small=((0.36, 1, (("corpus", "token"),)), (0.64, 1, (("explore", "text"),))),
+    with_run=frozenset({"token"}),
+)
 LEARN, TRAIN = "learn", "train"
 #: The workspaces by name, in the order of the switch.
-WORKSPACES = {LEARN: _LEARN, TRAIN: _TRAIN, "compare": _COMPARE}
+WORKSPACES = {LEARN: _LEARN, TRAIN: _TRAIN, "explore": _EXPLORE, "compare": _COMPARE}

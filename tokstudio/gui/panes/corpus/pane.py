@@ -155,7 +155,8 @@ class CorpusPane(Pane):
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("corpus", "Corpus")
-        self._jobs, self._corpus = session.jobs, session.corpus
+        self._jobs, self._corpus, self._exploring = session.jobs, session.corpus, session.exploring
+        self._refilling = False  # whether rows are selected that the user has not chosen
         self._theme = theme
         self._actions = actions
         self._checking: Job | None = None
@@ -255,6 +256,7 @@ class CorpusPane(Pane):
     def _show_sources(self) -> None:
         model, sources = self.source_list.sources_model, self._corpus.sources
         sources_before, rows = model.sources, self.source_list.selected_rows()
+        self._refilling = True
         model.set_sources(sources)
         self._mend_problems(sources_before, sources)
         if len(sources) > len(sources_before) and sources[: len(sources_before)] == sources_before:
@@ -264,6 +266,7 @@ class CorpusPane(Pane):
             kept = [places[sources_before[row]] for row in rows if sources_before[row] in places]
             rows = kept or [min(rows[0] if rows else 0, len(sources) - 1)]
         self.source_list.select_rows([row for row in rows if 0 <= row < len(sources)] or [0])
+        self._refilling = False
         self.source_list.fit()
         self.mixture.show_sources()
         self._show_page()
@@ -333,8 +336,11 @@ class CorpusPane(Pane):
         self.caption.say(source.name, remarks)
 
     def _selection_changed(self) -> None:
-        self.remove_button.setEnabled(bool(self.source_list.selected_rows()))
+        rows = self.source_list.selected_rows()
+        self.remove_button.setEnabled(bool(rows))
         self._show_statistics()
+        if self.source_list.hasFocus() and not self._refilling:
+            self._exploring.limit([self._corpus.sources[row] for row in rows])
 
     def _current(self) -> Source | None:
         row = self.source_list.currentIndex().row()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, QTimer
@@ -88,6 +89,7 @@ _ROOM_FOR_IDS = 270  # beside the figures; with less, only the ids below the pie
 _ROOM_OF_IDS = 55  # the height of the list; for it, the counts of others become one line
 _ROOM_FOR_LINE = 190  # beside the figures; with less, the counts of others are only in a tool tip
 _PLACEHOLDER = "Type or paste a text to see it in tokens."
+_Place: TypeAlias = tuple[int, int] | None  # see `ViewState.show_text`
 
 
 class EncodePage(Fitting, TextPage):
@@ -97,6 +99,7 @@ class EncodePage(Fitting, TextPage):
         self._restoring = False
         self._recognised = False
         self._compared: object = None
+        self._wanted: tuple[str, _Place] | None = None  # the text of which a place is to be shown
         super().__init__(session, theme, actions, _FIGURES, _PLACEHOLDER)
         sample = link_button("Try a sentence", self._take_sample)
         self.empty = EmptyState("Its tokens appear here, in colour.", sample)
@@ -112,6 +115,7 @@ class EncodePage(Fitting, TextPage):
         self.fit()
         self.input.edited.connect(self._take_text)
         session.view.text_changed.connect(self._follow_text)
+        session.view.place_asked.connect(self._go_to_place)
         for signal in (session.view.text_changed, session.comparison.changed):
             signal.connect(self._compare_later)
         session.view.dropout_changed.connect(self.refresh)
@@ -148,8 +152,11 @@ class EncodePage(Fitting, TextPage):
         self.fit()
         counts = (len(result.text), len(result.data), len(result.ids))
         self.figures.set_values((*(f"{count:,}" for count in counts), f"{counts[1] / max(counts[2], 1):,.2f}"))
-        if place is not None:
+        if self._wanted is not None and self._wanted[0] == result.text:
+            self._show_place(self._wanted[1])
+        elif place is not None:
             self._select_again(*place)
+        self._wanted = None
         self._tell_selected()
         if result.differs is None:
             self.set_state("good", "round trip")
@@ -301,13 +308,31 @@ class EncodePage(Fitting, TextPage):
         first, last = selection
         return int(self.encoded.ends[first - 1]) if first else 0, int(self.encoded.ends[last])
 
-    def _select_again(self, begin: int, end: int) -> None:
+    def _go_to_place(self, place: _Place) -> None:
+        """Shows a place of the text, as soon as that is encoded."""
+        text = self.session.view.text
+        if self.encoded is not None and self.encoded.text == text and not self.latest.busy and not self._stale:
+            self._show_place(place)
+        else:
+            self._wanted = text, place
+
+    def _tokens_of(self, begin: int, end: int) -> tuple[int, int]:
+        """The first and the last token of some bytes; of none, the token there."""
         assert self.encoded is not None
         ends = self.encoded.ends
+        return int(np.searchsorted(ends, begin, side="right")), int(np.searchsorted(ends, max(end, begin + 1), "left"))
+
+    def _show_place(self, place: _Place) -> None:
+        if place is None:
+            self.view.go_to_occurrence(1)
+        else:
+            self.view.select(*self._tokens_of(*place))
+
+    def _select_again(self, begin: int, end: int) -> None:
+        assert self.encoded is not None
         if end > len(self.encoded.data):
             return
-        first = int(np.searchsorted(ends, begin, side="right"))
-        last = int(np.searchsorted(ends, end, side="left"))
+        first, last = self._tokens_of(begin, end)
         # Selecting scrolls, and the playhead must not scroll the text.
         sight = self.view.viewport().rect()
         if all(sight.contains(self.view.token_rectangle(token).toAlignedRect()) for token in (first, last)):

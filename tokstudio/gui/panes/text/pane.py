@@ -108,6 +108,7 @@ class TextPane(Fitting, Pane):
             offer_actions(view, [actions[name] for name in _MENU])
         theme.follow(self._show_state)
         self._runs = session.runs
+        session.view.place_asked.connect(lambda: self.tabs.setCurrentIndex(0))
         for signal in (session.runs.changed, session.view.text_changed):
             signal.connect(self._choose_page)
         self._choose_page()

@@ -32,6 +32,7 @@ class ViewState(QObject):
     playhead_changed = Signal()  # `playhead`, or the tokenizer there
     token_changed = Signal()  # `token` or `chosen`
     text_changed = Signal()
+    place_asked = Signal(object)  # to show a place of the text, see `show_text`
     target_changed = Signal()
     occurrence_asked = Signal(int)  # to go to the next (1) or previous (-1) occurrence of the target
     occurrences_changed = Signal()
@@ -117,6 +118,14 @@ class ViewState(QObject):
             self.text = text
             self.select(None)
             self.text_changed.emit()
+
+    def show_text(self, text: str, place: tuple[int, int] | None) -> None:
+        """Sets the text shown as tokens, and asks to show it with the tokens of some bytes selected.
+
+        Without a place, that is the first occurrence of the target.
+        """
+        self.set_text(text)
+        self.place_asked.emit(place)
 
     def recognise_specials(self, recognised: bool) -> None:
         """Sets whether special tokens in the text become their ids."""

@@ -1,0 +1,217 @@
+"""The page Documents of the Explore pane, in its workspace: sorting, filtering, opening, limits, and its file."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication, QMenu
+
+from tests.gui.person import at_window, quiet, trained
+from tests.gui.tables import click, column_texts, titles
+from tokstudio.core.corpus.source import Source
+
+pytestmark = pytest.mark.usefixtures("unstyled")
+LINES = [f"line {number} " + "abc " * (number % 7) for number in range(200)]
+
+
+def explored(qtbot, window):
+    """Shows the workspace, and waits until the page lists what there is."""
+    window.actions_by_id["workspace_explore"].trigger()
+    page = window.explore.page
+    settle(qtbot, window)
+    return page
+
+
+def settle(qtbot, window):
+    page = window.explore.page
+    qtbot.wait(20)
+    qtbot.waitUntil(lambda: not page.busy and not window.session.jobs.running)
+
+
+def sort(qtbot, page, title: str) -> None:
+    """Clicks a title."""
+    header, at = page.table_view.horizontalHeader(), titles(page.rows).index(title)
+    place = QPoint(header.sectionViewportPosition(at) + 8, header.height() // 2)
+    qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def write(qtbot, page, text: str) -> None:
+    page.filter.setFocus()
+    page.filter.selectAll()
+    qtbot.keyClicks(page.filter, text)
+
+
+def column(page, title: str) -> list[str]:
+    return column_texts(page.rows, titles(page.rows).index(title))
+
+
+@at_window()
+def test_every_document_has_a_row_which_a_title_sorts_the_worst_first(qtbot, window):
+    window.session.corpus.add_text("\n".join(LINES))
+    window.session.corpus.set_documents("line")
+    quiet(qtbot, window)
+    page = explored(qtbot, window)
+    QAbstractItemModelTester(page.rows, page.rows)
+    sizes = [len(line) + 1 for line in LINES[:-1]] + [len(LINES[-1])]
+    assert column(page, "Bytes") == [str(size) for size in sizes]
+    assert column(page, "Document") == [str(number) for number in range(1, 201)]
+    assert page.count.text() == "200 documents"
+    sort(qtbot, page, "Bytes")
+    settle(qtbot, window)
+    assert column(page, "Bytes") == [str(size) for size in sorted(sizes, reverse=True)]
+    longest = [number for number, size in enumerate(sizes, 1) if size == max(sizes)]
+    assert column(page, "Document")[: len(longest)] == [str(number) for number in longest], "equal ones in their order"
+    sort(qtbot, page, "Bytes")
+    settle(qtbot, window)
+    assert column(page, "Bytes") == [str(size) for size in sorted(sizes)]
+    page._sort_by("place")
+    settle(qtbot, window)
+    assert column(page, "Document") == [str(number) for number in range(1, 201)]
+
+
+@at_window()
+def test_a_filter_takes_words_and_conditions_and_says_what_is_wrong(qtbot, window):
+    window.session.corpus.add_text("\n".join(LINES))
+    window.session.corpus.set_documents("line")
+    quiet(qtbot, window)
+    page = explored(qtbot, window)
+    write(qtbot, page, "abc bytes>30")
+    settle(qtbot, window)
+    qtbot.waitUntil(lambda: page.rows.count() < 200)
+    kept = [number for number, line in enumerate(LINES, 1) if len(line) + (number < 200) > 30]
+    assert column(page, "Document") == [str(number) for number in kept]
+    assert page.count.text() == f"{len(kept)} of 200 documents"
+    qtbot.keyClick(page.filter, Qt.Key.Key_Down)
+    assert QApplication.focusWidget() is page.table_view
+    write(qtbot, page, "byts>30")
+    qtbot.waitUntil(lambda: not page.problem.isHidden() and "Do you mean bytes?" in page.problem.text())
+    assert column(page, "Document") == [str(number) for number in kept], "the rows stay"
+    write(qtbot, page, "nowhere")
+    qtbot.waitUntil(lambda: page.rows.count() == 0)
+    assert page.problem.text() == ""
+    assert page.nothing.isVisible()
+    qtbot.keyClick(page.filter, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: page.rows.count() == 200)
+
+
+@at_window()
+def test_enter_opens_a_document_in_the_text_pane_and_a_long_one_in_part(qtbot, window):
+    corpus = window.session.corpus
+    corpus.set_sources((Source.from_texts(["first\n", "é" * 900_000], "a.txt"),))
+    trained(qtbot, window, 258)
+    page = explored(qtbot, window)
+    page.table_view.setFocus()
+    page.table_view.setCurrentIndex(page.rows.index(0, 0))
+    qtbot.keyClick(page.table_view, Qt.Key.Key_Return)
+    assert window.session.view.text == "first\n"
+    assert not window.text.visibleRegion().isEmpty()
+    click(qtbot, page.table_view, 1, double=True)
+    assert set(window.session.view.text) == {"é"}
+    assert len(window.session.view.text) == 500_000
+    assert window.status.currentMessage() == "The document has 1.8 MB: 1.0 MB of it are shown."
+    quiet(qtbot, window)
+
+
+@at_window()
+def test_the_source_that_is_chosen_in_corpus_limits_the_page(qtbot, window):
+    corpus = window.session.corpus
+    corpus.add_texts([("a.txt", "one two"), ("b.txt", "three"), ("c.txt", "four")])
+    page = explored(qtbot, window)
+    assert column(page, "Source") == ["a.txt", "b.txt", "c.txt"]
+    assert not window.explore.unlimit.isVisible()
+    click(qtbot, window.corpus.source_list, 1, 0)
+    settle(qtbot, window)
+    assert column(page, "Source") == ["b.txt"]
+    assert window.explore.limited.text() == "Only b.txt."
+    qtbot.mouseClick(window.explore.unlimit, Qt.MouseButton.LeftButton)
+    settle(qtbot, window)
+    assert column(page, "Source") == ["a.txt", "b.txt", "c.txt"]
+    click(qtbot, window.corpus.source_list, 2, 0)
+    settle(qtbot, window)
+    corpus.add_text("five", "d.txt")
+    settle(qtbot, window)
+    assert column(page, "Source") == ["c.txt"], "the limit stays while its source does"
+    corpus.set_sources(corpus.sources[:1])
+    settle(qtbot, window)
+    assert column(page, "Source") == ["a.txt"]
+    assert not window.explore.unlimit.isVisible()
+
+
+@at_window()
+def test_an_empty_corpus_and_word_counts_say_what_is_missing(qtbot, tmp_path, window):
+    page = explored(qtbot, window)
+    assert page.empty.isVisible()
+    assert page.empty.label.text().endswith("Open a text, drop one on the window, or choose a sample.")
+    action = window.actions_by_id["save_explored_csv"]
+    assert not action.isEnabled()
+    assert action.toolTip() == "The corpus is empty."
+    counts = tmp_path / "counts.tsv"
+    counts.write_text("the\t5\ncat\t3\n")
+    window.session.corpus.open_counts([counts])
+    settle(qtbot, window)
+    assert "word counts, which have no documents" in page.empty.label.text()
+    assert action.toolTip() == "Nothing is listed: open the Explore pane with a text."
+    window.session.corpus.add_text("some text", "text.txt")
+    settle(qtbot, window)
+    assert column(page, "Source") == ["text.txt"]
+    assert window.explore.limited.text().startswith("Not shown: counts.tsv")
+
+
+@at_window()
+def test_the_rows_are_written_as_they_are_listed_and_copied(qtbot, tmp_path, window, answers):
+    window.session.corpus.add_texts([("a.txt", "one two"), ("b.txt", '"three", four\n')])
+    page = explored(qtbot, window)
+    sort(qtbot, page, "Bytes")
+    settle(qtbot, window)
+    answers.target = tmp_path / "documents.csv"
+    qtbot.mouseClick(window.explore.save, Qt.MouseButton.LeftButton)
+    quiet(qtbot, window)
+    with answers.target.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == titles(page.rows)
+    assert [row[0] for row in rows[1:]] == ["b.txt", "a.txt"]
+    assert [row[rows[0].index("Bytes")] for row in rows[1:]] == ["14", "7"]
+    page.table_view.setFocus()
+    page.table_view.selectAll()
+    qtbot.keyClick(page.table_view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    copied = [line.split("\t")[0] for line in QGuiApplication.clipboard().text().splitlines()]
+    assert copied == ["Source", "b.txt", "a.txt"]
+
+
+@at_window()
+def test_the_menu_of_the_rows_opens_and_sorts_by_keyboard(qtbot, window):
+    window.session.corpus.add_texts([("a.txt", "one two"), ("b.txt", "three four")])
+    page = explored(qtbot, window)
+    page.table_view.setCurrentIndex(page.rows.index(0, 0))
+    page.table_view.customContextMenuRequested.emit(QPoint(5, 5))
+    menu = next(menu for menu in page.findChildren(QMenu) if menu.isVisible())
+    by = next(entry.menu() for entry in menu.actions() if entry.menu() is not None)
+    next(entry for entry in by.actions() if entry.text() == "Bytes").trigger()
+    settle(qtbot, window)
+    assert column(page, "Source") == ["b.txt", "a.txt"]
+    menu.actions()[0].trigger()
+    assert window.session.view.text == "three four"
+    menu.close()
+
+
+@at_window()
+def test_a_million_documents_are_listed_and_sorted(qtbot, window):
+    ends = np.cumsum(np.arange(1_000_000) % 5)
+    source = Source("many.txt", None, "utf-8", "", np.full(int(ends[-1]), ord("a"), np.uint8), ends.astype(np.int64))
+    window.session.corpus.set_sources((source,))
+    page = explored(qtbot, window)
+    assert page.rows.count() == 1_000_000
+    sort(qtbot, page, "Bytes")
+    settle(qtbot, window)
+    assert page.rows.index(0, titles(page.rows).index("Bytes")).data() == "4"
+    page.table_view.selectAll()
+    QApplication.processEvents()
+    page.table_view.setFocus()
+    qtbot.keyClick(page.table_view, Qt.Key.Key_End)
+    assert page.table_view.currentIndex().row() == 999_999

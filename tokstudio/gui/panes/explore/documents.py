@@ -1,0 +1,473 @@
+"""The page Documents: a row for each document, sorted and filtered in a job, over arrays."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QKeySequence
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import percent_text, several
+from tokstudio.core.corpus.source import Source, document_place
+from tokstudio.core.exploration.document_filter import DocumentFilter
+from tokstudio.core.exploration.exploration import Exploration
+from tokstudio.core.text.languages import SCRIPTS
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.explore.page import ExplorePage
+from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable, table_work
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.filters import FilterEdit
+from tokstudio.gui.token_text.spelling import marked, shown
+from tokstudio.gui.widgets.fields import restyle
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel, keeps_copy
+from tokstudio.gui.widgets.labels import isolated, plain_label
+from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.menus import Menu
+from tokstudio.gui.widgets.pane import EmptyState
+
+# --- What is listed ---------------------------------------------------------------------------------------------------
+
+
+class _Column(NamedTuple):
+    """A column: the key of its values, and how they are shown."""
+
+    key: str
+    title: str
+    tip: str
+    kind: Literal["name", "count", "share", "ratio"] = "count"
+    widest: str = "00,000"
+    worst_is_least: bool = False
+
+
+_COLUMNS = (
+    _Column("source", "Source", "The file or text", "name"),
+    _Column("number", "Document", "Its number in the source: the row, the line, or 1 of a whole text"),
+    _Column("uses", "Uses", "How often the chosen token occurs in it"),
+    _Column("bytes", "Bytes", "Its size in UTF-8", widest="00,000,000"),
+    _Column("tokens", "Tokens", "Its tokens at the playhead"),
+    _Column("bytes_per_token", "Bytes/token", "Its bytes / its tokens", "ratio", "0.00", worst_is_least=True),
+    _Column("repeated", "Repeated", "The share of its bytes in lines that the corpus has elsewhere, too", "share"),
+    _Column("script", "Script", "The script of most of its letters", "name", "Devanagari"),
+    _Column("not_utf8", "Not UTF-8", "Bytes that are not UTF-8"),
+    _Column("longest_run", "Longest run", "Bytes of its longest run without a space"),
+    _Column("longest_line", "Longest line", "Bytes of its longest line"),
+    _Column("lines", "Lines", "Its lines"),
+)
+_ORDER = "place"  # the order of the corpus
+_PIECE = 1 << 12
+_NO_ROWS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """The documents of an exploration: their columns by name, and what the indices in columns of names stand for."""
+
+    sources: tuple[Source, ...]
+    columns: Mapping[str, NDArray[Any]]
+    names: Mapping[str, Sequence[str]]
+    firsts: NDArray[np.int64]  # [sources], the first document of each
+
+    @property
+    def total(self) -> int:
+        """The number of documents."""
+        return len(self.columns["source"])
+
+    def place_of(self, document: int) -> tuple[int, int]:
+        """The source of a document, and its number in it."""
+        source = int(self.columns["source"][document])
+        return source, document - int(self.firsts[source])
+
+
+def documents_work(exploration: Exploration) -> Work[Documents]:
+    """The documents with all that is known of them."""
+    sources = exploration.corpus.sources
+    amounts = np.array([source.documents for source in sources], np.int64)
+    columns: dict[str, NDArray[Any]] = {"source": np.repeat(np.arange(len(sources)), amounts)}
+    columns["number"] = np.concatenate([np.arange(amount) for amount in amounts])
+    columns["bytes"] = np.concatenate([np.diff(source.ends, prepend=0) for source in sources])
+    yield Progress("reading")
+    names = {"source": [source.name for source in sources], "script": [*SCRIPTS, "–"]}
+    return Documents(sources, columns, names, np.cumsum(amounts) - amounts)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Which documents are listed, and in what order."""
+
+    filter: DocumentFilter
+    limits: frozenset[int] | None
+    by: str
+    descending: bool
+
+
+def rows_work(documents: Documents, asked: Listing, uses: NDArray[np.int64] | None) -> Work[NDArray[np.int64]]:
+    """The documents to list, int64.
+
+    Raises:
+        ConfigError: The filter has a column that is not known here.
+    """
+    columns = documents.columns if uses is None else {**documents.columns, "uses": uses}
+    yield Progress("filtering")
+    passing = yield from asked.filter.passing_work(documents.sources, columns, documents.names)
+    if asked.limits is not None:
+        passing &= np.isin(columns["source"], list(asked.limits))
+    yield Progress("filtering")
+    rows = np.flatnonzero(passing)
+    if asked.by not in columns:
+        return rows
+    yield Progress("sorting")
+    key = columns[asked.by][rows]
+    if asked.by in documents.names:
+        names = documents.names[asked.by]
+        ranks = np.argsort(np.argsort([name.lower() for name in names], kind="stable"), kind="stable")
+        key = ranks[key]
+    # Documents without a figure are the last in both directions.
+    key = key.astype(np.float64)
+    return rows[np.argsort(-key if asked.descending else key, kind="stable")]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Documents in the order of the rows, with the columns that are known."""
+
+    documents: Documents
+    rows: NDArray[np.int64]
+    columns: tuple[_Column, ...]
+    values: tuple[NDArray[Any], ...]  # [documents] of each column
+
+    @classmethod
+    def of(cls, documents: Documents, rows: NDArray[np.int64], uses: NDArray[np.int64] | None) -> Listed:
+        """Some documents, with the uses of a token in each."""
+        known = {**documents.columns, **({} if uses is None else {"uses": uses})}
+        columns = tuple(each for each in _COLUMNS if each.key in known)
+        return cls(documents, rows, columns, tuple(known[each.key] for each in columns))
+
+    def cells(self) -> Iterator[list[object]]:
+        """The rows for a file: numbers without separators."""
+        for first in range(0, len(self.rows), _PIECE):
+            rows = self.rows[first : first + _PIECE]
+            texts: list[list[object]] = []
+            for each, values in zip(self.columns, self.values, strict=True):
+                some: list[Any] = values[rows].tolist()
+                if each.kind == "name":
+                    some = [self.documents.names[each.key][value] for value in some]
+                elif each.key == "number":
+                    some = [value + 1 for value in some]
+                texts.append(some)
+            yield from map(list, zip(*texts, strict=True))
+
+
+_NONE = Listed(Documents((), {}, {}, _NO_ROWS), _NO_ROWS, (), ())
+
+
+class DocumentRows(TableModel):
+    """The listed documents."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.listed = _NONE
+
+    def show(self, listed: Listed | None, token: str = "") -> None:
+        """Lists documents, with the uses in each of a token, which is shown as `token`."""
+        self.beginResetModel()
+        self.listed = listed or _NONE
+        columns = self.listed.columns
+        self.titles = [f"Uses of {token}" if each.key == "uses" else each.title for each in columns]
+        self.tips = [each.tip for each in columns]
+        self.numbers = [number for number, each in enumerate(columns) if each.kind != "name"]
+        self.endResetModel()
+
+    def document_at(self, row: int) -> int:
+        """The document of a row, from 0 over all sources."""
+        return int(self.listed.rows[row])
+
+    def row_of(self, document: int) -> int:
+        """The row of a document; -1 if it is not listed."""
+        found = np.flatnonzero(self.listed.rows == document)
+        return int(found[0]) if len(found) else -1
+
+    def count(self) -> int:
+        return len(self.listed.rows)
+
+    def text(self, row: int, column: int) -> str:
+        each, value = self.listed.columns[column], self.listed.values[column][self.listed.rows[row]]
+        if each.kind == "name":
+            return isolated(self.listed.documents.names[each.key][int(value)])
+        if each.kind == "count":
+            return f"{int(value) + (each.key == 'number'):,}"
+        if np.isnan(value):
+            return "–"
+        return percent_text(float(value), 1) if each.kind == "share" else f"{float(value):,.2f}"
+
+    def tip(self, row: int, column: int) -> str:
+        """Returns all of a row, as a narrow table shows only a part."""
+        documents = self.listed.documents
+        source, document = documents.place_of(self.document_at(row))
+        place = document_place(documents.sources[source], document) or documents.sources[source].name
+        lines = (f"{title}: {self.text(row, at)}" for at, title in enumerate(self.titles) if at > 1)
+        return "\n".join((place, *lines, "Enter, or a double click, opens it in the Text pane."))
+
+    def font(self, row: int, column: int) -> QFont | None:
+        return self._theme.tabular_font() if column in self.numbers else None
+
+
+# --- The page ---------------------------------------------------------------------------------------------------------
+
+_HINT = (
+    "Words that documents contain, or conditions: tokens>1000 script:Han source:de repeated>50% not-utf-8>0. "
+    'All must hold. Two words together: "buy now". Numbers can end in k, M, kB or MB.'
+)
+_NOTHING = "No document passes this filter."
+_SHOWN_TOKEN = 16  # bytes
+
+
+class DocumentsTable(ReadOnlyTable):
+    """The table of documents; a click on a title sorts."""
+
+    opened = Signal(int)  # the row to open
+
+    def __init__(self, model: DocumentRows, theme: Theme) -> None:
+        super().__init__("Documents")
+        self._rows, self._theme = model, theme
+        self._shown: tuple[str, ...] = ()
+        self.setModel(model)
+        header = self.horizontalHeader()
+        # With the table's selection model, a header asks for every selected row, up to a million, at every repaint.
+        header.setSelectionModel(QItemSelectionModel(model, self))
+        header.setSectionsClickable(True)
+        header.setSortIndicatorShown(True)
+        self.activated.connect(lambda index: self.opened.emit(index.row()))
+        model.modelReset.connect(self.fit)
+        theme.follow(self._apply_style)
+
+    def copy(self) -> None:
+        """Copies the selected rows, the first of them where they are many."""
+        ranges = list(self.selectionModel().selection())  # pyright: ignore[reportArgumentType] (it can be gone through)
+        spans = (range(part.top(), min(part.bottom(), part.top() + _PIECE) + 1) for part in ranges)
+        rows = sorted({row for span in spans for row in span})
+        model = self._rows
+        lines = ["\t".join(model.titles)]
+        lines += ["\t".join(model.text(row, at) for at in range(len(model.titles))) for row in rows[:_PIECE]]
+        if rows:
+            QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def event(self, event: QEvent) -> bool:
+        return keeps_copy(event) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, rows = event.key(), self._rows.count()
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End) and rows:
+            self.setCurrentIndex(self._rows.index(0 if key == Qt.Key.Key_Home else rows - 1, 0))
+        else:
+            super().keyPressEvent(event)
+
+    def fit(self) -> None:
+        """Gives each column the width of its title and its values."""
+        header, metrics = self.horizontalHeader(), self.fontMetrics()
+        shown = tuple(self._rows.titles)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        for at, each in enumerate(self._rows.listed.columns):
+            texts = (self._rows.titles[at] + "  ", each.widest if each.kind != "name" or at else "a file name.txt")
+            header.resizeSection(at, max(map(metrics.horizontalAdvance, texts)) + self._theme.scaled(18))
+
+    def _apply_style(self) -> None:
+        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(24))
+        self._shown = ()
+        self.fit()
+
+
+class DocumentsPage(ExplorePage):
+    """All documents, sorted by any column and filtered."""
+
+    titled = "Documents"
+    tip = "A row for each document; a click on a title sorts, the most conspicuous first"
+    will_show = "Each document of the corpus will have a row here, with its size, its tokens and what is odd about it."
+    phases: ClassVar = {"reading": "Reading documents", "encoding": "Encoding documents"}
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self._listing = Inquiry(session.jobs, self)
+        self._listing.changed.connect(self._take_rows)
+        self._uses = Inquiry(session.jobs, self)
+        self._uses.changed.connect(self._list)
+        self._by, self._descending = _ORDER, True
+        self._filter, self._wrong_filter = DocumentFilter(), ""
+        self.filter = FilterEdit(theme, "Filter documents", _HINT)
+        self._typed = QTimer(self, singleShot=True, interval=session.jobs.pauses.filtered)
+        self._typed.timeout.connect(self._take_filter)
+        self.filter.textChanged.connect(self._typed.start)
+        self.count = plain_label("muted")
+        self.rows = DocumentRows(theme, self)
+        self.table_view = DocumentsTable(self.rows, theme)
+        self.table_view.opened.connect(self._open)
+        self.table_view.horizontalHeader().sectionClicked.connect(self._sort)
+        self.table_view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table_view.customContextMenuRequested.connect(self._show_menu)
+        self.filter.left.connect(self.table_view.setFocus)
+        row((self.filter, 1), self.count, spacing=8, parent=self.head)
+        self.nothing = EmptyState(_NOTHING)
+        self._list_or_none = stacked(self.table_view, self.nothing)
+        column((self._list_or_none, 1), parent=self.content)
+        self._show_order()
+
+    @property
+    def table(self) -> WrittenTable | None:
+        if not self.rows.count():
+            return None
+        return WrittenTable("Documents as CSV", "documents.csv", partial(_write_work, self.rows.listed))
+
+    def look(self, exploration: Exploration) -> None:
+        self.asked.ask(exploration, partial(documents_work, exploration))
+        self.follow_token()
+
+    def follow_token(self) -> None:
+        """Counts the uses of the chosen token in each document, once these are known."""
+        self._uses.forget()
+
+    def show_answer(self) -> None:
+        documents = self._documents
+        if documents is not None and not self.asked.busy:
+            self.follow_token()
+        self._list()
+
+    def forget(self) -> None:
+        super().forget()
+        self._uses.forget()
+        self._listing.forget()
+        self.rows.show(None)
+
+    @property
+    def busy(self) -> bool:
+        return any(each.busy for each in self._asked)
+
+    @property
+    def progress(self) -> Progress:
+        return next((each.progress for each in self._asked if each.busy), Progress(""))
+
+    @property
+    def trouble(self) -> str:
+        return next((each.problem for each in self._asked if each.problem), "") or self._wrong_filter
+
+    def cancel_work(self) -> None:
+        for each in self._asked:
+            each.cancel()
+
+    def leave(self) -> None:
+        super().leave()
+        self._uses.leave()
+        self._listing.leave()
+
+    @property
+    def _asked(self) -> tuple[Inquiry, ...]:
+        return self.asked, self._uses, self._listing
+
+    @property
+    def _documents(self) -> Documents | None:
+        return self.asked.answer
+
+    # ---- what is listed
+
+    def _token_text(self) -> str:
+        exploration, token = self.exploring.exploration, self.exploring.token
+        if exploration is None or token is None or not isinstance(exploration.tokenizer, Tokenizer):
+            return ""
+        raw = exploration.tokenizer.tokens.prefix(token, 2 * _SHOWN_TOKEN)
+        return isolated(marked(shown(raw, _SHOWN_TOKEN)))
+
+    def _list(self) -> None:
+        documents = self._documents
+        if documents is None:
+            self._show_page()
+            return
+        uses = self._uses.answer
+        asked = Listing(self._filter, self.exploring.limits, self._by, self._descending)
+        self._listing.ask((documents, asked, id(uses)), partial(rows_work, documents, asked, uses))
+        self._show_page()
+
+    def _take_rows(self) -> None:
+        documents, rows = self._documents, self._listing.answer
+        if documents is not None and rows is not None and not self._listing.busy:
+            current = self.table_view.currentIndex().row()
+            kept = self.rows.document_at(current) if 0 <= current < self.rows.count() else -1
+            self.rows.show(Listed.of(documents, rows, self._uses.answer), self._token_text())
+            self._show_order()
+            row = self.rows.row_of(kept) if kept >= 0 else -1
+            if row >= 0:
+                self.table_view.setCurrentIndex(self.rows.index(row, 0))
+            self._list_or_none.setCurrentIndex(int(not len(rows) and documents.total > 0))
+            every = several(documents.total, "document")
+            self.count.setText(f"{len(rows):,} of {every}" if len(rows) < documents.total else every)
+        self.update_state()
+
+    def _show_page(self) -> None:
+        documents = self._documents
+        self.stack.setCurrentWidget(self.empty if documents is None else self.content)
+
+    def _take_filter(self) -> None:
+        text = self.filter.text()
+        try:
+            self._filter, self._wrong_filter = DocumentFilter.parse(text), ""
+        except ConfigError as error:
+            self._wrong_filter = str(error)
+        restyle(self.filter, "invalid", bool(self._wrong_filter))
+        self._list()
+        self.update_state()
+
+    def _sort(self, at: int) -> None:
+        """Sorts by a column: the worst first; by the same again, the other way round."""
+        each = self.rows.listed.columns[at]
+        if each.key == self._by:
+            self._descending = not self._descending
+        else:
+            ascends = each.worst_is_least or each.kind == "name" or each.key == "number"
+            self._by, self._descending = each.key, not ascends
+        self._show_order()
+        self._list()
+
+    def _sort_by(self, key: str) -> None:
+        if key == _ORDER:
+            self._by = key
+            self._show_order()
+            self._list()
+        else:
+            self._sort(next(at for at, each in enumerate(self.rows.listed.columns) if each.key == key))
+
+    def _show_order(self) -> None:
+        at = next((at for at, each in enumerate(self.rows.listed.columns) if each.key == self._by), -1)
+        order = Qt.SortOrder.DescendingOrder if self._descending else Qt.SortOrder.AscendingOrder
+        self.table_view.horizontalHeader().setSortIndicator(at, order)
+
+    def _open(self, row: int) -> None:
+        if 0 <= row < self.rows.count():
+            self.exploring.open(*self.rows.listed.documents.place_of(self.rows.document_at(row)))
+
+    def _show_menu(self, place: QPoint) -> None:
+        menu = Menu(self)
+        row = self.table_view.currentIndex().row()
+        menu.addAction("&Open in the Text Pane", partial(self._open, row)).setEnabled(row >= 0)
+        menu.addAction("&Copy", self.table_view.copy)
+        order = menu.add_menu("&Sort By")
+        order.addAction("Order of the Corpus", partial(self._sort_by, _ORDER))
+        for each, title in zip(self.rows.listed.columns, self.rows.titles, strict=True):
+            order.addAction(title.replace("&", "&&"), partial(self._sort_by, each.key))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.table_view.viewport().mapToGlobal(place))
+
+
+def _write_work(listed: Listed, path: Path) -> Work[Path]:
+    return (yield from table_work(path, [each.title for each in listed.columns], listed.cells()))

@@ -1,0 +1,113 @@
+"""The Explore pane: what is in the corpus, and what the tokenizer at the playhead makes of it, a page for each view."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from tokstudio.core.base.wording import first_few
+from tokstudio.gui.panes.explore.documents import DocumentsPage
+from tokstudio.gui.panes.explore.page import ExplorePage
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence
+from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.menus import button_of, link_button
+from tokstudio.gui.widgets.pane import HeaderTabs, Pane
+
+#: The pages, in the order of their tabs.
+PAGES: tuple[type[ExplorePage], ...] = (DocumentsPage,)
+_MOST_NAMED = 3
+
+
+class ExplorePane(Pane):
+    """Pages on one exploration of the corpus; the source that is chosen in Corpus limits all of them."""
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("explore", "Explore")
+        self._exploring = session.exploring
+        self._view = session.view
+        self._sources = self._exploring.sources
+        self.pages = tuple(page(session, theme) for page in PAGES)
+        self.tabs = HeaderTabs("Views of the corpus", {page.titled: page.tip for page in self.pages})
+        self.tabs.currentChanged.connect(self._turn_to)
+        self.tabs.setVisible(len(self.pages) > 1)
+        self.header.insertWidget(1, self.tabs)
+        self.save = button_of(actions["save_explored_csv"], "Write as CSV")
+        self.save.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.header.addWidget(self.save)
+        self.limited = ElidedLabel("muted")
+        self.unlimit = link_button("All Sources", partial(self._exploring.limit, ()), "Show all sources of the corpus")
+        self._limits = QWidget()
+        row((self.limited, 1), self.unlimit, spacing=8, parent=self._limits)
+        self._stack = stacked(*self.pages)
+        whole = QWidget()
+        column(self._limits, (self._stack, 1), spacing=6, parent=whole)
+        self.body.addWidget(whole)
+        for page in self.pages:
+            page.tabled.connect(self._offer)
+        self._exploring.changed.connect(self._renew)
+        self._exploring.limited.connect(self._refresh)
+        session.view.token_changed.connect(self._follow_token)
+        self._show_limits()
+
+    @property
+    def page(self) -> ExplorePage:
+        """The current page."""
+        return self.pages[max(self.tabs.currentIndex(), 0)]
+
+    def sizeHint(self) -> QSize:
+        return QSize(640, 460)
+
+    def arrive(self, part: str) -> None:
+        for number, page in enumerate(self.pages):
+            if page.titled.lower().replace(" ", "-") == part:
+                self.tabs.setCurrentIndex(number)
+
+    def catch_up(self) -> None:
+        self._refresh()
+
+    def leave(self) -> None:
+        self.page.leave()
+        self._offer()
+
+    def _renew(self) -> None:
+        """Follows another exploration; what pages know of the last is released at once, also where none is seen."""
+        others, self._sources = self._sources != self._exploring.sources, self._exploring.sources
+        for page in self.pages:
+            # What is in sight stays there until there is something newer.
+            if others or page is not self.page or not self.seen:
+                page.forget()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        self._show_limits()
+        if self.seen:
+            self.page.refresh()
+        self._offer()
+
+    def _show_limits(self) -> None:
+        names = self._exploring.limit_names
+        limits = f"Only {first_few(names, _MOST_NAMED, str)}." if names else ""
+        self.limited.setText(in_a_sentence(" ".join(filter(None, (limits, self._exploring.note)))))
+        self.unlimit.setVisible(bool(names))
+        self._limits.setVisible(bool(self.limited.text()))
+
+    def _turn_to(self, number: int) -> None:
+        self.pages[self._stack.currentIndex()].leave()
+        self._stack.setCurrentIndex(number)
+        if self.seen:
+            self.page.refresh()
+        self._offer()
+
+    def _follow_token(self) -> None:
+        if self.seen and not self._view.hover:
+            self.page.follow_token()
+
+    def _offer(self) -> None:
+        self._exploring.offer(self.page.table if self.seen else None)
