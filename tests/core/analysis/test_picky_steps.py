@@ -13,7 +13,6 @@ from tests.core.algorithms import PICKY_TEXT as TEXT
 from tests.core.algorithms import picky as config_of
 from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, Picky, Tokenizer, TrainingConfig, prune, train
-from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.encoding_steps import Rounds, Steps, steps_work
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
@@ -21,6 +20,8 @@ from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.analysis.why_this_merge import PairCount, why_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.exploration.search import Search
+from tokstudio.core.exploration.token_finder import TokenFinder
 
 # --- Test picky steps -------------------------------------------------------------------------------------------------
 
@@ -154,8 +155,9 @@ def test_occurrences_of_a_supermerge_are_those_of_the_encoded_corpus(tokenizer):
     corpus = Corpus.from_text(BOUNDLESS_TEXT)
     uses = finish(count_uses_work(tokenizer, corpus))
     for token in (token_of(tokenizer, " of the"), token_of(tokenizer, " end")):
-        search = Concordance(corpus, tokenizer, token)
-        assert len(finish(search.find_work(1000))) == uses[token] == tokenizer.run.uses()[token]
+        search = Search(corpus, TokenFinder(tokenizer, [token]))
+        finish(search.find_work())
+        assert len(search) == uses[token] == tokenizer.run.uses()[token]
     with pytest.raises(ConfigError, match="which word counts do not have"):
         finish(count_uses_work(tokenizer, Corpus.from_counts({"the": 3})))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from tokstudio import Corpus, CorpusError, TrainingConfig, explore, train
+from tokstudio import ConfigError, Corpus, CorpusError, TrainingConfig, explore, train
 from tokstudio.core.analysis import token_store
 from tokstudio.core.analysis.document_encoder import DocumentEncoder
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration.exploration import Exploration
 
 
@@ -30,3 +31,38 @@ def test_what_it_counts_is_known_to_others(monkeypatch):
     again = Exploration(corpus, tokenizer, store)
     monkeypatch.setattr(DocumentEncoder, "ids_work", None)
     assert finish(again.tokens_work())["range"].tolist() == measured["range"].tolist()
+
+
+def test_one_thing_is_searched_for_in_chosen_sources():
+    corpus = Corpus((Source.from_texts(["the cat", "a cat"], "one"), Source.from_texts(["The catalogue"], "two")))
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=270, pattern="gpt2"))
+    here = explore(corpus, tokenizer)
+    assert here.search(text="cat").by_source == {"one": 2, "two": 1}
+    assert here.search(text="the", case=False).total == 2
+    assert here.search(text="cat", whole_words=True, sources=["one"]).by_source == {"one": 2}
+    assert [hit.source for hit in here.search(regex="c.t", sources=[1])] == [1]
+    cat = tokenizer.encode(" cat")
+    assert here.search(ids=cat).total == 2
+    assert here.search(token=cat[0]).total == here.search(ids=cat[:1]).total == 2
+    assert explore(corpus).search(text="cat").total == 3
+    tokens = here.source_tokens()
+    assert tokens.tolist() == [sum(len(tokenizer.encode(text)) for text in texts) for texts in (
+        ["the cat", "a cat"], ["The catalogue"])]  # fmt: skip
+    assert here.search(text="cat").per_million(tokens).tolist() == [2e6 / tokens[0], 1e6 / tokens[1]]
+    for wrong, message in (
+        ({}, "one thing"),
+        ({"text": "a", "regex": "a"}, "one thing"),
+        ({"token": 97, "case": False}, "as they are"),
+        ({"ids": []}, "no ids"),
+        ({"token": 5000}, "Id 5000 is not in the vocabulary"),
+        ({"text": "a", "sources": ["three"]}, "no source"),
+        ({"text": "a", "sources": [2]}, "no source 2"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            here.search(**wrong)
+    with pytest.raises(ConfigError, match="needs a tokenizer"):
+        explore(corpus).search(token=97)
+    with pytest.raises(ConfigError, match="no tokenizer"):
+        explore(corpus).source_tokens()
+    with pytest.raises(ConfigError, match="2 sources"):
+        explore(Corpus(corpus.sources * 2)).search(text="a", sources=["one"])

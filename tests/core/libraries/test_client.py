@@ -15,11 +15,12 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from tests.processes import no_processes, started_processes
 from tokstudio import ConfigError, Corpus, FormatError, load
-from tokstudio.core.analysis import concordance
-from tokstudio.core.analysis import concordance as library_places
-from tokstudio.core.analysis.concordance import Concordance
+from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base import subprocesses
 from tokstudio.core.base.progress import finish
+from tokstudio.core.exploration import token_finder
+from tokstudio.core.exploration.search import Search
+from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.libraries.server import Answered, Decode
@@ -235,28 +236,17 @@ def test_without_a_child_process_the_library_runs_here(opened, content, monkeypa
 
 
 def test_its_tokens_are_found_in_lines(opened, monkeypatch):
-    monkeypatch.setattr(library_places, "LIBRARY_PIECE", 64)
+    monkeypatch.setattr(token_finder, "LIBRARY_BLOCK", 64)
     latin = "naïve\n".encode("latin-1")
     lines = [TEXT.encode() + b"\n", latin, b"x\r\n", b"\n", "日本語 ".encode() * 30, b"\nthe end"]
     corpus = Corpus.from_texts([b"".join(lines), b"", TEXT.encode()])
-    whole, cut = corpus.sources[0].data, []
-    for start, stop in ((0, sum(map(len, lines))), (sum(map(len, lines)), len(whole))):
-        cut += [whole[a:b].tobytes() for a, b in library_places.lines_of(whole, start, stop)]
-    assert b"".join(cut) == b"".join([*(line for line in lines if line != latin), TEXT.encode()])
-    assert max(map(len, cut)) <= 64
     cat = opened.encode(" cat")
     assert len(cat) == 1
-    hits = finish(Concordance(corpus, opened, cat[0]).find_work(3))
+    search = Search(corpus, TokenFinder(opened, cat))
+    finish(search.find_work())
     # The text is that of the corpus, which the library has made small.
-    assert [(hit.left, hit.text, hit.right) for hit in hits[:2]] == [
+    assert [(hit.left, hit.text, hit.right) for hit in search.hits(0, 2)] == [
         ("The", " cat", TEXT[7:67]),
         (TEXT[:27], " CAT", TEXT[31:]),
     ]
-
-
-def test_no_more_of_a_large_corpus_is_given_to_a_library_than_it_reads_in_reasonable_time(opened, monkeypatch):
-    monkeypatch.setattr(concordance, "MOST", 100)
-    monkeypatch.setattr(library_places, "LIBRARY_PIECE", 10)
-    search = Concordance(Corpus.from_text("the cat\n" * 50), opened, opened.encode(" cat")[0])
-    assert len(finish(search.find_work(1000))) == 12
-    assert (search.done, search.limit) == (True, 96)
+    assert search.total == finish(count_uses_work(opened, corpus))[cat[0]]

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, trainers
 
 from tokstudio import Corpus, FormatError, load, save
-from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import finish
+from tokstudio.core.exploration.search import Search
+from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
@@ -285,7 +286,8 @@ def test_occurrences_are_found_in_the_original_text(tmp_path):
     raw = text.encode()
     for token in set(ours.encode(text, "all")):
         ids, ends = finish(ours.encode_with_ends_work(text, "all"))
-        hits = finish(Concordance(corpus, ours, token).find_work())
+        hits = Search(corpus, TokenFinder(ours, [token]))
+        finish(hits.find_work())
         starts = [0, *ends.tolist()]
         places = [(starts[i], raw[starts[i] : end].decode()) for i, end in enumerate(ends.tolist()) if ids[i] == token]
         assert [(hit.position, hit.text) for hit in hits] == places

@@ -180,7 +180,7 @@ class Corpus:
         new_weights = [ONCE] * len(self.sources)
         for which, weight in weights.items():
             thousandths = check_weight(which, weight)
-            for index in self._named(which):
+            for index in self.numbers_of(which):
                 new_weights[index] = thousandths
         return self.weighted(new_weights)
 
@@ -190,8 +190,12 @@ class Corpus:
         weighted.__dict__.update({name: self.__dict__[name] for name in _HASHES if name in self.__dict__})
         return weighted
 
-    def _named(self, which: str | int) -> list[int]:
-        """The sources that a weight is given for."""
+    def numbers_of(self, which: str | int) -> list[int]:
+        """The numbers of the sources that a name or an index stands for, from 0; see `with_weights`.
+
+        Raises:
+            ConfigError: There is no such source, or several are named alike.
+        """
         named_sources = entries(self.sources)
         around = [(source, number) for source, (_, number) in zip(self.sources, named_sources, strict=True)]
         if isinstance(which, int):

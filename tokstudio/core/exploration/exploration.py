@@ -22,8 +22,13 @@ from tokstudio.core.corpus.source import by_entry
 from tokstudio.core.exploration.corpus_tokens import MOST_KEPT, CorpusTokens, UsesByDocument
 from tokstudio.core.exploration.dispersion import Dispersion, dispersion_work
 from tokstudio.core.exploration.documents import Columns, columns_work
+from tokstudio.core.exploration.finders import HitFinder, RegexFinder, TextFinder
 from tokstudio.core.exploration.findings import Finding, findings_work
 from tokstudio.core.exploration.origin import TokenOrigin, origin_work
+from tokstudio.core.exploration.search import Search
+from tokstudio.core.exploration.token_finder import TokenFinder
+from tokstudio.core.text.utf8 import Text
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _MOST_SHARED = 64  # entries of a corpus
 
@@ -173,6 +178,91 @@ class Exploration:
             measured = yield from self.dispersion_work()
             encoded = (yield from self._text_work())[0], measured
         return (yield from findings_work(self.corpus, encoded, rules))
+
+    # --- Search -------------------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        *,
+        text: Text | None = None,
+        regex: str | None = None,
+        token: int | None = None,
+        ids: Sequence[int] | None = None,
+        case: bool = True,
+        whole_words: bool = False,
+        sources: Sequence[str | int] | None = None,
+    ) -> Search:
+        """Finds a text, the matches of a regular expression, a token, or several tokens in a row; one of these.
+
+        Hits do not overlap, from left to right, and lie in one document. Iterating gives the first million; `total` and
+        `by_source` count all.
+
+        Args:
+            text: Found as it is written; see `TextFinder`.
+            regex: An expression of the library `regex`; see `RegexFinder`.
+            token: An id, found where the text becomes this token.
+            ids: Ids, found where the text becomes these tokens in this order.
+            case: Whether case matters for text and expressions; else it is folded as Unicode says.
+            whole_words: Whether only hits of text and expressions count beside which no word goes on: neither side is
+                between two letters, marks, numbers or underscores.
+            sources: The names or indexes of the sources to search; None for all.
+
+        Raises:
+            ConfigError: Nothing or several things are given, one cannot be searched for, there is no such source, or a
+                match of an expression takes too long.
+            FormatError: The library that encodes for the tokenizer refuses the text.
+        """
+        search = self.begin_search(
+            text=text, regex=regex, token=token, ids=ids, case=case, whole_words=whole_words, sources=sources
+        )
+        finish(search.find_work())
+        return search
+
+    def begin_search(
+        self,
+        *,
+        text: Text | None = None,
+        regex: str | None = None,
+        token: int | None = None,
+        ids: Sequence[int] | None = None,
+        case: bool = True,
+        whole_words: bool = False,
+        sources: Sequence[str | int] | None = None,
+    ) -> Search:
+        """A search that has found nothing yet: `Search.find_work` does in bounded pieces what `search` does.
+
+        Raises:
+            ConfigError: As `search`, but nothing takes long.
+        """
+        given = [value is not None for value in (text, regex, token, ids)]
+        if sum(given) != 1:
+            raise ConfigError("Search for one thing: a text, a regular expression, a token, or ids.")
+        numbers = None if sources is None else [number for each in sources for number in self.corpus.numbers_of(each)]
+        finder: HitFinder
+        if text is not None:
+            finder = TextFinder(text, case, whole_words)
+        elif regex is not None:
+            finder = RegexFinder(regex, case, whole_words)
+        elif not case or whole_words:
+            raise ConfigError("Tokens are found as they are: case and whole words are for text and expressions.")
+        else:
+            finder = TokenFinder(self._with_vocabulary(), [token] if token is not None else ids or ())
+        return Search(self.corpus, finder, sources=numbers)
+
+    def source_tokens(self) -> NDArray[np.int64]:
+        """The tokens of each source, int64 [sources], as for `Search.per_million`."""
+        return finish(self.source_tokens_work())
+
+    def source_tokens_work(self) -> Work[NDArray[np.int64]]:
+        """Does the same as `source_tokens` in bounded pieces."""
+        tokens = (yield from self.dispersion_work()).document_tokens
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(tokens, dtype=np.int64)])
+        return np.diff(before[np.cumsum([0, *(source.documents for source in self.corpus.sources)])])
+
+    def _with_vocabulary(self) -> Tokenizer:
+        if not isinstance(self.tokenizer, Tokenizer):
+            raise ConfigError("A search for tokens needs a tokenizer with a vocabulary: search for a text.")
+        return self.tokenizer
 
     # --- What is computed once ----------------------------------------------------------------------------------------
 

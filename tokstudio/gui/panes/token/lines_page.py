@@ -10,7 +10,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from tokstudio.core.base.wording import several, size_text
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.panes.token.lines_table import ConcordanceModel, ConcordanceTable, Line, LineSearch
 from tokstudio.gui.session.common.jobs import LatestJob
@@ -29,10 +29,6 @@ _NO_CORPUS = "Lines with the token come from the corpus: open a text."
 _LET_GO = "The corpus of this run is no longer available."
 _NOWHERE = "The token does not occur in the corpus at this playhead position."
 _ONLY_SPECIAL = "The token does not occur in the corpus as a special token."
-_NOT_SO_FAR = (
-    "The token does not occur in the first {} of the corpus. No more is searched, "
-    "because a library encodes for this tokenizer."
-)
 _WAITING = "The search for lines starts in a moment."
 _REMOVED = "The token is not in the vocabulary at this playhead position: it was removed."
 _SEARCHING = "Looking for the token…"
@@ -151,9 +147,6 @@ class LinesPage(QWidget):
         self.stop.hide()
         self.model.append(lines)
         rows, search = self.model.rowCount(), self._search
-        if not rows and search is not None and search.limit is not None:
-            self._say(_NOT_SO_FAR.format(size_text(search.limit)))
-            return
         if not rows:
             tokenizer, token = self._view.tokenizer, self._view.token
             is_special = tokenizer is not None and token in tokenizer.special_tokens.values()
@@ -168,11 +161,10 @@ class LinesPage(QWidget):
 
     def _count(self, rows: int, done: bool) -> str:
         places = several(rows, "place")
-        if self._search is not None and self._search.limit is not None:
-            return f"{places} in the first {size_text(self._search.limit)}"
         if done or rows == self._uses:
             return places
-        return f"The first {rows:,} of {self._uses:,} places" if self._uses else f"The first {places}"
+        known = self._uses or (self._search.places if self._search is not None else None)
+        return f"The first {rows:,} of {known:,} places" if known else f"The first {places}"
 
     def _failed(self, error: Exception) -> None:
         self._search = None

@@ -24,10 +24,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
-from tokstudio.core.analysis.concordance import Concordance, Hit
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import known_line, row_of
+from tokstudio.core.exploration.search import Hit, Search
+from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.rows import direction
@@ -38,7 +39,6 @@ from tokstudio.gui.widgets.labels import guarded_painter, laid_out, utf16_offset
 from tokstudio.gui.widgets.layouts import Fitting
 
 # --- Finds the lines of a corpus with a token, a few hundred at a time, in any thread ---------------------------------
-# See also `core` concordance.
 
 _PIECE = 1 << 18
 _LONGEST_TOKEN = 400  # characters
@@ -67,30 +67,36 @@ class LineSearch:
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, token: int, held_out: float = 0.0) -> None:
         self.done = False  # whether all lines have been found
         self._made = corpus, tokenizer, token, held_out
-        self._concordance: Concordance | None = None
+        self._search: Search | None = None
+        self._listed = 0  # hits
         self._source, self._at, self._number = -1, 0, 1
 
     @property
-    def limit(self) -> int | None:
-        """The searched bytes of the corpus, if the search stops before its end; else None."""
-        return self._concordance.limit if self._concordance is not None else None
+    def places(self) -> int | None:
+        """How many lines there are; None until the whole corpus is searched."""
+        return self._search.places if self._search is not None and self._search.done else None
 
     def more_work(self, most: int) -> Work[list[Line]]:
-        """Finds about a number of further lines.
+        """Finds at most a number of further lines.
 
         Raises:
             ConfigError: The token is not in the vocabulary.
             FormatError: The library that encodes for the tokenizer refuses the text.
         """
-        if self._concordance is None:
+        if self._search is None:
             corpus, tokenizer, token, held_out = self._made
-            self._concordance = Concordance(corpus, tokenizer, token, held_out, _WIDTH + 1)
-        hits = yield from self._concordance.find_work(most)
+            finder = TokenFinder(tokenizer, [token])
+            self._search = Search(corpus, finder, held_out=held_out, width=_WIDTH + 1)
+        search, last = self._search, self._listed + most
+        if len(search) < last:
+            yield from search.find_work(last - len(search))
+        hits = search.hits(self._listed, last)
+        self._listed += len(hits)
         lines: list[Line] = []
         for hit in hits:
             yield from self._count_lines_work(hit)
             lines.append(self._line(hit))
-        self.done = self._concordance.done
+        self.done = search.done and self._listed == len(search)
         return lines
 
     def _count_lines_work(self, hit: Hit) -> Work[None]:

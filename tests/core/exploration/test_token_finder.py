@@ -15,24 +15,26 @@ from hypothesis import strategies as st
 from tests.core.reference import encode_slowly, named_pattern, pre_tokens
 from tests.core.texts import documents, patient, settings_of_runs
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, load, train
-from tokstudio.core.analysis import concordance as module
 from tokstudio.core.analysis import document_encoder
-from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.sampling import hold_out_work
+from tokstudio.core.exploration import token_finder
+from tokstudio.core.exploration.search import Search
+from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.core.libraries.client import LibraryProcess
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
 POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
 
 
-def found(corpus, tokenizer, token, most=100_000, **chosen):
-    concordance = Concordance(corpus, tokenizer, token, **chosen)
-    hits = finish(concordance.find_work(most))
-    assert concordance.hits == hits
-    assert concordance.done
-    return hits
+def found(corpus, tokenizer, *ids, **chosen):
+    search = Search(corpus, TokenFinder(tokenizer, ids), **chosen)
+    finish(search.find_work())
+    assert search.done
+    assert search.places == len(search)
+    return list(search)
 
 
 def places(corpus, tokenizer, token, **chosen):
@@ -51,6 +53,19 @@ def expected(corpus, tokenizer, split):
                     standing.setdefault(token, []).append((number, at))
                     at += len(tokens[token])
     return standing
+
+
+def small_pieces(monkeypatch, part=8, block=16, long=1 << 23, margin=1 << 16, documents=1 << 17):
+    for name, value in (
+        ("PART", part),
+        ("FIRST_BLOCK", block),
+        ("BLOCK", 4 * block),
+        ("LIBRARY_BLOCK", block),
+        ("LONG", long),
+        ("MARGIN", margin),
+        ("MOST_DOCUMENTS", documents),
+    ):
+        monkeypatch.setattr(token_finder, name, value)
 
 
 EXPRESSIONS = {"none": None, "whitespace": r"\s*\S+|\s+", r"\w+|\W": r"\w+|\W"}
@@ -73,11 +88,7 @@ def test_documents_or_pre_tokens_are_sequences(texts, chosen, pattern, data):
 @pytest.mark.parametrize("pattern", ["none", "gpt2", "cl100k", "llama3", "o200k", r"\s?\w+|\W"])
 def test_the_number_of_occurrences_equals_the_counts_of_the_run(pattern, monkeypatch):
     """Encoded bit by bit, from places in the middle of one document."""
-    monkeypatch.setattr(module, "AROUND", 16)
-    monkeypatch.setattr(module, "LEAST_CORE", 1 << 7)
-    monkeypatch.setattr(module, "MOST_CORE", 1 << 10)
-    monkeypatch.setattr(module, "MARGIN", 1 << 9)
-    monkeypatch.setattr(module, "FIRST_PIECE", 1 << 8)
+    small_pieces(monkeypatch, part=1 << 7, block=1 << 9, long=1 << 11, margin=1 << 9)
     lines = (
         f"{n % 37} It's {n * n % 101} of\n\n  many,  {'日本é😀' * (n % 3)}!{' ' * (n % 5)}\r\n" for n in range(900)
     )
@@ -91,32 +102,40 @@ def test_the_number_of_occurrences_equals_the_counts_of_the_run(pattern, monkeyp
                 assert len(places(corpus, tokenizer.at(merges), token)) == uses[token]
 
 
-def test_the_next_page_continues_after_the_last():
+def test_the_next_page_continues_after_the_last(monkeypatch):
+    small_pieces(monkeypatch, block=256)
     corpus = Corpus.from_texts([POEM] * 300)
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=270, pattern="gpt2"))
     token = int(np.argmax(tokenizer.run.uses()))
-    concordance, pages = Concordance(corpus, tokenizer, token), []
-    while not concordance.done:
-        pages.append(finish(concordance.find_work(50)))
-    assert all(50 <= len(page) <= 80 for page in pages[:-1])
-    assert [hit for page in pages for hit in page] == concordance.hits == found(corpus, tokenizer, token)
-    assert len(concordance.hits) == tokenizer.run.uses()[token] > 500
-    assert finish(concordance.find_work(50)) == []
+    search, found_before = Search(corpus, TokenFinder(tokenizer, [token])), [0]
+    while not search.done:
+        finish(search.find_work(50))
+        assert search.total == search.places == len(search)
+        found_before.append(len(search))
+    assert min(np.diff(found_before)[:-1]) >= 50
+    assert max(np.diff(found_before)) <= 250
+    assert list(search) == found(corpus, tokenizer, token)
+    assert len(search) == tokenizer.run.uses()[token] > 500
+    finish(search.find_work(50))
+    assert len(search) == found_before[-1]
 
 
-def test_a_search_that_is_cancelled_goes_on():
+def test_a_search_that_is_cancelled_goes_on(monkeypatch):
+    small_pieces(monkeypatch, block=256)
     corpus = Corpus.from_texts([POEM] * 50)
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=270))
     token = int(np.argmax(tokenizer.run.uses()))
-    concordance = Concordance(corpus, tokenizer, token)
-    work = concordance.find_work(40)
+    search = Search(corpus, TokenFinder(tokenizer, [token]))
+    work, done = search.find_work(), 0
     for _ in range(10):
         progress = next(work)
-        assert 0 <= progress.done <= progress.total
+        assert done <= progress.done <= progress.total == corpus.bytes
+        done = progress.done
     work.close()
-    assert 0 < len(concordance.hits) < 40
-    finish(concordance.find_work(100_000))
-    assert concordance.hits == found(corpus, tokenizer, token)
+    assert not search.done
+    assert 0 < len(search) < tokenizer.run.uses()[token]
+    finish(search.find_work())
+    assert list(search) == found(corpus, tokenizer, token)
 
 
 class TestLines:
@@ -207,13 +226,15 @@ def test_an_unknown_token_that_is_special_is_found_where_its_text_was_cut_out_as
     assert len(hits) == finish(count_uses_work(tokenizer, corpus))[unknown]
 
 
-def test_invalid_utf8_is_skipped_with_base_characters_and_with_a_pattern_only_its_words():
-    tokenizer = train(Corpus.from_text("abab"), TrainingConfig(base="characters", vocabulary_size=3))
-    assert len(places(Corpus.from_texts([b"ab", b"ab\xff"]), tokenizer, 2)) == 1
-    config = TrainingConfig(base="characters", vocabulary_size=4, pattern="whitespace")
-    tokenizer = train(Corpus.from_text("abab "), config)
-    assert tokenizer.tokens[3] == b"ab"
-    assert [position for _, position in places(Corpus.from_text(b"ab abab ab\xff ab"), tokenizer, 3)] == [0, 3, 5, 12]
+def test_with_base_characters_bytes_that_are_not_utf8_become_the_replacement_character():
+    corpus = Corpus.from_texts(["ab\ufffdab"])
+    tokenizer = train(corpus, TrainingConfig(base="characters", vocabulary_size=4, pattern="none"))
+    broken = Corpus.from_texts([b"\xe2\x82ab\xffab", b"\xff", b"ab\xe2"])
+    assert places(broken, tokenizer, tokenizer.encode("ab")[0]) == [(0, 2), (0, 5), (0, 8)]
+    strange = tokenizer.encode("\ufffd")[0]
+    # Two bytes that begin a character are replaced together.
+    assert places(broken, tokenizer, strange) == [(0, 0), (0, 4), (0, 7), (0, 10)]
+    assert finish(count_uses_work(tokenizer, broken))[strange] == 4
 
 
 def test_an_id_that_is_not_in_use_is_refused():
@@ -221,7 +242,87 @@ def test_an_id_that_is_not_in_use_is_refused():
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=270))
     for token in (-1, 265, 270):
         with pytest.raises(ConfigError, match=f"Id {token} is not in the vocabulary"):
-            Concordance(corpus, tokenizer.at(5), token)
+            TokenFinder(tokenizer.at(5), [256, token])
+
+
+def test_nothing_to_search_for_is_refused():
+    tokenizer = Tokenizer(np.empty((0, 2), np.int32))
+    with pytest.raises(ConfigError, match="no ids to search for"):
+        TokenFinder(tokenizer, [])
+    assert found(Corpus(()), tokenizer, 97) == []
+    assert found(Corpus.from_texts([]), tokenizer, 97) == []
+    assert found(Corpus.from_texts(["", ""]), tokenizer, 97) == []
+
+
+# --- Several tokens in a row, compared with the ids of each document --------------------------------------------------
+
+
+def expected_rows(corpus, tokenizer, ids):
+    """The document and the number among its tokens of each hit, from the left and without overlap."""
+    rows = []
+    for number, document in enumerate(corpus.iter_documents()):
+        encoded_ids, at = tokenizer.encode(bytes(document), "all"), 0
+        while at + len(ids) <= len(encoded_ids):
+            is_hit = encoded_ids[at : at + len(ids)] == list(ids)
+            rows += [(number, at)] * is_hit
+            at += len(ids) if is_hit else 1
+    return rows
+
+
+PREPARED = {
+    "plain": Preparation(),
+    "normalized, with a space": Preparation(nfc=True, prefix_space=True),
+    "special tokens with white space": Preparation(strips_left=frozenset({"<s>"}), strips_right=frozenset({"<s>"})),
+}
+
+
+@settings(patient, max_examples=150)
+@given(
+    st.lists(st.text("ab e\u0301é\n日", max_size=30) | st.sampled_from(["a<s>b", " <s> a<s>", "ab" * 40]), max_size=8),
+    st.sampled_from(["none", "gpt2", "cl100k", "o200k", r"\s?\w+|\W"]),
+    st.sampled_from([*PREPARED]),
+    st.integers(4, 40),
+    st.integers(1, 5),
+    st.data(),
+)
+def test_hits_are_those_in_the_ids_of_each_document(texts, pattern, prepared, block, documents, data):
+    trained = train(
+        Corpus.from_texts(["ab ab é日 aa\n a bb b" * 3, *texts]), TrainingConfig(vocabulary_size=280, pattern=pattern)
+    )
+    specials = {"<s>": 1000}
+    tokenizer = trained.changed(special_tokens=specials, preparation=PREPARED[prepared])
+    tokenizer = tokenizer.at(data.draw(st.integers(0, len(tokenizer.merges))))
+    corpus = Corpus.from_texts(texts)
+    known = sorted({token for text in texts for token in tokenizer.encode(text, "all")} | {97, 1000})
+    ids = data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=3))
+    with pytest.MonkeyPatch.context() as patch:
+        small_pieces(patch, part=block, block=block, documents=documents)
+        hits = found(corpus, tokenizer, *ids)
+    expected_hits = expected_rows(corpus, tokenizer, ids)
+    assert [hit.document for hit in hits] == [document for document, _ in expected_hits]
+    starts = np.concatenate([[0], corpus.sources[0].ends])
+    for hit, (document, row) in zip(hits, expected_hits, strict=True):
+        _, ends = finish(tokenizer.encode_with_ends_work(texts[document], "all"))
+        begin = int(ends[row - 1]) if row else 0
+        assert hit.position == starts[document] + begin
+        assert hit.text == texts[document].encode()[begin : ends[row + len(ids) - 1]].decode("utf-8", "replace")
+
+
+def test_tokens_in_a_row_are_found_across_the_parts_of_a_long_document(monkeypatch):
+    corpus = Corpus.from_text("one two one two one, one two\n" * 200)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=270, pattern="gpt2"))
+    whole = tokenizer.encode("one two one two one, one two\n" * 200)
+    for size in (1, 2, 3, 7, 30):
+        wanted = whole[5 : 5 + size]
+        expected_hits = expected_rows(corpus, tokenizer, wanted)
+        for part in (16, 50):
+            small_pieces(monkeypatch, part=part, block=part)
+            assert len(found(corpus, tokenizer, *wanted)) == len(expected_hits)
+
+
+def test_tokens_of_neighbouring_documents_are_not_in_a_row():
+    tokenizer = Tokenizer(np.array([[97, 98]], np.int32), pattern="gpt2")
+    assert [hit.document for hit in found(Corpus.from_texts(["abc", "ab", "c", "abc"]), tokenizer, 256, 99)] == [0, 3]
 
 
 # --- The lines of a library tokenizer, compared with the library's ids of whole documents -----------------------------
@@ -251,7 +352,7 @@ def tokenizer(tmp_path_factory) -> LibraryTokenizer:
 
 
 def found_by_library(corpus, tokenizer, token):
-    return finish(Concordance(corpus, tokenizer, token).find_work(100_000))
+    return found(corpus, tokenizer, token)
 
 
 @pytest.mark.parametrize(
@@ -283,8 +384,7 @@ def test_in_word_counts_each_word_is_encoded_separately(tokenizer):
 
 
 def test_spans_of_a_long_text_have_the_occurrences_of_the_whole(tokenizer, monkeypatch):
-    monkeypatch.setattr(module, "LIBRARY_PIECE", 100)
-    monkeypatch.setattr(module, "LIBRARY_MARGIN", 60)
+    small_pieces(monkeypatch, block=100, long=200, margin=60)
     text = POEM * 3 + "12 " * 99 + f"{STRANGE} and\n  {STRANGE}{STRANGE}\n" * 20 + "the shells " * 40
     corpus = Corpus.from_texts([text, f"sea {STRANGE}"])
     uses = finish(count_uses_work(tokenizer, corpus))
@@ -293,14 +393,6 @@ def test_spans_of_a_long_text_have_the_occurrences_of_the_whole(tokenizer, monke
         hits = found_by_library(corpus, tokenizer, token)
         assert len(hits) == uses[token]
         assert [hit.position for hit in hits] == sorted(hit.position for hit in hits)
-
-
-def test_a_token_added_before_a_text_occurs_once(tokenizer, monkeypatch):
-    monkeypatch.setattr(document_encoder, "LONGEST_SEQUENCE", 1000)
-    monkeypatch.setattr(document_encoder, "LAST_LINES", 200)
-    text = POEM * 50
-    uses = finish(count_uses_work(tokenizer, Corpus.from_text(text)))
-    assert {token: n for token, n in enumerate(uses.tolist()) if n} == Counter(tokenizer.encode(text))
 
 
 def test_short_documents_are_sent_to_the_library_together(tokenizer, monkeypatch):
@@ -323,77 +415,9 @@ def test_short_documents_are_sent_to_the_library_together(tokenizer, monkeypatch
         assert len(asked) < 10
 
 
-# --- Counts of tokens in a corpus, compared with encoding each document and with the counts of training ---------------
-
-TEXTS = ["she sells sea shells by the sea shore\n" * 30, "", "the <|end|> of the sea <|end|>", "naïve 日本 shells"]
-
-
-def without_run(tokenizer: Tokenizer) -> Tokenizer:
-    """The tokenizer as a file would hold it."""
-    return Tokenizer(
-        tokenizer.merges,
-        pattern=tokenizer.pattern,
-        special_tokens=tokenizer.special_tokens,
-        alphabet=tokenizer.alphabet,
-    )
-
-
-@pytest.mark.parametrize("pattern", ["none", "gpt2"])
-def test_counts_equal_those_of_separately_encoded_documents(pattern):
-    corpus = Corpus.from_texts(TEXTS)
-    tokenizer = train(
-        corpus,
-        TrainingConfig(vocabulary_size=300, pattern=pattern, special_tokens=["<|end|>"], special_placement="last"),
-    )
-    expected = Counter(token for text in TEXTS for token in tokenizer.encode(text, "all"))
-    uses = finish(count_uses_work(tokenizer, corpus))
-    assert {token: int(n) for token, n in enumerate(uses) if n} == dict(expected)
-    assert uses[tokenizer.special_tokens["<|end|>"]] == 2
-    seen = list(count_uses_work(tokenizer, corpus))
-    assert seen[-1].done == seen[-1].total == corpus.bytes
-    assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
-
-
-@pytest.mark.parametrize("pattern", ["none", "gpt2"])
-def test_counts_on_the_training_text_equal_those_of_the_run(pattern):
-    corpus = Corpus.from_texts(TEXTS)
-    tokenizer = train(corpus, TrainingConfig(vocabulary_size=320, pattern=pattern))
-    for merges in (0, 7, len(tokenizer.merges)):
-        counted = finish(count_uses_work(without_run(tokenizer.at(merges)), corpus))
-        followed = tokenizer.run.uses(merges)
-        assert counted[: len(followed)].tolist() == followed.tolist()
-
-
-def test_words_count_as_often_as_they_occur():
-    corpus = Corpus.from_counts({"sea": 5, "shell": 3, "sells": 3, "日": 1})
-    tokenizer = train(Corpus.from_texts(TEXTS), TrainingConfig(vocabulary_size=290, pattern="gpt2"))
-    expected = Counter()
-    for word, times in {"sea": 5, "shell": 3, "sells": 3, "日": 1}.items():
-        for token in tokenizer.encode(word):
-            expected[token] += times
-    uses = finish(count_uses_work(tokenizer, corpus))
-    assert {token: int(n) for token, n in enumerate(uses) if n} == dict(expected)
-
-
-def test_invalid_utf8_is_replaced_with_base_characters():
-    corpus = Corpus.from_texts(["abab \ufffd"])
-    tokenizer = train(corpus, TrainingConfig(vocabulary_size=7, base="characters", pattern="none"))
-    broken = Corpus.from_texts([b"ab\xff"])
-    uses = finish(count_uses_work(tokenizer, broken))
-    assert uses.sum() == len(tokenizer.encode("ab\ufffd"))
-
-
-def test_differences_at_a_cut_are_corrected(monkeypatch):
-    monkeypatch.setattr(document_encoder, "LONGEST_SEQUENCE", 110)
-    monkeypatch.setattr(document_encoder, "LAST_LINES", 60)
-    monkeypatch.setattr(document_encoder, "BESIDE", 50)
-    text = "naïve 日本\n  the sea\n" * 60
-    corpus = Corpus.from_text(text)
-    tokenizer = train(corpus, TrainingConfig(vocabulary_size=290, pattern="none"))
-    tokenizer = tokenizer.at(20)
-    assert any(b"\n " in (token or b"") for token in tokenizer.tokens)
-    uses = finish(count_uses_work(tokenizer, corpus))
-    seen = [progress.done for progress in count_uses_work(tokenizer, corpus)]
-    assert uses.tolist() == np.bincount(tokenizer.encode(text), minlength=len(uses)).tolist()
-    assert seen == sorted(seen)
-    assert seen[-1] == corpus.bytes
+def test_a_token_added_before_a_text_occurs_once(tokenizer, monkeypatch):
+    monkeypatch.setattr(document_encoder, "LONGEST_SEQUENCE", 1000)
+    monkeypatch.setattr(document_encoder, "LAST_LINES", 200)
+    text = POEM * 50
+    uses = finish(count_uses_work(tokenizer, Corpus.from_text(text)))
+    assert {token: n for token, n in enumerate(uses.tolist()) if n} == Counter(tokenizer.encode(text))

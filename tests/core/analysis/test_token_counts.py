@@ -1,0 +1,87 @@
+"""Counts of tokens in a corpus, compared with encoding each document and with the counts of training."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tokstudio import Corpus, Tokenizer, TrainingConfig, train
+from tokstudio.core.analysis import document_encoder
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.progress import finish
+
+TEXTS = ["she sells sea shells by the sea shore\n" * 30, "", "the <|end|> of the sea <|end|>", "naïve 日本 shells"]
+
+
+def without_run(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer as a file would hold it."""
+    return Tokenizer(
+        tokenizer.merges,
+        pattern=tokenizer.pattern,
+        special_tokens=tokenizer.special_tokens,
+        alphabet=tokenizer.alphabet,
+    )
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_counts_equal_those_of_separately_encoded_documents(pattern):
+    corpus = Corpus.from_texts(TEXTS)
+    tokenizer = train(
+        corpus,
+        TrainingConfig(vocabulary_size=300, pattern=pattern, special_tokens=["<|end|>"], special_placement="last"),
+    )
+    expected = Counter(token for text in TEXTS for token in tokenizer.encode(text, "all"))
+    uses = finish(count_uses_work(tokenizer, corpus))
+    assert {token: int(n) for token, n in enumerate(uses) if n} == dict(expected)
+    assert uses[tokenizer.special_tokens["<|end|>"]] == 2
+    seen = list(count_uses_work(tokenizer, corpus))
+    assert seen[-1].done == seen[-1].total == corpus.bytes
+    assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_counts_on_the_training_text_equal_those_of_the_run(pattern):
+    corpus = Corpus.from_texts(TEXTS)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=320, pattern=pattern))
+    for merges in (0, 7, len(tokenizer.merges)):
+        counted = finish(count_uses_work(without_run(tokenizer.at(merges)), corpus))
+        followed = tokenizer.run.uses(merges)
+        assert counted[: len(followed)].tolist() == followed.tolist()
+
+
+def test_words_count_as_often_as_they_occur():
+    corpus = Corpus.from_counts({"sea": 5, "shell": 3, "sells": 3, "日": 1})
+    tokenizer = train(Corpus.from_texts(TEXTS), TrainingConfig(vocabulary_size=290, pattern="gpt2"))
+    expected = Counter()
+    for word, times in {"sea": 5, "shell": 3, "sells": 3, "日": 1}.items():
+        for token in tokenizer.encode(word):
+            expected[token] += times
+    uses = finish(count_uses_work(tokenizer, corpus))
+    assert {token: int(n) for token, n in enumerate(uses) if n} == dict(expected)
+
+
+def test_invalid_utf8_is_replaced_with_base_characters():
+    corpus = Corpus.from_texts(["abab \ufffd"])
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=7, base="characters", pattern="none"))
+    broken = Corpus.from_texts([b"ab\xff"])
+    uses = finish(count_uses_work(tokenizer, broken))
+    assert uses.sum() == len(tokenizer.encode("ab\ufffd"))
+
+
+def test_differences_at_a_cut_are_corrected(monkeypatch):
+    monkeypatch.setattr(document_encoder, "LONGEST_SEQUENCE", 110)
+    monkeypatch.setattr(document_encoder, "LAST_LINES", 60)
+    monkeypatch.setattr(document_encoder, "BESIDE", 50)
+    text = "naïve 日本\n  the sea\n" * 60
+    corpus = Corpus.from_text(text)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=290, pattern="none"))
+    tokenizer = tokenizer.at(20)
+    assert any(b"\n " in (token or b"") for token in tokenizer.tokens)
+    uses = finish(count_uses_work(tokenizer, corpus))
+    seen = [progress.done for progress in count_uses_work(tokenizer, corpus)]
+    assert uses.tolist() == np.bincount(tokenizer.encode(text), minlength=len(uses)).tolist()
+    assert seen == sorted(seen)
+    assert seen[-1] == corpus.bytes
