@@ -1,0 +1,51 @@
+"""What the window says of nothing, of one thing and of two: numbers and nouns agree."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QTableView, QWidget
+
+from tests.gui.person import at_window, quiet
+from tests.wrong_numbers import wrong_numbers
+from tokstudio.gui.state.training_settings import Settings
+
+pytestmark = pytest.mark.usefixtures("unstyled")
+
+
+def told(window: QWidget) -> set[str]:
+    """All texts of the window: labels, buttons, cells of tables, tool tips, descriptions."""
+    texts: set[str] = set()
+    for widget in filter(QWidget.isVisible, window.findChildren(QWidget)):
+        texts |= {widget.toolTip(), widget.accessibleName(), widget.accessibleDescription()}
+        if isinstance(widget, (QLabel, QAbstractButton)):
+            texts.add(widget.text())
+        if isinstance(widget, QTableView) and widget.model() is not None:
+            model = widget.model()
+            cells = ((row, column) for row in range(min(model.rowCount(), 5)) for column in range(model.columnCount()))
+            texts |= {str(model.index(*cell).data() or "") for cell in cells}
+    return texts | {action.statusTip() for action in window.actions_by_id.values()}
+
+
+@at_window()
+def test_every_sentence_counts_nothing_one_thing_and_two_right(qtbot, window):
+    session = window.session
+    for text, size, own in (("", 256, ""), ("a", 256, "a"), ("aa", 257, "aa"), ("aab\naab", 258, "aab b")):
+        session.corpus.add_text(text)
+        session.training.set_settings(Settings(size))
+        window.actions_by_id["train"].trigger()
+        quiet(qtbot, window)
+        session.view.set_text(own)
+        for workspace in ("learn", "train", "compare"):
+            window.actions_by_id[f"workspace_{workspace}"].trigger()
+            for pane in window.places.panes:
+                if pane.isHidden():
+                    continue
+                pane.raise_()
+                for tab in range(pane.tabs.count() if hasattr(pane, "tabs") else 1):
+                    if hasattr(pane, "tabs"):
+                        pane.tabs.setCurrentIndex(tab)
+                    QApplication.processEvents()
+                    quiet(qtbot, window)
+                    wrong = {text for text in told(window) if wrong_numbers(text)}
+                    assert not wrong, (text, workspace, pane.objectName(), tab)
