@@ -3,13 +3,16 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import time
+
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QTabBar
+from PySide6.QtWidgets import QApplication, QTabBar
 
 from tests.gui.person import at_window, quiet
 from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to, told
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.gui.session.training import training as training_module
 from tokstudio.gui.token_text.spelling import merge_sentence
 
@@ -56,6 +59,7 @@ def test_its_buttons_have_no_letter_of_a_menu_and_ignore_clicks_meant_for_the_ca
 @at_window()
 def test_card_status_bar_and_the_marked_row_have_the_same_merge(qtbot, monkeypatch, unstyled, window):
     monkeypatch.setattr(training_module, "played_interval", lambda made: 0.03)
+    monkeypatch.setattr(training_module, "_HELD", 0.05)
     begin(qtbot, window)
     press(window, Qt.Key.Key_R, CONTROL)
     named: set[str] = set()
@@ -69,6 +73,36 @@ def test_card_status_bar_and_the_marked_row_have_the_same_merge(qtbot, monkeypat
 
     window.session.training.merges_added.connect(look)
     qtbot.waitUntil(lambda: len(named) > 6)
+
+
+@at_window()
+def test_card_and_status_bar_count_the_loops_that_are_compiled_and_a_click_hides_neither(
+    qtbot, monkeypatch, unstyled, window
+):
+    compiled = [3]
+
+    def compiling(*, every: bool = True) -> Work[None]:
+        while compiled[0] < 75:
+            yield Progress("compiling", compiled[0], 75)
+            time.sleep(0.01)
+
+    monkeypatch.setattr(training_module, "prepare_work", compiling)
+    status = window.status
+    begin(qtbot, window)
+    press(window, Qt.Key.Key_R, CONTROL)
+    for loops in (3, 20):
+        compiled[0] = loops
+        words = f"Compiling the engine, at the first start only: {loops} of 75 loops"
+        qtbot.waitUntil(lambda words=words: status.label.text() == window.tour.card.caption.text() == words)
+        qtbot.waitUntil(lambda loops=loops: status.bar.isVisible() and status.bar.value() == 1000 * loops // 75)
+        for pane in (window.text, window.merges, window.compression):
+            qtbot.mouseClick(pane, Qt.MouseButton.LeftButton)
+        window.session.view.set_text(f"Another text, {loops}.")
+        QApplication.processEvents()
+        assert status.bar.isVisible()
+        assert status.label.text() == window.tour.card.caption.text() == words
+    compiled[0] = 75
+    qtbot.waitUntil(lambda: status.label.text().startswith("“e” and space"))
 
 
 @at_window()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QTimer
@@ -302,3 +303,19 @@ def test_progress_does_not_draw_the_window_at_once(qtbot, session, line):
     line.bar.removeEventFilter(seen)
     job.cancel()
     qtbot.waitUntil(lambda: not session.jobs.running)
+
+
+def test_the_time_left_of_compiling_is_steady_though_some_loops_take_long():
+    pace = Pace(60.0)
+    for second in range(10):
+        pace.note(float(second), Progress("compiling", 0, 75))
+    assert pace.seconds_left() is None, "the start of the processes says nothing"
+    now, told = 10.0, []
+    for loop in range(1, 40):
+        for _ in range(24 if loop % 10 == 0 else 4):
+            now += 0.25
+            pace.note(now, Progress("compiling", loop, 75))
+        told.append(pace.seconds_left())
+    estimates = [left for left in told[12:] if left is not None]
+    assert estimates[0] == pytest.approx(62 * 1.5, rel=0.5)
+    assert all(after < 1.25 * before for before, after in pairwise(estimates))

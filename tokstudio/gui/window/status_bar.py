@@ -34,6 +34,7 @@ _MOST_FIGURES = 0.55  # of the line's width
 _POINTER_AFTER = 0.5
 _TIME_LEFT_AFTER = 5.0
 _JUDGED_BY = 5.0  # seconds of work for the estimate of the time left
+_COMPILING_JUDGED_BY = 60.0  # some loops take a second and others ten, so that the last few say nothing
 _LEAST_DONE = 0.02  # the least share of a phase for an estimate
 _SHOWN_FOR = 15_000  # milliseconds that a message about a finished action is shown
 
@@ -227,7 +228,7 @@ class StatusLine(QStatusBar):
         progress, now = job.progress, time.monotonic()
         if progress.phase != self._phase:
             self._phase, self._since = progress.phase, now
-            self._pace = Pace()
+            self._pace = Pace(_COMPILING_JUDGED_BY if progress.phase == "compiling" else _JUDGED_BY)
         doing = _WORDS.get(progress.phase, progress.phase.capitalize()) + "…" if progress.phase else ""
         compiles = progress.phase == "compiling" and progress.total > 0
         if compiles:
@@ -235,7 +236,7 @@ class StatusLine(QStatusBar):
         if job.paused:
             # A pause does not count as work.
             self._since += now - self._looked
-            self._pace = Pace()
+            self._pace = Pace(self._pace.judged_by)
             doing = self._where_it_waits(progress.phase)
         self._pace.note(now, progress)
         elapsed = now - self._begun
@@ -255,7 +256,8 @@ class StatusLine(QStatusBar):
         self.cancel.setVisible(training is None and 1000 * elapsed > self._jobs.pauses.shown_bar)
         left = self._pace.seconds_left() if now - self._since > _TIME_LEFT_AFTER else None
         then = ", then merging" if training is not None and progress.phase in _BEFORE_MERGING else ""
-        text = f"about {_seconds(left)} left{then}" if left is not None else ""
+        # No tenths of a second, which nobody can foresee.
+        text = f"about {_seconds(left) if left >= 9.95 else f'{max(1, round(left))} s'} left{then}" if left else ""
         figures = (self._speed(now), text)
         self.left_over.setText("" if job.paused or played else " · ".join(filter(None, figures)))
         self._looked = now
@@ -388,14 +390,18 @@ def _set_busy_pointer(busy: bool) -> None:
 class Pace:
     """The speed of one phase, from the last seconds, as later merges are faster than the first ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, judged_by: float = _JUDGED_BY) -> None:
+        self.judged_by = judged_by  # seconds
         self._noted: deque[tuple[float, float]] = deque()
 
     def note(self, now: float, progress: Progress) -> None:
         """Notes the progress at this moment."""
         if progress.total:
             self._noted.append((now, progress.done / progress.total))
-        while len(self._noted) > 2 and now - self._noted[1][0] > _JUDGED_BY:
+        # A start that takes long, such as that of processes which compile, says nothing of the speed.
+        while len(self._noted) > 1 and self._noted[1][1] == 0:
+            self._noted.popleft()
+        while len(self._noted) > 2 and now - self._noted[1][0] > self.judged_by:
             self._noted.popleft()
 
     def seconds_left(self) -> float | None:
