@@ -75,6 +75,21 @@ def settle(qtbot, session):
     qtbot.waitUntil(lambda: not session.jobs.running)
 
 
+def test_a_run_without_a_pattern_offers_one_for_the_next_training(qtbot, session, plain, opened):
+    dialog = opened("huggingface")
+    assert dialog.unsplit.isVisible()
+    assert "Most tokenizers split it into words first" in dialog.unsplit.text()
+    qtbot.mouseClick(dialog.usual, Qt.MouseButton.LeftButton)
+    assert session.training.settings.pattern == "gpt2"
+    assert session.history.undo_text
+    assert "Train again" in dialog.unsplit.text()
+    assert not dialog.usual.isVisible()
+
+
+def test_a_run_with_a_pattern_is_offered_none(with_special, opened):
+    assert not opened("huggingface").unsplit.isVisible()
+
+
 def tick(qtbot, session, dialog, name):
     press(qtbot, session, dialog.list.rows[name].check)
 

@@ -7,6 +7,7 @@ See also `plan` for the work and `queue` for its execution.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -26,12 +27,13 @@ from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_settings import USUAL_PATTERN, WHY_SPLIT
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import Field, label_for
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label, plain
 from tokstudio.gui.widgets.layouts import column, resize_on_screen, row, rule
-from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import Dialog
 
 # --- The field for a folder, with a line below that says what it will contain or what is wrong ------------------------
@@ -94,7 +96,7 @@ class ExportDialog(Dialog):
     ) -> None:
         super().__init__(f"Export {run.name}", parent)
         self._run, self._preferences, self._choosers = run, preferences, choosers
-        self._jobs, self._runs = session.jobs, session.runs
+        self._jobs, self._runs, self._training = session.jobs, session.runs, session.training
         self._playhead = min(session.view.playhead, len(run))
         self._part: queue.RunPart | None = None
         self._target_check: queue.TargetCheck | None = None
@@ -123,10 +125,24 @@ class ExportDialog(Dialog):
         self.moves = paragraph_label("muted")
         self.moves.setIndent(INDENT)
         self.moves.hide()
+        self.unsplit = paragraph_label("muted", f"The text of {run.name} was not split. {WHY_SPLIT}")
+        self.usual = link_button("Use a Pattern", self._use_pattern, f"Train with {USUAL_PATTERN}, as many do.")
+        self._pattern = QWidget()
+        row((self.unsplit, 1), (self.usual, Qt.AlignmentFlag.AlignTop), parent=self._pattern)
+        self._pattern.setVisible(run.run is not None and run.run.config.pattern == "none")
         self._above = QWidget()
-        column(self.part, self.gaps, self.moves, rule(), parent=self._above)
-        self._above.setVisible(not self.part.isHidden())
+        column(self._pattern, self.part, self.gaps, self.moves, rule(), parent=self._above)
+        self._show_options()
         return self._above
+
+    def _show_options(self) -> None:
+        self._above.setVisible(not all(part.isHidden() for part in (self._pattern, self.part, self.gaps)))
+
+    def _use_pattern(self) -> None:
+        settings = replace(self._training.settings, pattern=USUAL_PATTERN)
+        self._training.set_settings(settings)
+        self.unsplit.setText(f"The next training splits by {USUAL_PATTERN}. Train again, and export the new run.")
+        self.usual.hide()
 
     def _build(self, formats: Collection[str], theme: Theme) -> None:
         self.list = FormatList((*queue.TOKENIZERS, *queue.TABLES), formats, theme, self._options())
@@ -183,7 +199,7 @@ class ExportDialog(Dialog):
     def _take_part(self, part: queue.RunPart) -> None:
         self._part = part
         self.gaps.setVisible(bool(part.moves))
-        self._above.setVisible(not (self.part.isHidden() and self.gaps.isHidden()))
+        self._show_options()
         self._ask_fits()
 
     def _ask_fits(self) -> None:

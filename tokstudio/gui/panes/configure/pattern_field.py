@@ -26,6 +26,7 @@ from tokstudio.core.pretokenization.patterns import NAMES, NONE, OWN, REGEX, che
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.training_settings import USUAL_PATTERN, WHY_SPLIT
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import MARGIN, TokenView
@@ -121,8 +122,8 @@ _CHOICES = (
     Choice(_OWN, "Expression", "Your own regular expression."),
 )
 _WHOLE = "The text is not split: one pre-token per document."
-_USUAL, _LARGE = "gpt2", 1_000_000  # what a text of so many bytes is proposed to be split by
-_UNUSUAL = "The text is not split. Most tokenizers split it into words first, so that a token serves in every sentence."
+_LARGE = 1_000_000  # bytes of a text that is proposed to be split
+_UNUSUAL = f"The text is not split. {WHY_SPLIT}"
 _OWN_HELP = "Every character must be in a match."
 _BEFORE = "Split by the last expression that worked."
 _COUNTED = "Word counts are already split: the pattern is not applied."
@@ -150,7 +151,7 @@ class PatternField(QWidget):
         self.own.explain("regular-expression")
         self.caption = paragraph_label("muted")
         self.preview = named(_SplitView(theme), "Preview of the split")
-        self.usual = link_button("Use a Pattern", self._use_usual, f"Split by {_USUAL}, as many tokenizers do.")
+        self.usual = link_button("Use a Pattern", self._use_usual, f"Split by {USUAL_PATTERN}, as many tokenizers do.")
         self.usual.hide()
         # Hidden until the first text is split, as it would be empty.
         self.preview.hide()
@@ -229,7 +230,7 @@ class PatternField(QWidget):
         return self._text is None and self.value == "none" and sum(source.bytes for source in texts) > _LARGE
 
     def _use_usual(self) -> None:
-        self.choice.set_value(_USUAL)
+        self.choice.set_value(USUAL_PATTERN)
         self._chosen()
 
     def _chosen(self) -> None:
