@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import at_the_window, at_window, trained
+from tests.gui.person import at_the_window, at_window, quiet, trained
 from tests.gui.window.test_little_room import body_of, settle, tabs
 
 CENTRE = {"Compression Distribution", "Merges Vocabulary Tokenizers"}
@@ -186,3 +187,60 @@ def test_a_low_window_shows_five_sizes_and_a_notice_covers_no_table(qtbot, windo
     assert window.notices.isVisible()
     assert window.status.rect().contains(window.notices.geometry())
     assert places(window) == before
+
+
+@at_window("{book}")
+def test_no_workspace_needs_more_than_640_pixels_of_height(qtbot, window):
+    trained(qtbot, window)
+    window.session.training.start()
+    quiet(qtbot, window)
+    window.session.view.set_text("the cat sat on the rat. " * 20)
+    window.resize(1024, 640)
+    for workspace in ("learn", "train", "compare"):
+        window.actions_by_id[f"workspace_{workspace}"].trigger()
+        settle(qtbot, window)
+        for pane in window.places.panes:
+            if not pane.isHidden():
+                pane.raise_()
+                QApplication.processEvents()
+                assert window.minimumSizeHint().height() <= 640, (workspace, pane.objectName())
+        assert window.size() == QSize(1024, 640)
+
+
+@at_window("{book}")
+def test_the_guide_at_1024x640_leaves_three_lines_of_text_and_five_rows(qtbot, window):
+    trained(qtbot, window)
+    window.session.view.set_text("the cat sat on the rat. " * 20)
+    window.resize(1024, 640)
+    for workspace in ("learn", "train", "compare"):
+        window.actions_by_id[f"workspace_{workspace}"].trigger()
+        settle(qtbot, window)
+        window.actions_by_id["guide"].trigger()
+        settle(qtbot, window)
+        assert not window.guide.visibleRegion().isEmpty(), workspace
+        if not window.text.visibleRegion().isEmpty():
+            text = window.text.encode.input
+            assert text.viewport().height() >= 3 * text.fontMetrics().lineSpacing(), workspace
+        tables = [pane.table for pane in (window.merges, window.vocabulary, window.runs)]
+        seen = [table for table in tables if not table.visibleRegion().isEmpty()]
+        for table in seen:
+            rows = table.viewport().height() // table.verticalHeader().defaultSectionSize()
+            assert rows >= 5, (workspace, table.accessibleName())
+        assert window.size() == QSize(1024, 640)
+
+
+@pytest.mark.parametrize("screen", [QSize(1024, 640)], indirect=True)
+@at_window()
+def test_long_names_of_files_widen_nothing(qtbot, tmp_path, screen, window):
+    name = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz (Entwurf für die zweite Lesung).txt"
+    (tmp_path / name).write_text("the cat sat on the mat. " * 60)
+    window.resize(1024, 640)
+    settle(qtbot, window)
+    window.session.corpus.open_paths([tmp_path / name])
+    qtbot.waitUntil(lambda: bool(window.session.corpus.sources))
+    run = trained(qtbot, window)
+    window.session.runs.rename(run, name * 2)
+    for workspace in ("learn", "train", "compare"):
+        window.actions_by_id[f"workspace_{workspace}"].trigger()
+        settle(qtbot, window)
+        assert window.size() == QSize(1024, 640), workspace

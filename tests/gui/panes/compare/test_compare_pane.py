@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QColor, QContextMenuEvent, QHelpEvent, QImage
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QHelpEvent, QImage
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QToolTip
 
 from tests.gui.person import PATIENCE
@@ -203,6 +203,25 @@ def test_every_figure_is_shown_with_its_formula(qtbot, compared, session):
         assert shown == [
             number_text(value, figure.decimals, figure.is_share) for value in made.figure(name, encode=False)[:, 0]
         ]
+
+
+def test_no_number_is_cut_by_its_column(qtbot, monkeypatch, compared, session):
+    monkeypatch.setattr("tokstudio.gui.panes.compare.matrix._VALUE_COLUMN", 20)
+    for run, name in zip(session.runs.all, "AB", strict=True):
+        session.runs.rename(run, name)
+    long = "the cat sat on the mat " * 20_000
+    session.corpus.add_texts([("long", long)])
+    qtbot.waitUntil(lambda: cells(compared) == 8, timeout=PATIENCE)
+    for figure in range(len(FIGURES)):
+        compared.figures.setCurrentIndex(figure)
+        QApplication.processEvents()
+        for table in (compared.matrix.table, compared.matrix.summary):
+            model = table.model()
+            for row in range(model.rowCount()):
+                for column in range(model.first, model.columnCount()):
+                    font = model.index(row, column).data(Qt.ItemDataRole.FontRole)
+                    wide = QFontMetrics(font).horizontalAdvance(model.index(row, column).data() or "")
+                    assert wide < table.columnWidth(column), (figure, model.index(row, column).data())
 
 
 def test_the_legend_of_the_dots_has_every_tokenizer(qtbot, compared, session):

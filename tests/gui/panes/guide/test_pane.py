@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices, QTextDocument
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.conftest import docked
-from tests.gui.person import PATIENCE, at_window, quiet
+from tests.gui.person import PATIENCE, at_rest, at_window, quiet
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.guide.pages import read_pages
 from tokstudio.gui.panes import guide as pane_module
@@ -265,6 +265,35 @@ def test_theme_and_text_size_change_the_page_where_it_is(qapp, pane, theme):
     theme.set_text_size(20)
     heading = pane.browser.document().firstBlock().begin().fragment()
     assert heading.charFormat().font().pixelSize() == 30
+
+
+def test_no_line_of_a_page_is_cut_at_the_lower_edge(qtbot, pane):
+    browser, bar = pane.browser, pane.browser.verticalScrollBar()
+    for name in ("token", "patterns", "libraries"):
+        pane.show_page(name)
+        for value in (0, 33, 107, 200, 291, 10_000):
+            bar.setValue(value)
+            at_rest(qtbot, browser)
+            edge = bar.value() + browser.viewport().height()
+            layout, block = browser.document().documentLayout(), browser.document().begin()
+            while block.isValid():
+                top = layout.blockBoundingRect(block).top()
+                for at in range(block.layout().lineCount()):
+                    line = block.layout().lineAt(at)
+                    first, after = top + line.y(), top + line.y() + line.height()
+                    assert line.height() > 100 or not first + 1 < edge < after - 1, (name, value, block.text())
+                block = block.next()
+
+
+def test_code_in_a_page_keeps_its_spaces_and_signs_and_no_mark_of_a_title_is_shown(pane):
+    for page in read_pages():
+        pane.show_page(page.name)
+        words = shown(pane).replace("\N{NO-BREAK SPACE}", " ")
+        for code in re.findall(r"`([^`\n]+)`", page.text):
+            assert (f" {code}" if code.startswith(" ") else code) in words, (page.name, code)
+        assert not re.search(r"^#+ ", words, re.MULTILINE), page.name
+    assert any("`##`" in page.text for page in read_pages())
+    assert any("` ?[a-z]+`" in page.text for page in read_pages())
 
 
 def test_a_missing_guide_says_what_to_do(session, theme, actions, monkeypatch, dock):

@@ -372,7 +372,7 @@ class Matrix(Fitting, QWidget):
             return
         header, metrics = self.table.horizontalHeader(), self.table.fontMetrics()
         room = self.table.viewport().width()
-        least = self._theme.scaled(_VALUE_COLUMN)
+        least = max(self._theme.scaled(_VALUE_COLUMN), self._widest_value())
         names = [self.model.tokenizer_of(at) or "" for at in range(first, columns)]
         wanted = max([least, *(metrics.horizontalAdvance(name) + 22 for name in names)])
         width = min(wanted, self._theme.scaled(_WIDEST))
@@ -386,6 +386,20 @@ class Matrix(Fitting, QWidget):
                 header.resizeSection(at, width)
             self.model.set_headings(_headings(names, QFontMetrics(header.font()), width - 22))
         header.resizeSection(0, max(text, min(room - width * len(names), 2 * text)))
+
+    def _widest_value(self) -> int:
+        """The width for the longest number, which may be bold: none is cut."""
+        font = self._theme.tabular_font()
+        font.setBold(True)
+        models = (self.model, self.summary_model)
+        cells = (
+            (one, row, at)
+            for one in models
+            for row in range(one.rowCount())
+            for at in range(one.first, one.columnCount())
+        )
+        longest = max((one.text(row, at) for one, row, at in cells), key=len, default="")
+        return QFontMetrics(font).horizontalAdvance(longest) + 22
 
     def _apply_style(self) -> None:
         for table in (self.table, self.summary):

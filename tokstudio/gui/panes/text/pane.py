@@ -34,7 +34,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import WholeLines
 from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.file_dialogs import path_of
-from tokstudio.gui.widgets.labels import named, paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.labels import ElidedLabel, named, paragraph_label, plain
 from tokstudio.gui.widgets.layouts import Fitting, column, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu, button_of, offer_actions, tool_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
@@ -59,7 +59,7 @@ class CorpusReader(QWidget):
         super().__init__()
         self._corpus, self._theme = session.corpus, theme
         self._shown: weakref.ref[Source] | None = None  # a removed source is released
-        self.headline = plain_label("headline")
+        self.headline = ElidedLabel("headline")
         self.text = named(WholeLines(readOnly=True), "Text to read")
         self.text.setFrameShape(QFrame.Shape.NoFrame)
         self.note = paragraph_label("muted")
