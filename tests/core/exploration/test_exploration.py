@@ -11,12 +11,25 @@ from tokstudio.core.analysis.document_encoder import DocumentEncoder
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.exploration import exploration
 from tokstudio.core.exploration.exploration import Exploration
 
 
 def test_word_counts_have_no_documents():
     with pytest.raises(CorpusError, match="word counts, which have no documents"):
         explore(Corpus.from_counts({"a": 2}))
+
+
+def test_another_tokenizer_has_the_same_documents_which_are_read_once(monkeypatch):
+    corpus = Corpus.from_texts(["the cat", "a cat", ""])
+    first = explore(corpus)
+    texts = first.documents
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=260))
+    monkeypatch.setattr(exploration, "columns_work", None)
+    other = first.at(tokenizer)
+    assert other.documents["tokens"].tolist() == [len(tokenizer.encode(text)) for text in ("the cat", "a cat", "")]
+    assert {name: other.documents[name] for name in texts} == texts
+    assert "tokens" not in other.at(None).documents
 
 
 def test_what_it_counts_is_known_to_others(monkeypatch):

@@ -20,6 +20,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.exploration.finders import TextFinder
 
 _TERM = re.compile(r'\s*(?:([A-Za-z][\w/-]*)(>=|<=|[><=:]))?(?:"([^"]*)("?)|(\S*))')
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?|\.\d+)\s*(%|kB|MB|GB|k|M)?")
@@ -102,14 +103,16 @@ class DocumentFilter:
     ) -> Work[NDArray[np.bool_]]:
         """Which documents pass; see `passes`, which looks at no words."""
         passing = self.passes(columns, names)
-        wanted, first = [word.casefold() for word in self.words], 0
-        for source in sources if wanted else ():
-            for document in np.flatnonzero(passing[first : first + source.documents]).tolist():
-                start = int(source.ends[document - 1]) if document else 0
-                text = source.data[start : source.ends[document]].tobytes().decode("utf-8", "replace").casefold()
-                passing[first + document] = all(word in text for word in wanted)
-                yield Progress("filtering", first + document, len(passing))
-            first += source.documents
+        total, done = len(self.words) * sum(len(source.data) for source in sources), 0
+        for finder in [TextFinder(word, case=False) for word in self.words]:
+            first = 0
+            for source in sources:
+                holding = np.zeros(source.documents, np.bool_)
+                for found in finder.found(source, source.ends):
+                    holding[found.documents] = True
+                    yield Progress("filtering", done + found.at, total)
+                passing[first : first + source.documents] &= holding
+                first, done = first + source.documents, done + len(source.data)
         return passing
 
     def passes(

@@ -68,7 +68,13 @@ class Exploration:
         self._most_kept = most_kept  # bytes of tokens; what is more is encoded again
         self._text: tuple[CorpusTokens, UsesByDocument] | None = None
         self._dispersion: Dispersion | None = None
-        self._of_text: Columns | None = None
+        self._of_text: Columns = {}  # of the documents; `at` shares it
+
+    def at(self, tokenizer: AnyTokenizer | None) -> Exploration:
+        """The same corpus with another tokenizer, or without one; what needs none is computed once for all of them."""
+        other = Exploration(self.corpus, tokenizer, self.store, self._most_kept)
+        other._of_text = self._of_text
+        return other
 
     # --- Parts --------------------------------------------------------------------------------------------------------
 
@@ -111,13 +117,13 @@ class Exploration:
 
     def documents_work(self) -> Work[Mapping[str, NDArray[Any]]]:
         """Does the same as `documents` in bounded pieces."""
-        if self._of_text is None:
+        if not self._of_text:
             columns = yield from columns_work(self.corpus)
             repeated = yield from repeated_bytes_work(self.corpus)
             columns["repeated_bytes"] = np.concatenate([np.zeros(0, np.int64), *repeated])
-            self._of_text = columns
-            for column in self._of_text.values():
+            for column in columns.values():
                 column.setflags(write=False)
+            self._of_text.update(columns)
         columns = dict(self._of_text)
         if self.tokenizer is not None:
             tokens = (yield from self.dispersion_work()).document_tokens

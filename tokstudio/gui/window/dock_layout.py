@@ -174,6 +174,7 @@ class Arrangement(QObject):
         self._has_run = False
         self._left: dict[str, tuple[QByteArray, QSize, dict[Pane, QSize]]] = {}  # others, with sizes of `DockSizes`
         self._first: dict[str, QByteArray] = {}  # the default layouts made so far
+        self._as_first: set[str] = set()  # the workspaces in it while panes wait for the first run
         self.maximised: Pane | None = None  # the pane that fills the window
         self._usual = (QByteArray(), QSize(), dict[Pane, QSize]())  # the layout without it, and sizes of `DockSizes`
         # Every pane emits a signal when it is shown or hidden, and a layout moves them all.
@@ -217,6 +218,7 @@ class Arrangement(QObject):
                 self._left[self.workspace] = before
                 self.workspace = name
             if name is not None:
+                self._as_first.discard(name)
                 # As the user left it; panes move only when the window becomes low, or high.
                 self._set_low(None)
                 self._fit_into(size)
@@ -346,7 +348,7 @@ class Arrangement(QObject):
             self._put(state, withhold=False)
             self._raise_first()
             self._set_low(False)
-            if state == self._first.get(self.workspace):
+            if self.workspace in self._as_first:
                 self._sizes.forget()
                 self.share_room()
             else:
@@ -520,6 +522,7 @@ class Arrangement(QObject):
             self._first[self.workspace] = self._window.saveState(self._version(self.workspace))
         # Building the layout also leaves tab bars behind.
         self._put(self._first[self.workspace])
+        self._as_first.add(self.workspace)
         self._raise_first()
 
     def _lay_out(self) -> None:

@@ -14,7 +14,9 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from tests.gui.person import at_window, quiet, trained
 from tests.gui.tables import click, column_texts, titles
+from tokstudio.core.base.progress import Progress
 from tokstudio.core.corpus.source import Source
+from tokstudio.gui.panes.explore import documents
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 LINES = [f"line {number} " + "abc " * (number % 7) for number in range(200)]
@@ -198,6 +200,66 @@ def test_the_menu_of_the_rows_opens_and_sorts_by_keyboard(qtbot, window):
     menu.actions()[0].trigger()
     assert window.session.view.text == "three four"
     menu.close()
+
+
+@at_window()
+def test_tokens_are_those_at_the_playhead_and_uses_those_of_the_chosen_token(qtbot, window):
+    texts = ["the cat sat", "the the the", "naïve \U0001f600", ""]
+    window.session.corpus.set_sources((Source.from_texts(texts, "a.txt"),))
+    page = explored(qtbot, window)
+    assert "Tokens" not in titles(page.rows)
+    assert column(page, "Lines") == ["1", "1", "1", "0"]
+    assert column(page, "Script") == ["Latin", "Latin", "Latin", "–"]
+    window.session.corpus.add_text("the cat sat on the mat " * 50)
+    run = trained(qtbot, window, 262)
+    settle(qtbot, window)
+    for merges in (len(run), 2):
+        window.session.view.set_playhead(merges)
+        qtbot.wait(50)
+        settle(qtbot, window)
+        tokenizer = run.tokenizer.at(merges)
+        token = tokenizer.encode("the")[0]
+        window.session.view.look_at(token)
+        settle(qtbot, window)
+        encoded = [tokenizer.encode(text) for text in texts]
+        assert column(page, "Tokens")[:4] == [f"{len(ids):,}" for ids in encoded]
+        sizes = [len(text.encode()) for text in texts]
+        assert column(page, "Bytes/token")[:3] == [
+            f"{size / len(ids):.2f}" for size, ids in zip(sizes[:3], encoded, strict=False)
+        ]
+        assert column(page, "Bytes/token")[3] == "–"
+        uses = next(title for title in titles(page.rows) if title.startswith("Uses of"))
+        assert column(page, uses)[:4] == [str(ids.count(token)) for ids in encoded]
+    write(qtbot, page, "uses>1")
+    qtbot.waitUntil(lambda: page.rows.count() == 2)
+    window.session.view.look_at(None)
+    qtbot.waitUntil(lambda: "Choose a token" in page.problem.text())
+
+
+@at_window()
+def test_work_is_cancelled_and_begins_again(qtbot, monkeypatch, window):
+    is_stuck, found = [True], documents.documents_work
+
+    def endless(exploration):
+        while is_stuck:
+            yield Progress("reading", 1, 2)
+        return (yield from found(exploration))
+
+    window.session.corpus.add_text("some text")
+    monkeypatch.setattr(documents, "documents_work", endless)
+    window.actions_by_id["workspace_explore"].trigger()
+    page = window.explore.page
+    qtbot.waitUntil(page.cancel.isVisible)
+    qtbot.waitUntil(lambda: page.doing.text() == "Reading documents…")
+    assert page.bar.value() == 500
+    qtbot.mouseClick(page.cancel, Qt.MouseButton.LeftButton)
+    assert page.problem.text() == "Cancelled."
+    assert not page.cancel.isVisible()
+    is_stuck.clear()
+    qtbot.mouseClick(page.again, Qt.MouseButton.LeftButton)
+    settle(qtbot, window)
+    assert page.rows.count() == 1
+    assert not page.problem.isVisible()
 
 
 @at_window()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -31,7 +31,7 @@ from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.fields import restyle
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel, keeps_copy
 from tokstudio.gui.widgets.labels import isolated, plain_label
-from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.layouts import Fitting, column, row, stacked
 from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -50,14 +50,14 @@ class _Column(NamedTuple):
 
 
 _COLUMNS = (
-    _Column("source", "Source", "The file or text", "name"),
+    _Column("source", "Source", "The file or text", "name", "a file name.txt"),
     _Column("number", "Document", "Its number in the source: the row, the line, or 1 of a whole text"),
     _Column("uses", "Uses", "How often the chosen token occurs in it"),
     _Column("bytes", "Bytes", "Its size in UTF-8", widest="00,000,000"),
     _Column("tokens", "Tokens", "Its tokens at the playhead"),
     _Column("bytes_per_token", "Bytes/token", "Its bytes / its tokens", "ratio", "0.00", worst_is_least=True),
     _Column("repeated", "Repeated", "The share of its bytes in lines that the corpus has elsewhere, too", "share"),
-    _Column("script", "Script", "The script of most of its letters", "name", "Devanagari"),
+    _Column("script", "Script", "The script of most of its letters", "name", "Devanagari  "),
     _Column("not_utf8", "Not UTF-8", "Bytes that are not UTF-8"),
     _Column("longest_run", "Longest run", "Bytes of its longest run without a space"),
     _Column("longest_line", "Longest line", "Bytes of its longest line"),
@@ -88,14 +88,20 @@ class Documents:
         return source, document - int(self.firsts[source])
 
 
+class Uses(NamedTuple):
+    """The uses of a token in each document, int64 [documents]."""
+
+    token: str  # as it is shown
+    uses: NDArray[np.int64]
+
+
 def documents_work(exploration: Exploration) -> Work[Documents]:
-    """The documents with all that is known of them."""
+    """The documents with what the exploration knows of them."""
     sources = exploration.corpus.sources
     amounts = np.array([source.documents for source in sources], np.int64)
-    columns: dict[str, NDArray[Any]] = {"source": np.repeat(np.arange(len(sources)), amounts)}
-    columns["number"] = np.concatenate([np.arange(amount) for amount in amounts])
-    columns["bytes"] = np.concatenate([np.diff(source.ends, prepend=0) for source in sources])
-    yield Progress("reading")
+    columns = dict((yield from exploration.documents_work()))
+    with np.errstate(invalid="ignore"):
+        columns["repeated"] = columns["repeated_bytes"] / columns["bytes"].astype(np.float32)
     names = {"source": [source.name for source in sources], "script": [*SCRIPTS, "–"]}
     return Documents(sources, columns, names, np.cumsum(amounts) - amounts)
 
@@ -110,13 +116,13 @@ class Listing:
     descending: bool
 
 
-def rows_work(documents: Documents, asked: Listing, uses: NDArray[np.int64] | None) -> Work[NDArray[np.int64]]:
+def rows_work(documents: Documents, asked: Listing) -> Work[NDArray[np.int64]]:
     """The documents to list, int64.
 
     Raises:
         ConfigError: The filter has a column that is not known here.
     """
-    columns = documents.columns if uses is None else {**documents.columns, "uses": uses}
+    columns = documents.columns
     yield Progress("filtering")
     passing = yield from asked.filter.passing_work(documents.sources, columns, documents.names)
     if asked.limits is not None:
@@ -146,11 +152,10 @@ class Listed:
     values: tuple[NDArray[Any], ...]  # [documents] of each column
 
     @classmethod
-    def of(cls, documents: Documents, rows: NDArray[np.int64], uses: NDArray[np.int64] | None) -> Listed:
-        """Some documents, with the uses of a token in each."""
-        known = {**documents.columns, **({} if uses is None else {"uses": uses})}
-        columns = tuple(each for each in _COLUMNS if each.key in known)
-        return cls(documents, rows, columns, tuple(known[each.key] for each in columns))
+    def of(cls, documents: Documents, rows: NDArray[np.int64]) -> Listed:
+        """Some documents, with the columns that are known."""
+        columns = tuple(each for each in _COLUMNS if each.key in documents.columns)
+        return cls(documents, rows, columns, tuple(documents.columns[each.key] for each in columns))
 
     def cells(self) -> Iterator[list[object]]:
         """The rows for a file: numbers without separators."""
@@ -232,7 +237,7 @@ _NOTHING = "No document passes this filter."
 _SHOWN_TOKEN = 16  # bytes
 
 
-class DocumentsTable(ReadOnlyTable):
+class DocumentsTable(Fitting, ReadOnlyTable):
     """The table of documents; a click on a title sorts."""
 
     opened = Signal(int)  # the row to open
@@ -240,7 +245,7 @@ class DocumentsTable(ReadOnlyTable):
     def __init__(self, model: DocumentRows, theme: Theme) -> None:
         super().__init__("Documents")
         self._rows, self._theme = model, theme
-        self._shown: tuple[str, ...] = ()
+        self._shown: tuple[tuple[str, ...], int] = (), 0
         self.setModel(model)
         header = self.horizontalHeader()
         # With the table's selection model, a header asks for every selected row, up to a million, at every repaint.
@@ -275,19 +280,20 @@ class DocumentsTable(ReadOnlyTable):
             super().keyPressEvent(event)
 
     def fit(self) -> None:
-        """Gives each column the width of its title and its values."""
+        """Gives each column the width of its title and its values, and the first what is left."""
         header, metrics = self.horizontalHeader(), self.fontMetrics()
-        shown = tuple(self._rows.titles)
-        if shown == self._shown:
+        shown, room = tuple(self._rows.titles), self.viewport().width()
+        if (shown, room) == self._shown or not shown:
             return
-        self._shown = shown
+        self._shown = shown, room
         for at, each in enumerate(self._rows.listed.columns):
-            texts = (self._rows.titles[at] + "  ", each.widest if each.kind != "name" or at else "a file name.txt")
-            header.resizeSection(at, max(map(metrics.horizontalAdvance, texts)) + self._theme.scaled(18))
+            texts = (self._rows.titles[at] + "  ", each.widest)
+            header.resizeSection(at, max(map(metrics.horizontalAdvance, texts)) + self._theme.scaled(12))
+        header.resizeSection(0, max(header.sectionSize(0), header.sectionSize(0) + room - header.length()))
 
     def _apply_style(self) -> None:
         self.verticalHeader().setDefaultSectionSize(self._theme.scaled(24))
-        self._shown = ()
+        self._shown = (), 0
         self.fit()
 
 
@@ -297,14 +303,20 @@ class DocumentsPage(ExplorePage):
     titled = "Documents"
     tip = "A row for each document; a click on a title sorts, the most conspicuous first"
     will_show = "Each document of the corpus will have a row here, with its size, its tokens and what is odd about it."
-    phases: ClassVar = {"reading": "Reading documents", "encoding": "Encoding documents"}
+    phases: ClassVar = {
+        "reading": "Reading documents",
+        "encoding": "Encoding documents",
+        "measuring dispersion": "Counting tokens",
+    }
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
         self._listing = Inquiry(session.jobs, self)
         self._listing.changed.connect(self._take_rows)
-        self._uses = Inquiry(session.jobs, self)
-        self._uses.changed.connect(self._list)
+        self._of_tokens, self._uses = Inquiry(session.jobs, self), Inquiry(session.jobs, self)
+        for each in (self._of_tokens, self._uses):
+            each.changed.connect(self.update_state)
+        self._documents: Documents | None = None  # with all that is known so far
         self._by, self._descending = _ORDER, True
         self._filter, self._wrong_filter = DocumentFilter(), ""
         self.filter = FilterEdit(theme, "Filter documents", _HINT)
@@ -332,23 +344,40 @@ class DocumentsPage(ExplorePage):
         return WrittenTable("Documents as CSV", "documents.csv", partial(_write_work, self.rows.listed))
 
     def look(self, exploration: Exploration) -> None:
-        self.asked.ask(exploration, partial(documents_work, exploration))
-        self.follow_token()
+        # What needs no tokenizer comes first.
+        self.asked.ask(exploration.corpus, partial(documents_work, exploration.at(None)))
 
     def follow_token(self) -> None:
-        """Counts the uses of the chosen token in each document, once these are known."""
-        self._uses.forget()
+        self.update_state()
 
     def show_answer(self) -> None:
-        documents = self._documents
-        if documents is not None and not self.asked.busy:
-            self.follow_token()
+        exploration, token = self.exploring.exploration, self.exploring.token
+        if exploration is None or exploration.tokenizer is None:
+            self._of_tokens.forget()
+        elif self.asked.answer is not None:
+            self._of_tokens.ask(exploration, partial(documents_work, exploration))
+        if exploration is None or token is None:
+            self._uses.forget()
+        elif self._of_tokens.answer is not None and not self._of_tokens.busy:
+            self._uses.ask((exploration, token), partial(_uses_work, exploration, token, self._token_text(token)))
+        self._put_together()
         self._list()
+
+    def _put_together(self) -> None:
+        """Makes one table of what is known so far."""
+        documents: Documents | None = self._of_tokens.answer or self.asked.answer
+        uses: Uses | None = self._uses.answer
+        if documents is not None and uses is not None:
+            documents = replace(documents, columns={**documents.columns, "uses": uses.uses})
+        known, before = documents and documents.columns, self._documents and self._documents.columns
+        if known is None or before is None or [*map(id, known.values())] != [*map(id, before.values())]:
+            self._documents = documents
 
     def forget(self) -> None:
         super().forget()
-        self._uses.forget()
-        self._listing.forget()
+        for each in (self._of_tokens, self._uses, self._listing):
+            each.forget()
+        self._documents = None
         self.rows.show(None)
 
     @property
@@ -367,26 +396,25 @@ class DocumentsPage(ExplorePage):
         for each in self._asked:
             each.cancel()
 
+    def try_again(self) -> None:
+        for each in self._asked:
+            if each.problem:
+                each.again()
+
     def leave(self) -> None:
+        for each in self._asked:
+            each.leave()
         super().leave()
-        self._uses.leave()
-        self._listing.leave()
 
     @property
     def _asked(self) -> tuple[Inquiry, ...]:
-        return self.asked, self._uses, self._listing
-
-    @property
-    def _documents(self) -> Documents | None:
-        return self.asked.answer
+        return self.asked, self._of_tokens, self._uses, self._listing
 
     # ---- what is listed
 
-    def _token_text(self) -> str:
-        exploration, token = self.exploring.exploration, self.exploring.token
-        if exploration is None or token is None or not isinstance(exploration.tokenizer, Tokenizer):
-            return ""
-        raw = exploration.tokenizer.tokens.prefix(token, 2 * _SHOWN_TOKEN)
+    def _token_text(self, token: int) -> str:
+        tokenizer = self.exploring.exploration.tokenizer if self.exploring.exploration is not None else None
+        raw = tokenizer.tokens.prefix(token, 2 * _SHOWN_TOKEN) if isinstance(tokenizer, Tokenizer) else b""
         return isolated(marked(shown(raw, _SHOWN_TOKEN)))
 
     def _list(self) -> None:
@@ -394,17 +422,16 @@ class DocumentsPage(ExplorePage):
         if documents is None:
             self._show_page()
             return
-        uses = self._uses.answer
         asked = Listing(self._filter, self.exploring.limits, self._by, self._descending)
-        self._listing.ask((documents, asked, id(uses)), partial(rows_work, documents, asked, uses))
+        self._listing.ask((documents, asked), partial(rows_work, documents, asked))
         self._show_page()
 
     def _take_rows(self) -> None:
-        documents, rows = self._documents, self._listing.answer
+        documents, rows, uses = self._documents, self._listing.answer, self._uses.answer
         if documents is not None and rows is not None and not self._listing.busy:
             current = self.table_view.currentIndex().row()
             kept = self.rows.document_at(current) if 0 <= current < self.rows.count() else -1
-            self.rows.show(Listed.of(documents, rows, self._uses.answer), self._token_text())
+            self.rows.show(Listed.of(documents, rows), uses.token if uses is not None else "")
             self._show_order()
             row = self.rows.row_of(kept) if kept >= 0 else -1
             if row >= 0:
@@ -467,6 +494,10 @@ class DocumentsPage(ExplorePage):
             order.addAction(title.replace("&", "&&"), partial(self._sort_by, each.key))
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self.table_view.viewport().mapToGlobal(place))
+
+
+def _uses_work(exploration: Exploration, token: int, text: str) -> Work[Uses]:
+    return Uses(text, (yield from exploration.uses_by_document_work(token)))
 
 
 def _write_work(listed: Listed, path: Path) -> Work[Path]:

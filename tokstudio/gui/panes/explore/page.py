@@ -47,7 +47,7 @@ class ExplorePage(QWidget):
         self.empty.setMinimumWidth(1)
         self.note = paragraph_label("muted")
         self.problem = paragraph_label("error")
-        self.again = link_button("Try Again", self.asked.again)
+        self.again = link_button("Try Again", self.try_again)
         self.bar = named(QProgressBar(maximum=1000, textVisible=False), f"Progress of {self.titled}")
         self.bar.setFixedWidth(theme.scaled(_BAR))
         self.doing = paragraph_label("muted")
@@ -106,6 +106,10 @@ class ExplorePage(QWidget):
     def cancel_work(self) -> None:
         """Cancels the work."""
         self.asked.cancel()
+
+    def try_again(self) -> None:
+        """Asks again what has no answer."""
+        self.asked.again()
 
     def leave(self) -> None:
         """Ends the work while the page is not seen."""

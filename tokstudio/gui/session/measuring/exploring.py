@@ -179,9 +179,12 @@ class Exploring(QObject):
     def _explore(self, tokenizer: Tokenizer | None) -> None:
         texts = tuple(each for each in self._corpus.sources if each.counts is None and not is_missing(each))
         left_out = [each for each in self._corpus.sources if each not in set(texts)]
-        self.exploration, self.note, self.problem = None, "", ""
+        before, self.exploration, self.note, self.problem = self.exploration, None, "", ""
         if texts:
-            self.exploration = Exploration(Corpus(texts), tokenizer, self._store)
+            if before is not None and before.corpus.sources == texts:
+                self.exploration = before.at(tokenizer)
+            else:
+                self.exploration = Exploration(Corpus(texts), tokenizer, self._store)
             if left_out:
                 names = first_few([each.name for each in left_out], _MOST_NAMED, str)
                 self.note = f"Not shown: {names}: no documents (word counts, or text that is missing)."
@@ -240,9 +243,10 @@ class Inquiry(QObject):
 
     def forget(self) -> None:
         """Cancels the work, and forgets question and answer."""
-        self._job.cancel()
-        self._question = self._work = None
-        self._end(None, "")
+        if self._work is not None:
+            self._job.cancel()
+            self._question = self._work = None
+            self._end(None, "")
 
     def leave(self) -> None:
         """Cancels the work while nobody looks; the same question starts it again."""
