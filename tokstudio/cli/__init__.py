@@ -80,7 +80,11 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.checking import check
 
             return check(arguments, console)
-        if arguments.command == "count":
+        if arguments.command == "explore":
+            from tokstudio.cli.exploring import explore
+
+            explore(arguments, console)
+        elif arguments.command == "count":
             from tokstudio.cli.counting import count
 
             count(arguments, console)

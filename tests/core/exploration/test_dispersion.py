@@ -3,18 +3,20 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import io
 from collections import Counter
 from functools import cache
 
 import numpy as np
 import pytest
+import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.algorithms import CASES
 from tests.core.exploration.recount import by_line, close, dispersion, documents_of, encoded, pieces_of, spread
 from tests.core.texts import document
-from tokstudio import ByteTokenizer, CharacterTokenizer, Corpus, TrainingConfig, WordTokenizer, explore, train
+from tokstudio import ByteTokenizer, CharacterTokenizer, Corpus, TrainingConfig, WordTokenizer, explore, load, train
 from tokstudio.core.analysis import document_encoder
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration import dispersion as measured
@@ -163,3 +165,51 @@ def test_dispersion_has_the_published_values(monkeypatch, counts, sizes, dp, nor
     assert here["dp"][ord("x")] == pytest.approx(dp, abs=1e-6)
     assert here["dp_norm"][ord("x")] == pytest.approx(norm, abs=1e-6)
     assert dispersion(sizes, counts) == pytest.approx((dp, norm), abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def by_library(tmp_path_factory):
+    """SentencePiece encodes for it: it puts a space before every text, and joins several of them."""
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["the cat and the dog", "naïve 日本 abc bed"] * 20),
+        model_writer=out,
+        model_type="unigram",
+        vocab_size=300,
+        hard_vocab_limit=False,
+        byte_fallback=True,
+        minloglevel=2,
+    )
+    path = tmp_path_factory.mktemp("model") / "small.model"
+    path.write_bytes(out.getvalue())
+    tokenizer = load(path)
+    assert tokenizer.library == "sentencepiece"
+    return tokenizer
+
+
+@pytest.mark.parametrize("times", [1, 12])
+def test_figures_of_a_tokenizer_whose_library_encodes_equal_a_recount(by_library, times):
+    texts = [TEXT.encode(), b"", b"the dog\n\nand  the cat\n\xff\xfe\n"] * times + [TEXT.encode() * 40]
+    documents, here = texts, explore(Corpus.from_texts(texts), by_library)
+    counts = [Counter(encoded(by_library, each)) for each in documents]
+    pieces = pieces_of(by_library, documents)
+    units = [(row, each) for row, each in enumerate(counts) if each] if times > 1 else list(enumerate(pieces))
+    assert here.pieces.tolist() == [piece.total() for piece in pieces]
+    for token in np.flatnonzero(here.tokens["uses"]).tolist():
+        naive = spread(token, units, pieces)
+        for column in COLUMNS:
+            assert close(float(here.tokens[column][token]), getattr(naive, column)), (column, token)
+    assert np.isnan(here.tokens["emitted"]).all()
+    origin = here.origin(int(here.tokens["uses"].argmax()))
+    assert origin.made is None
+    assert origin.documents[0].place == f"Pasted text, document {len(texts)}"
+
+
+def test_work_can_be_cancelled_and_asked_for_again():
+    tokenizer, corpus = tokenizer_of("cl100k"), Corpus.from_texts([TEXT] * 30)
+    here = explore(corpus, tokenizer)
+    for twin in (here.tokens_work, here.documents_work, here.findings_work, lambda: here.origin_work(97)):
+        work = twin()
+        assert next(work).phase
+        work.close()
+    assert here.tokens["uses"].sum() == here.documents["tokens"].sum()

@@ -256,15 +256,20 @@ def plain_text(tables: Iterable[FigureTable]) -> str:
 
 def _aligned_lines(table: FigureTable) -> Iterator[str]:
     yield printable(table.heading)
-    rows = [[printable(cell) for cell in row] for row in _rows(table)]
+    yield from aligned(list(_rows(table)), (False, *_is_number(table)))
+    yield from map(printable, table.legend)
+
+
+def aligned(rows: Sequence[Sequence[str]], are_numbers: Sequence[bool]) -> Iterator[str]:
+    """Rows whose columns are aligned in a terminal, those of numbers to the right."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells: list[str] = []
-        for cell, width, is_number in zip(row, widths, (False, *_is_number(table)), strict=True):
+        for cell, width, is_number in zip(row, widths, are_numbers, strict=True):
             blank = " " * (width - _width(cell))
             cells.append(blank + cell if is_number else cell + blank)
         yield "  ".join(cells).rstrip()
-    yield from map(printable, table.legend)
 
 
 def _width(text: str) -> int:
