@@ -15,7 +15,18 @@ import numpy as np
 import pytest
 
 from tests.core.html_tags import tags_of
-from tokstudio import ByteTokenizer, Comparison, Corpus, Tokenizer, WordTokenizer, __version__, compare, save, train
+from tokstudio import (
+    ByteTokenizer,
+    Comparison,
+    Corpus,
+    Tokenizer,
+    WordTokenizer,
+    __version__,
+    compare,
+    explore,
+    save,
+    train,
+)
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.comparison.report.markup import SHADES, STYLE, escaped, shade, tag
@@ -167,6 +178,20 @@ def test_no_name_token_or_reason_becomes_markup() -> None:
     assert not re.search("[\x00-\x09\x0b-\x1f\u202e\ufffe]", made)
     assert "script" not in {name for name, _ in tags_of(made)}
     assert r"\x1b]0;\u202e\x00" in text_of(parsed(made))
+
+
+def test_rules_tell_what_is_in_the_texts_and_which_tokens_live_there() -> None:
+    texts = [f"the cat number {number} sat on the mat" for number in range(30)] + ["zyxomma wolpertinger " * 40] * 2
+    own = train(Corpus.from_texts(texts), TrainingConfig(vocabulary_size=330, pattern="gpt2"))
+    made = parsed(finish(report_work(compare({"own": own, "bytes": ByteTokenizer()}, {"a": texts}))))
+    shown = section(made, "What is in the texts")
+    rows = {text_of(one[0]): [text_of(cell) for cell in one[1:]] for one in shown.iter("tr")}
+    here = explore(Corpus.from_texts(texts), own)
+    finding = next(each for each in here.findings() if each.rule == "duplicates")
+    assert rows["Rule"][-1] == "Tokens of own"
+    assert rows["duplicates"] == ["1", "0", "840", percent_text(840 / here.corpus.bytes, 1), str(len(finding.tokens))]
+    listed = {text_of(one[0]): text_of(one[1]) for one in shown.iter("li")}
+    assert listed['" wolpertinger"'] == "80 uses in 2 documents"
 
 
 def test_names_do_not_turn_what_is_around_them(page: ElementTree.Element) -> None:

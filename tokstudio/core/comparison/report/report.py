@@ -17,8 +17,9 @@ from tokstudio.core.analysis.baselines import SimpleTokenizer, WordTokenizer
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, reachability_work
 from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import several, shown
+from tokstudio.core.base.wording import percent_text, several, shown
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import Cell, Compared
 from tokstudio.core.comparison.report.markup import (
@@ -37,7 +38,10 @@ from tokstudio.core.comparison.report.markup import (
 )
 from tokstudio.core.comparison.table import MISSING, UNITS, FigureTable, number_text
 from tokstudio.core.comparison.vocabularies import Overlap
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.readers.files import read_file_work
+from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT
+from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.formats.common.format import Loaded
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import WrittenFile, described, versions
@@ -474,6 +478,64 @@ def texts_section(comparison: Comparison) -> Markup:
     return section("Texts", table(heading, rows), muted(note), place="texts")
 
 
+# --- What is in the texts, and the tokens that few documents made -----------------------------------------------------
+
+_BUNCHED = 2.0  # times as many documents as a token would be in if it were strewn at random
+_MOST_BUNCHED = 30  # tokens
+
+
+def exploration_section_work(comparison: Comparison) -> Work[Markup]:
+    """What rules find in all texts together, the tokens that live there, and the tokens that few documents made."""
+    corpus = Corpus(tuple(text.source for text in comparison.measured))
+    found = yield from Exploration(corpus).findings_work()
+    cells: dict[str, list[str]] = {}
+    for each in found:
+        numbers = [f"{number:,}" for number in (each.documents, each.lines, each.bytes)]
+        cells[each.rule] = [*numbers, percent_text(each.bytes / corpus.bytes, 1)]
+    heading, parts = [head("Rule"), "Documents", "Lines", "Bytes", "Share"], list[Markup]()
+    for compared in comparison.compared:
+        tokenizer = compared.tokenizer
+        if not isinstance(tokenizer, Tokenizer):
+            continue
+        here = Exploration(corpus, tokenizer)
+        try:
+            tokens = {each.rule: len(each.tokens) for each in (yield from here.findings_work())}
+        except TokStudioError:  # it cannot encode the texts, which the overview says
+            continue
+        heading.append(tag("th", "Tokens of ", name_of(compared.name), scope="col"))
+        for rule, row_of_rule in cells.items():
+            row_of_rule.append(f"{tokens.get(rule, 0):,}")
+        parts += _bunched(here, tokenizer, compared.name)
+    rows = [row(rule, row_of_rule) for rule, row_of_rule in cells.items()]
+    note = "They find nothing here."
+    if rows:
+        note = "Tokens are those of which 90 % of the uses in the texts begin there."
+    note = f"Rules look for what a tokenizer should perhaps not learn from. {note}"
+    return section(
+        "What is in the texts", *([table(heading, rows)] if rows else []), muted(note), *parts, place="rules"
+    )
+
+
+def _bunched(here: Exploration, tokenizer: Tokenizer, name: str) -> list[Markup]:
+    """The tokens that are in far fewer documents than if they were strewn at random, the most bunched first."""
+    bunched, uses, ranges = (here.tokens[column] for column in ("bunched", "uses", "range"))
+    chosen = np.flatnonzero(bunched >= _BUNCHED)
+    if here.part_unit != DOCUMENT_UNIT or not len(chosen):
+        return []
+    order = chosen[np.argsort(-bunched[chosen], kind="stable")][:_MOST_BUNCHED]
+    items = [
+        tag(
+            "li",
+            name_of(_spelled(tokenizer, token), dir="ltr"),
+            tag("small", f"{several(int(uses[token]), 'use')} in {several(int(ranges[token]), 'document')}"),
+        )
+        for token in order.tolist()
+    ]
+    note = f"Each is in less than half of the documents, of {here.parts:,}, in which its uses would be if they were "
+    title = tag("h3", "Tokens that few documents made: ", name_of(name))
+    return [title, muted(note + "strewn at random; the most bunched first."), tag("ul", *items, class_="tokens")]
+
+
 # --- The report of a comparison, or of one tokenizer: settings, curves, all figures, tokens, versions and hashes ------
 
 
@@ -497,6 +559,7 @@ def report_work(
         tables.append(figures_section(comparison.table(name)))
         yield Progress("writing", number, len(names))
     overlap = yield from comparison.overlap_work()
+    explored = yield from exploration_section_work(comparison)
     title = f"{'Comparison' if len(comparison.compared) > 1 else 'Report'} of {', '.join(comparison.tokenizers)}"
     return page(
         title,
@@ -507,6 +570,7 @@ def report_work(
         section("Figures", _symbols(), legend() if len(comparison.compared) > 1 else "", *tables, place="figures"),
         *([overlap_section(overlap)] if len(overlap.tokenizers) > 1 else []),
         texts_section(comparison),
+        explored,
         *(
             tokenizer_section(compared, each, (origins or {}).get(compared.name))
             for compared, each in zip(comparison.compared, facts, strict=True)
@@ -517,7 +581,13 @@ def report_work(
 
 def _header(comparison: Comparison, written_at: datetime) -> Markup:
     names = [joined(", " if number else "", name_of(name)) for number, name in enumerate(comparison.tokenizers)]
-    sections = ("overview", "Overview"), ("figures", "Figures"), ("texts", "Texts"), ("versions", "Versions")
+    sections = (
+        ("overview", "Overview"),
+        ("figures", "Figures"),
+        ("texts", "Texts"),
+        ("rules", "What is in them"),
+        ("versions", "Versions"),
+    )
     return tag(
         "header",
         tag("h1", "Comparison of " if len(names) > 1 else "Report of ", *names),
