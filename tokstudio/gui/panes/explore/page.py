@@ -5,22 +5,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QProgressBar, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.labels import in_a_sentence, named, paragraph_label
-from tokstudio.gui.widgets.layouts import column, row, stacked
-from tokstudio.gui.widgets.menus import link_button
+from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.layouts import column, stacked
 from tokstudio.gui.widgets.pane import EmptyState
-
-_TICK = 100  # milliseconds between two looks at the progress
-_BAR = 120  # pixels
-_WORKING = "Working"
+from tokstudio.gui.widgets.work_line import WorkLine
 
 
 class ExplorePage(QWidget):
@@ -46,22 +42,12 @@ class ExplorePage(QWidget):
         self.empty = EmptyState(self.will_show)
         self.empty.setMinimumWidth(1)
         self.note = paragraph_label("muted")
-        self.problem = paragraph_label("error")
-        self.again = link_button("Try Again", self.try_again)
-        self.bar = named(QProgressBar(maximum=1000, textVisible=False), f"Progress of {self.titled}")
-        self.bar.setFixedWidth(theme.scaled(_BAR))
-        self.doing = paragraph_label("muted")
-        self.cancel = named(link_button("Cancel", self.cancel_work), f"Cancel {self.titled}")
-        self._wrong, self._working = QWidget(), QWidget()
-        row((self.problem, 1), self.again, spacing=8, parent=self._wrong)
-        row((self.doing, 1), self.bar, self.cancel, spacing=8, parent=self._working)
+        progress, again = (lambda: self.progress), self.try_again
+        self.work = WorkLine(self.titled, theme, self.phases, progress, self.cancel_work, again)
+        self.problem, self.again, self.cancel = self.work.problem, self.work.again, self.work.cancel
+        self.work.ticked.connect(self.fill)
         self.stack = stacked(self.empty, self.content)
-        parts = self.head, self._wrong, (self.stack, 1), self.note, self._working
-        column(*parts, spacing=6, parent=self)
-        self._wrong.hide()
-        self._working.hide()
-        self._timer = QTimer(self, interval=_TICK)
-        self._timer.timeout.connect(self._tick)
+        column(self.head, (self.stack, 1), self.note, self.work, spacing=6, parent=self)
 
     # ---- for subclasses
 
@@ -114,7 +100,7 @@ class ExplorePage(QWidget):
     def leave(self) -> None:
         """Ends the work while the page is not seen."""
         self.asked.leave()
-        self._timer.stop()
+        self.work.rest()
 
     # ---- for the pane
 
@@ -135,22 +121,5 @@ class ExplorePage(QWidget):
     def update_state(self) -> None:
         """Shows the answer, and what goes on."""
         self.show_answer()
-        trouble = self.trouble
-        self._wrong.setVisible(bool(trouble))
-        self.problem.setText(in_a_sentence(trouble))
-        if self.busy and not self._timer.isActive():
-            self._timer.start()
-        elif not self.busy:
-            self._timer.stop()
-            self._working.hide()
+        self.work.show_state(self.busy, self.trouble)
         self.tabled.emit()
-
-    def _tick(self) -> None:
-        """Shows progress, of work that takes longer than a moment."""
-        progress = self.progress
-        doing = self.phases.get(progress.phase, progress.phase.capitalize() or _WORKING)
-        self.doing.setText(f"{doing}…")
-        self.bar.setMaximum(1000 if progress.total else 0)
-        self.bar.setValue(1000 * progress.done // progress.total if progress.total else 0)
-        self.fill()
-        self._working.setVisible(self.busy)

@@ -1,6 +1,6 @@
 """The Token pane: the token that the user last pointed at in any pane, at the playhead.
 
-See also `tree_page.py` (its merges, and the tokens built from it) and `lines_page.py` (its lines).
+See also `merge_tree.py` (its merges, and the tokens built from it), `origin_page.py` and `lines_page.py`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -20,6 +20,7 @@ from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token.lines_page import LinesPage
 from tokstudio.gui.panes.token.merge_tree import MergesPage
+from tokstudio.gui.panes.token.origin_page import OriginPage
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.icons import icon
@@ -54,18 +55,19 @@ _KINDS = {"byte": "byte", "character": "character", "merge": "merge", "special":
 _TABS = {
     "Merges": explained("The tree of its merges, and what is built from it", "merge"),
     "Lines": "The lines of the corpus with the token",
+    "Origin": "The sources and documents that it comes from",
 }
 
 
 class TokenPane(Fitting, Pane):
-    """One token: its text, bytes, uses and rank; its tree of merges and what is built from it, or its lines."""
+    """One token: its text, bytes, uses and rank; its merges and what is built from it, its lines, or its origin."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("token", "Token")
         self._runs, self._view, self._reachability = session.runs, session.view, session.reachability
         self._theme = theme
         self._shown: tuple[StudioRun, int] | None = None  # run and token of the headline and the tree
-        self._stale = True
+        self._stale = self._titled = True
         self._characters = actions["byte_level_characters"]
         self._later = QTimer(self, singleShot=True, interval=session.jobs.pauses.changes)
         self._later.timeout.connect(self._show_uses)
@@ -80,6 +82,10 @@ class TokenPane(Fitting, Pane):
 
     def sizeHint(self) -> QSize:
         return QSize(380, 320)
+
+    def show_title(self, shown: bool) -> None:
+        self._titled = shown
+        self.fit()
 
     def refresh(self) -> None:
         """Shows the token at the playhead, or notes that it is outdated while the pane is hidden."""
@@ -107,6 +113,7 @@ class TokenPane(Fitting, Pane):
             self._later.start()
         self.merges.show_built(run.tokenizer, token, min(self._view.playhead, len(run)))
         self.lines.refresh()
+        self.origins.refresh()
 
     def _show_anew(self) -> None:
         self._shown = None
@@ -121,9 +128,12 @@ class TokenPane(Fitting, Pane):
         return self.tree.to_svg(about)
 
     def copy(self) -> None:
-        """Copies the selected lines, or the token's text."""
-        if self.views.currentWidget() is self.lines and self.lines.table.selectionModel().hasSelection():
+        """Copies the selected lines, the rows of the origin, or the token's text."""
+        page = self.views.currentWidget()
+        if page is self.lines and self.lines.table.selectionModel().hasSelection():
             self.lines.table.copy()
+        elif page is self.origins and self.origins.table.hasFocus():
+            self.origins.table.copy()
         else:
             self._copy_text()
 
@@ -143,16 +153,17 @@ class TokenPane(Fitting, Pane):
         self.merges, self.lines = MergesPage(self._theme), LinesPage(session, self._theme)
         self.merges.chosen.connect(self._view.look_at)
         self.tree, self.built, self.chips = self.merges.tree, self.merges.built, self.merges.chips
-        self.views = stacked(self.merges, self.lines)
+        self.origins = OriginPage(session, self._theme)
+        self.views = stacked(self.merges, self.lines, self.origins)
         top = row((self.headline, 1), (self.origin, Qt.AlignmentFlag.AlignVCenter), spacing=12)
         column(top, self.facts, self.meaning, 4, (self.views, 1), spacing=4, parent=self.page)
         self.pages = stacked(self.empty, self.page)
-        self._theme.follow(self.fit)
         self.body.addWidget(self.pages)
-        self.tabs = HeaderTabs("Merges or lines", _TABS)
+        self.tabs = HeaderTabs("Merges, lines or origin", _TABS)
         self.tabs.currentChanged.connect(self.views.setCurrentIndex)
         self.header.insertWidget(1, self.tabs)
         self._build_menu(actions)
+        self._theme.follow(self.fit)
 
     def _build_menu(self, actions: Mapping[str, QAction]) -> None:
         self._menu = Menu(self)
@@ -214,6 +225,11 @@ class TokenPane(Fitting, Pane):
 
     def fit(self) -> None:
         self.pages.setMinimumHeight(self._theme.scaled(_SMALLEST))
+        # Tabs are never cut; in a narrow pane they are enough without the title.
+        shown, margins = (self.title, self.tabs, self.copies), self.header.contentsMargins()
+        needed = sum(each.sizeHint().width() + self.header.spacing() for each in shown)
+        self.tabs.setMinimumWidth(self.tabs.sizeHint().width())
+        self.title.setVisible(self._titled and needed + margins.left() + margins.right() <= self.width())
         roomy = self.tree.isHidden() or self.pages.height() >= self._theme.scaled(_ROOM_FOR_MEANING)
         self.meaning.setVisible(roomy and bool(self.meaning.text()))
 

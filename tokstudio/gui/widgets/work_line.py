@@ -1,0 +1,77 @@
+"""What a page says of its work: how far it is, with Cancel, or why it has no answer, with Try Again."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QProgressBar, QWidget
+
+from tokstudio.core.base.progress import Progress
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import in_a_sentence, named, paragraph_label
+from tokstudio.gui.widgets.layouts import column, row
+from tokstudio.gui.widgets.menus import link_button
+
+_TICK = 100  # milliseconds between two looks at the progress
+_BAR = 120  # pixels
+_WORKING = "Working"
+
+
+class WorkLine(QWidget):
+    """A line below a page, hidden while there is nothing to say; progress is shown of work longer than a moment.
+
+    `phases` has words for those of the work; others are shown by their name.
+    """
+
+    ticked = Signal()  # work goes on
+
+    def __init__(
+        self,
+        name: str,
+        theme: Theme,
+        phases: Mapping[str, str],
+        progress: Callable[[], Progress],
+        cancel: Callable[[], None],
+        again: Callable[[], None],
+    ) -> None:
+        super().__init__()
+        self._phases, self._progress = phases, progress
+        self.problem, self.doing = paragraph_label("error"), paragraph_label("muted")
+        self.again = link_button("Try Again", again)
+        self.bar = named(QProgressBar(maximum=1000, textVisible=False), f"Progress of {name}")
+        self.bar.setFixedWidth(theme.scaled(_BAR))
+        self.cancel = named(link_button("Cancel", cancel), f"Cancel {name}")
+        self._wrong, self._working = QWidget(), QWidget()
+        row((self.problem, 1), self.again, spacing=8, parent=self._wrong)
+        row((self.doing, 1), self.bar, self.cancel, spacing=8, parent=self._working)
+        column(self._wrong, self._working, spacing=6, parent=self)
+        for part in (self._wrong, self._working, self):
+            part.hide()
+        self._timer = QTimer(self, interval=_TICK)
+        self._timer.timeout.connect(self._tick)
+
+    def show_state(self, busy: bool, problem: str) -> None:
+        """Shows whether work goes on, and else why there is no answer; "" if there is one."""
+        self.problem.setText(in_a_sentence(problem))
+        self._wrong.setVisible(bool(problem))
+        if busy and not self._timer.isActive():
+            self._timer.start()
+        elif not busy:
+            self.rest()
+        self.setVisible(bool(problem) or not self._working.isHidden())
+
+    def rest(self) -> None:
+        """Looks no more at the progress."""
+        self._timer.stop()
+        self._working.hide()
+
+    def _tick(self) -> None:
+        progress = self._progress()
+        self.doing.setText(f"{self._phases.get(progress.phase, progress.phase.capitalize() or _WORKING)}…")
+        self.bar.setMaximum(1000 if progress.total else 0)
+        self.bar.setValue(1000 * progress.done // progress.total if progress.total else 0)
+        self._working.show()
+        self.show()
+        self.ticked.emit()
