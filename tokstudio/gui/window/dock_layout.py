@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QMainWindow, QStyle, QTabBar, QToolBar
 
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.widgets.pane import Pane
-from tokstudio.gui.window.workspaces import LEARN, TRAIN, WORKSPACES, Columns, screen_size
+from tokstudio.gui.window.workspaces import LEARN, NARROW, TRAIN, WORKSPACES, Columns, screen_size
 
 # --- The sizes of the panes that the user has chosen; they come back when a small window becomes large again ----------
 # They are not stored: the next start has the sizes at the end.
@@ -188,10 +188,9 @@ class Arrangement(QObject):
         # For the return to two places: the shares of the panes in the height, and the front pane of the lower place.
         self._heights: dict[tuple[str, Pane], float] = {}
         self._front: dict[tuple[str, Pane], Pane] = {}
-        self._chosen_size = self._grown = self._noted = (
-            QSize()
-        )  # of the window: as the user left it, and as large as its text needs
-        self._restyled = False  # between `note_size` and `keep_sizes`
+        # Of the window: as the user left it, and as large as its text needs.
+        self._chosen_size = self._grown = self._noted = QSize()
+        self._restyled, self._line = False, 0  # between `note_size` and `keep_sizes`; the height of a line before
         self._put_first()
         window.installEventFilter(self)
 
@@ -378,12 +377,25 @@ class Arrangement(QObject):
             QTimer.singleShot(0, self, lambda: self._follow_height(self._window.height()))
         return False
 
+    def _change_size(self, size: int) -> None:
+        self._size = size
+        self._first.clear()
+        self._left.clear()
+        self.reset()
+        if not self._window.isMaximized():
+            self._fit_window(self._window.size().boundedTo(self._room))
+
     def _follow_height(self, height: int) -> None:
         """Makes one place of a column's two where they lack height, and two again, unless the user has rearranged it.
 
         The right column is divided only in a high window.
         """
-        if self._size or self.maximised is not None or not self._window.isVisible():
+        if not self._window.isVisible() or self.maximised is not None:
+            return
+        if self._size < NARROW and self._window.minimumSizeHint().width() > self._room.width():
+            # Large text needs more width than there is: as many panes share a place as on a narrow screen.
+            self._change_size(NARROW)
+        if self._size:
             return
         size, height = self._window.size(), min(height, self._room.height())
         around = self._around
@@ -405,7 +417,7 @@ class Arrangement(QObject):
         """Notes the size of the window before a change of the text's size, for `keep_sizes` after it."""
         if not self._window.isVisible() or self._restyled:
             return
-        self._restyled, self._noted = True, self._window.size()
+        self._restyled, self._noted, self._line = True, self._window.size(), self._window.fontMetrics().height()
         if self._noted != self._grown:
             self._chosen_size = self._noted
 
@@ -414,6 +426,8 @@ class Arrangement(QObject):
         if not self._restyled:
             return
         self._restyled, size = False, self._window.size()
+        if self._size != screen_size(self._room) and self._window.fontMetrics().height() < self._line:
+            self._change_size(screen_size(self._room))
         # One that is smaller was made so meanwhile.
         if not self._window.isMaximized() and size == size.expandedTo(self._noted.boundedTo(self._chosen_size)):
             self._fit_into(self._chosen_size)

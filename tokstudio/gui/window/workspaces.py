@@ -15,6 +15,7 @@ from PySide6.QtCore import QSize
 # Columns from left to right with their shares of the width. Each has its places from top to bottom, with the share
 # of the height of the upper one; each place has the panes that share it as tabs, the front one first.
 Columns: TypeAlias = tuple[tuple[float, float, tuple[tuple[str, ...], ...]], ...]
+NARROW = 2  # the size of a narrow screen
 _LARGE_NEEDS = QSize(960, 580)  # pixels of the content that the large layout needs
 
 
@@ -46,8 +47,8 @@ class Workspace(NamedTuple):
 
 
 def screen_size(room: QSize) -> int:
-    """0 for a usual screen, 1 for a low one and 2 for a narrow one, by its room for the window."""
-    return 2 if room.width() < _LARGE_NEEDS.width() else int(room.height() < _LARGE_NEEDS.height())
+    """0 for a usual screen, 1 for a low one and `NARROW` for a narrow one, by its room for the window."""
+    return NARROW if room.width() < _LARGE_NEEDS.width() else int(room.height() < _LARGE_NEEDS.height())
 
 
 _CURVES, _TABLES, _TREE = ("compression", "distribution"), ("merges", "vocabulary", "runs"), ("token", "why")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,9 +13,12 @@ from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QFontMetrics
 
 from tests.gui.person import PATIENCE, TEXT, at_window, quiet, trained
+from tokstudio.core.analysis.encoding_steps import Rounds
+from tokstudio.core.base.progress import finish
 from tokstudio.gui.panes.text.grids import CountsGrid
 from tokstudio.gui.panes.text.page import TextInput
 from tokstudio.gui.panes.text.pages import DropoutBar
+from tokstudio.gui.panes.text.steps import answer_words, stepping_work
 
 LINES = "one\r\ntwo\rthree\nfour🌍\r\n\r\nfive\u2029six"
 
@@ -191,3 +195,17 @@ def test_the_text_is_encoded_with_dropout(qtbot, tmp_path, unstyled, window, ans
     qtbot.waitUntil(lambda: steps.rounds.steps.tokenizer.dropout is None, timeout=PATIENCE)
     by_id["dropout_again"].trigger()
     assert by_id["encode_with_dropout"].isChecked()
+
+
+def test_no_token_in_the_answer_of_why_not_is_quoted_with_a_real_space(make_run):
+    run = make_run(TEXT, vocabulary_size=290)
+    text = "the cat sat on a mat"
+    stepping = finish(stepping_work(run.tokenizer, text, None, ()))
+    quoted: set[str] = set()
+    for start in range(len(text) - 1):
+        for stop in range(start + 1, len(text) + 1):
+            here = Rounds(stepping.steps.at(len(run))).steps
+            words, _ = answer_words(stepping, here, (start, stop), len(run), of_word=False)
+            quoted |= set(re.findall(r'"([^"]*)"', words))
+    assert any("·" in token for token in quoted)
+    assert not [token for token in quoted if " " in token]

@@ -228,7 +228,7 @@ class RunTable(Fitting, ReadOnlyTable):
 
     def _apply_style(self) -> None:
         self.verticalHeader().setDefaultSectionSize(self._theme.scaled(28))
-        font = self.font()
+        font = self._theme.tabular_font()  # its own font is still the old one while it is hidden
         font.setBold(True)
         self._bold = QFontMetrics(font)
         self._known: dict[str, int] = {}
