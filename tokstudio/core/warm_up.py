@@ -35,7 +35,7 @@ from tokstudio.core.kernels.cache import (
 
 COMMON = "common"
 #: The compiled loops of what every training needs, and of all parts.
-FIRST_LOOPS, ALL_LOOPS = 75, 156
+FIRST_LOOPS, ALL_LOOPS = 75, 162
 _PATIENCE = 0.02  # seconds between two reports of progress
 _BAR = 40  # characters
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
@@ -182,13 +182,19 @@ def _exercise_algorithms() -> None:
 
 
 def _exercise_rules() -> None:
+    import numpy as np
+
     from tokstudio.core.corpus.corpus import Corpus
     from tokstudio.core.corpus.rules import RULES, marks_work
+    from tokstudio.core.kernels.near_duplicates import join_documents
 
-    # Enough lines for a larger table of hashes, and a document in several parts.
+    # Enough lines for a larger table of hashes, a document in several parts, and one that is nearly the same.
     lines = "".join(f"a line of text with the number {number}\n" for number in range(50_000))
+    corpus = Corpus.from_texts(["<p>", lines, lines + "and another"])
     for rule in RULES:
-        finish(marks_work(Corpus.from_texts(["<p>", lines]), rule))
+        finish(marks_work(corpus, rule))
+    none = np.zeros(0, np.int32)
+    join_documents(np.zeros(1, np.int64), none, none, none)
 
 
 def _exercise_exploration() -> None:

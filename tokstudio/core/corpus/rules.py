@@ -71,7 +71,10 @@ RULES = {
     rule.name: rule
     for rule in (
         Rule("duplicates", False, "documents, not empty, with the same bytes as an earlier one"),
-        Rule("blobs", True, "lines of which at least half lies in runs of {} bytes and more of ASCII without a space "
+        Rule("near-duplicates", False, "documents of which at least {} of the shingles, each five adjacent words, are "
+             "those of an earlier one that stays, by the Jaccard index of both; a word is a run of letters, marks and "
+             "digits, or one character of a script without spaces", 0.8, 0.5, 1),
+        Rule("blobs", True, "lines of which at least half lies in runs of {} bytes or more of ASCII without a space "
              "that have the entropy of noise: at least 5 bits a byte, or 3 where all are hexadecimal digits", 64, 16),
         Rule("repetition", True, "lines of 20 bytes and more in which at least {} of the characters equal the one 1 to "
              "32 bytes before, always the same number, at most a quarter of the line", 0.8, 0.5, 1),
@@ -203,6 +206,10 @@ def marks_work(corpus: Corpus, rule: str, threshold: float | None = None, gone: 
     if rule == "duplicates":
         return (yield from _duplicates_work(corpus, gone))
     assert value is not None
+    if rule == "near-duplicates":
+        from tokstudio.core.corpus.near_duplicates import near_duplicates_work
+
+        return (yield from near_duplicates_work(corpus, value, gone))
     if rule == "repeated-lines":
         marks, _ = yield from _repeated_lines_work(corpus, int(value), gone)
         return marks
@@ -346,11 +353,11 @@ _MOST_OF_FREE = 0.3  # for the table of hashes; with more of them, the text is r
 _BYTES_OF_HASH = 32
 
 
-class _TooManyError(Exception):
+class TooManyHashesError(Exception):
     """There are more hashes than fit into the memory."""
 
 
-class _Seen:
+class Seen:
     """The hashes that were there before, of one part of all hashes."""
 
     def __init__(self, part: int, parts: int, sums: NDArray[np.int64], has_owners: bool) -> None:
@@ -363,7 +370,7 @@ class _Seen:
     def look_up(
         self, hashes: NDArray[np.uint64], documents: NDArray[np.int64], sizes: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Says which were there before, and adds the others; `_TooManyError` where they do not fit."""
+        """Says which were there before, and adds the others; `TooManyHashesError` where they do not fit."""
         from tokstudio.core.kernels.lines import find_repeated, move_hashes
 
         marks, at = np.zeros(len(hashes), np.bool_), 0
@@ -387,7 +394,7 @@ class _Seen:
             if at == len(hashes):
                 return marks
             if self._most is not None and 2 * len(keys) > self._most:
-                raise _TooManyError
+                raise TooManyHashesError
             larger = self._tables_of(2 * len(keys), self._has_owners)
             move_hashes(keys, owners, owned, *larger)
             self._tables = larger
@@ -399,7 +406,7 @@ class _Seen:
         return np.zeros((rows, 2), np.uint64), np.zeros(owned, np.int64), np.zeros(owned, np.int64)
 
 
-_Pass = Callable[[_Seen, "list[Marked]"], Work[None]]
+_Pass = Callable[[Seen, "list[Marked]"], Work[None]]
 
 
 def _in_parts_work(documents: int, has_owners: bool, look: _Pass) -> Work[tuple[list[Marked], NDArray[np.int64], int]]:
@@ -409,8 +416,8 @@ def _in_parts_work(documents: int, has_owners: bool, look: _Pass) -> Work[tuple[
         found, sums = list[Marked](), np.zeros(documents, np.int64)
         try:
             for part in range(parts):
-                yield from look(_Seen(part, parts, sums, has_owners), found)
-        except _TooManyError:
+                yield from look(Seen(part, parts, sums, has_owners), found)
+        except TooManyHashesError:
             parts *= 2
         else:
             return found, sums, parts
@@ -429,7 +436,7 @@ def _repeated_lines_work(corpus: Corpus, least: int, gone: Gone) -> Work[tuple[M
     sizes = [source.documents for source in corpus.sources]
     firsts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
-    def look(seen: _Seen, found: list[Marked]) -> Work[None]:
+    def look(seen: Seen, found: list[Marked]) -> Work[None]:
         for lines, done in lines_of(corpus, gone):
             hashes = np.empty((len(lines.starts), 2), np.uint64)
             hash_texts(lines.data, read_only(lines.starts), read_only(lines.stops), least, True, hashes)
@@ -448,7 +455,7 @@ def _duplicates_work(corpus: Corpus, gone: Gone) -> Work[Marked]:
     rule, total = "duplicates", _size_of(corpus)
     none = np.zeros(0, np.int64)
 
-    def look(seen: _Seen, found: list[Marked]) -> Work[None]:
+    def look(seen: Seen, found: list[Marked]) -> Work[None]:
         before = 0
         for number, source in enumerate(corpus.sources):
             is_gone = gone.documents[number]
