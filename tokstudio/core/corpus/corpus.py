@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,9 @@ from tokstudio.core.corpus.readers.folders import expand_work
 from tokstudio.core.corpus.source import Source, entries, groups, joined_value
 from tokstudio.core.text.utf8 import AnyPath, Text
 
+if TYPE_CHECKING:
+    from tokstudio.core.corpus.leaving_out import LeavingOut, LeftOut
+
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
 _PIECE = 1 << 18
 _DOCUMENTS_IN_A_PIECE = 1 << 14
@@ -49,6 +53,7 @@ class Corpus:
     # How much each source counts, in thousandths, 0 to 1,000,000; None where all count once. The sources of one entry
     # have one weight; see `entries`.
     weights: tuple[int, ...] | None = None
+    left: LeftOut | None = None  # what was left out of the sources; None where nothing was
 
     @classmethod
     def from_files(
@@ -190,6 +195,64 @@ class Corpus:
         weighted.__dict__.update({name: self.__dict__[name] for name in _HASHES if name in self.__dict__})
         return weighted
 
+    def without(
+        self,
+        rules: Iterable[str] = (),
+        documents: Iterable[tuple[str | int, int]] = (),
+        lines: Iterable[tuple[str | int, int, int]] = (),
+        **keywords: bool | float,
+    ) -> Corpus:
+        """The same corpus without some documents and lines; `left_out` says which.
+
+        Rules look at the text of all sources, whatever their weights, in the order of the corpus. What is named goes
+        first, then what each rule finds, in the order of `rules.RULES`; what went is not looked at again. A document
+        whose lines have all gone goes, too.
+
+        Args:
+            rules: Names of rules: "duplicates", "near-duplicates", "blobs", "repetition", "mojibake", "control",
+                "markup", "rare-script", "repeated-lines", with their usual thresholds. `rules.RULES` has what each
+                finds.
+            documents: The name of a source or of its file, or its index, and the row or line of the document there,
+                from 0; of a file that is one document, or a text without a file, the number of the document. Neither
+                filters nor what was left out before change these numbers.
+            lines: Likewise, and the number of the line in the document, from 0.
+            keywords: Rules again, with `_` for `-`: True, or a threshold, such as `near_duplicates=0.8`.
+
+        Raises:
+            ConfigError: There is no such rule, source, document or line, or a threshold is not valid.
+            CorpusError: A source has word counts, which have no documents and lines; nothing of the text would be left;
+                or a source can no longer be read.
+        """
+        from tokstudio.core.corpus.leaving_out import leaving_out
+
+        return finish(self.without_work(leaving_out(self, rules, documents, lines, **keywords)))
+
+    def without_work(self, step: LeavingOut) -> Work[Corpus]:
+        """Does the same as `without` in bounded pieces, with a value that `leaving_out.leaving_out` made.
+
+        The memory that it takes does not grow with the text, but with the longest line and what is found.
+        """
+        from tokstudio.core.corpus.leaving_out import without_work
+
+        return (yield from without_work(self, step))
+
+    @property
+    def left_out(self) -> Mapping[str, NDArray[Any]]:
+        """What was left out: a row for each document or line, in columns by name, arrays of one length.
+
+        The columns are "source", its index in `sources`; "document", its row or line in the file, from 0; "line", the
+        line in the document, from 0, or -1 for the whole document; "rule", the name of the rule, or "named"; "bytes";
+        and "shard", the number of the file in `Source.shards`, for data sets of several files.
+        """
+        from tokstudio.core.corpus.leaving_out import LeftOut
+
+        return (self.left or LeftOut()).columns
+
+    @property
+    def leaving_out(self) -> tuple[LeavingOut, ...]:
+        """What was asked to be left out, one after another."""
+        return () if self.left is None else self.left.steps
+
     def numbers_of(self, which: str | int) -> list[int]:
         """The numbers of the sources that a name or an index stands for, from 0; see `with_weights`.
 
@@ -267,11 +330,11 @@ class Corpus:
 
     @property
     def counted_hashes(self) -> tuple[str, ...]:
-        """`text_hashes` of the sources that count, without those of word counts."""
-        weights = self.weights or (ONCE,) * len(self.sources)
-        return tuple(
-            text_hash for text_hash, weight in zip(self.text_hashes, weights, strict=True) if text_hash and weight
-        )
+        """The hashes of the texts that count, as `text_hashes` but before anything was left out; not of word counts."""
+        weights, texts = self.weights or (ONCE,) * len(self.sources), self.text_hashes
+        if self.left is not None:
+            texts = tuple(whole or own for whole, own in zip(self.left.texts, texts, strict=True))
+        return tuple(text_hash for text_hash, weight in zip(texts, weights, strict=True) if text_hash and weight)
 
     @cached_property
     def text_hashes(self) -> tuple[str, ...]:

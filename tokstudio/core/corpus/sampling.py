@@ -14,7 +14,7 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import ONCE, Corpus
-from tokstudio.core.corpus.source import Source, document_ends, groups, rows_of_parts_work, texts_of
+from tokstudio.core.corpus.source import Source, cuts_of_parts, document_ends, groups, rows_of_parts_work, texts_of
 
 # --- Takes samples of a corpus: slices from all over it, cut at lines, in their order ---------------------------------
 
@@ -29,7 +29,8 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
     A slice of a document becomes a document; it consists of whole lines unless they are very long. Sources stay
     separate, with their names and files.
     """
-    samples, weights = list[Source](), list[int]()
+    samples, weights, numbers = list[Source](), list[int](), list[int]()
+    number_of = {source: number for number, source in enumerate(corpus.sources)}
     weight_of = dict(zip(corpus.sources, corpus.weights or (), strict=False))
     total = sum(len(source.data) for source in corpus.sources)
     parts: dict[Source, list[tuple[int, Source]]] = {}
@@ -45,9 +46,11 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
             taken = _joined([part for _, part in filled])
             rows = None if source.counts is not None else (yield from rows_of_parts_work(source, filled))
             content = {"data": taken.data, "ends": taken.ends, "counts": taken.counts, "places": taken.places}
-            samples.append(replace(source, **content, rows=rows))
+            samples.append(replace(source, **content, rows=rows, cuts=cuts_of_parts(source, filled)))
             weights.append(weight_of.get(source, ONCE))
-    return Corpus(tuple(samples), corpus.weights and tuple(weights))
+            numbers.append(number_of[source])
+    left = None if corpus.left is None else corpus.left.of(numbers)
+    return Corpus(tuple(samples), corpus.weights and tuple(weights), left)
 
 
 def sample_in_one(corpus: Corpus, size: int) -> Corpus:

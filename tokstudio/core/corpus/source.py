@@ -237,9 +237,12 @@ class Source:
     # place in `shards`. None where none was left out, and all are of one file. Read-only.
     rows: NDArray[np.int32] | NDArray[np.int64] | None = None
     shards: tuple[str, ...] = ()  # the names of the files of a data set, where there are several
+    # int64 [n, 3], where lines were left out of documents: in this document, before this byte, so many. None where none
+    # were. Read-only.
+    cuts: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        for numbers in (self.data, self.ends, self.counts, self.places, self.rows):
+        for numbers in (self.data, self.ends, self.counts, self.places, self.rows, self.cuts):
             if isinstance(numbers, np.ndarray):
                 numbers.setflags(write=False)
 
@@ -360,6 +363,36 @@ def document_place(source: Source, document: int) -> str:
     return f"{source.name}, {unit} {_run_at(source, start)[2]:,}"
 
 
+def document_numbers(source: Source) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The row or line of each document in its file, from 0, and the number of that file in `shards`; both int64.
+
+    Of a text that is one document, and of texts without a file, it is the number of the document.
+    """
+    numbers = np.arange(source.documents, dtype=np.int64)
+    if source.rows is None:
+        return numbers, np.zeros(source.documents, np.int64)
+    runs = source.rows.astype(np.int64)
+    amounts = np.diff(runs[:, 0], append=source.documents)
+    return numbers + np.repeat(runs[:, 2] - 1 - runs[:, 0], amounts), np.repeat(runs[:, 3], amounts)
+
+
+def file_lines(
+    source: Source, documents: NDArray[np.int64], starts: NDArray[np.int64], lines: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The numbers of lines in their documents as they are in the file, from 0, int64.
+
+    `documents` are the numbers in the source of the documents that they are in, `starts` their first bytes there, and
+    `lines` their numbers without the lines that were left out before.
+    """
+    if source.cuts is None:
+        return lines
+    summed = np.concatenate([np.zeros(1, np.int64), np.cumsum(source.cuts[:, 2])])
+    before = np.searchsorted(source.cuts[:, 0], documents)
+    # What was left out before this byte, in this document and in those before it.
+    until = np.searchsorted(source.cuts[:, 1], starts, side="right")
+    return lines + summed[np.maximum(until, before)] - summed[before]
+
+
 def known_line(source: Source, position: int) -> tuple[int, int]:
     """The last byte up to a position of which the line in the file is known, and that line, from 1."""
     if source.rows is None:
@@ -379,6 +412,8 @@ def rows_of_parts_work(source: Source, parts: Iterable[tuple[int, Source]]) -> W
             for here in range(at, start, _LOCATED_PIECE):
                 row += int(np.count_nonzero(source.data[here : min(start, here + _LOCATED_PIECE)] == ord("\n")))
                 yield Progress("reading")
+            # The lines that were left out just here belong to the part.
+            row += _cut_lines(source, at, start - 1)
         runs.append((documents, size, row, shard))
         if source.rows is not None:
             inner = source.rows[(source.rows[:, 0] > first) & (source.rows[:, 1] < start + len(part.data))]
@@ -386,6 +421,30 @@ def rows_of_parts_work(source: Source, parts: Iterable[tuple[int, Source]]) -> W
             runs += map(tuple, (inner + shift).tolist())  # pyright: ignore[reportArgumentType]
         documents, size = documents + part.documents, size + len(part.data)
     return np.array(runs, np.int64).reshape(-1, 4)
+
+
+def cuts_of_parts(source: Source, parts: Iterable[tuple[int, Source]]) -> NDArray[np.int64] | None:
+    """`Source.cuts` of parts of a source, as of `rows_of_parts_work`."""
+    if source.cuts is None:
+        return None
+    found: list[NDArray[np.int64]] = []
+    documents = size = 0
+    for start, part in parts:
+        inner = source.cuts[(source.cuts[:, 1] >= start) & (source.cuts[:, 1] < start + len(part.data))]
+        places = inner[:, 1] - start
+        own = np.searchsorted(part.ends, places, side="right")
+        found.append(np.stack([own + documents, places + size, inner[:, 2]], axis=1))
+        documents, size = documents + part.documents, size + len(part.data)
+    cuts = np.concatenate(found) if found else source.cuts[:0]
+    return cuts if len(cuts) else None
+
+
+def _cut_lines(source: Source, start: int, stop: int) -> int:
+    """How many lines were left out before the bytes of a text from `start` to `stop`, that one included."""
+    if source.cuts is None:
+        return 0
+    places = source.cuts[:, 1]
+    return int(source.cuts[(places >= start) & (places <= stop), 2].sum())
 
 
 def _run_at(source: Source, position: int) -> tuple[int, int, int, int]:
@@ -401,14 +460,18 @@ def _run_at(source: Source, position: int) -> tuple[int, int, int, int]:
 def _position_work(source: Source, offset: int) -> Work[str]:
     document = int(np.searchsorted(source.ends, offset, side="right"))
     start = int(source.ends[document - 1]) if document else 0
+    if (source.is_rows or source.path is None) and _cut_lines(source, start, offset):
+        # Where lines were left out before it, its place in the document is not known.
+        return document_place(source, document) or source.name
     if source.is_rows:
         file, row = row_of(source, offset)
         column = yield from _characters_work(source, start, offset)
         return f"{file}, row {row:,}, character {column + 1:,}"
-    if source.path is None and source.documents > 1:
+    if source.path is None and (source.documents > 1 or source.rows is not None):
         column = yield from _characters_work(source, start, offset)
-        return f"{source.name}, document {document + 1:,}, character {column + 1:,}"
+        return f"{source.name}, document {_run_at(source, start)[2]:,}, character {column + 1:,}"
     start, lines = known_line(source, offset)
+    lines += _cut_lines(source, start, offset)
     for at in range(start, offset, _LOCATED_PIECE):
         ends = np.flatnonzero(source.data[at : min(offset, at + _LOCATED_PIECE)] == ord("\n"))
         if len(ends):

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.columns import Columns, stage_of
 from tokstudio.core.model.config import TrainingConfig
@@ -74,6 +75,8 @@ class TrainedOn:
     mixture: tuple[tuple[str, int, int], ...] = field(default=(), compare=False)
     # `Corpus.counted_hashes`; empty where they are unknown, as in a project without the sources.
     texts: tuple[str, ...] = field(default=(), compare=False)
+    leaving_out: tuple[LeavingOut, ...] = ()  # as of `Corpus.leaving_out`
+    left_out: tuple[tuple[str, int, int, int], ...] = ()  # by rule: its name; the documents, lines and bytes that went
 
 
 @dataclass(frozen=True, eq=False)

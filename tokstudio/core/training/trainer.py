@@ -216,6 +216,8 @@ class Trainer:
                 self.corpus.weight_scale,
                 mixture_of(sources, (source.bytes for source in sources), self.corpus.weights),
                 self.corpus.counted_hashes,
+                self.corpus.leaving_out,
+                () if self.corpus.left is None else self.corpus.left.totals,
             ),
             alphabet=alphabet,
             base_counts=np.zeros(base_size, np.int64) if prepared is None else prepared.base_counts,

@@ -1,0 +1,476 @@
+"""Leaving out: what is left out of a corpus, by rules or by name, as a value; and the corpus without it.
+
+What `rules` finds, this removes. Documents and lines keep the numbers that they have in their files.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import first_few, shown
+from tokstudio.core.corpus.readers.files import Budget, TextStore
+from tokstudio.core.corpus.rules import (
+    NAMED,
+    RULES,
+    Gone,
+    Marked,
+    check_rules,
+    joined_marks,
+    lines_of,
+    marks_work,
+    refuse_word_counts,
+)
+from tokstudio.core.corpus.source import Source, document_numbers, file_lines
+
+if TYPE_CHECKING:
+    from tokstudio.core.corpus.corpus import Corpus
+
+_PIECE = 1 << 20
+_MOST_NAMED = 8
+_SHARD_BITS = 44
+_REASONS = (NAMED, *RULES)  # the rule of each row of what was left out, by its number
+
+
+# --- What is left out, as a value -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LeavingOut:
+    """What is left out of a corpus; the numbers are those of files, from 0.
+
+    Attributes:
+        rules: The name of each rule with its threshold, None where it has none; in the order of `RULES`.
+        documents: Of each named document the index of its source, the number of its file among the `shards` of the
+            source, and its row or line there.
+        lines: Of each named line likewise, and its number in its document.
+    """
+
+    rules: tuple[tuple[str, float | None], ...] = ()
+    documents: tuple[tuple[int, int, int], ...] = ()
+    lines: tuple[tuple[int, int, int, int], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.rules or self.documents or self.lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """A value for JSON, from which `from_json` makes it again; lists of all numbers, one after another."""
+        values: dict[str, Any] = {"rules": dict(self.rules)} if self.rules else {}
+        for name, rows in (("documents", self.documents), ("lines", self.lines)):
+            if rows:
+                values[name] = [number for row in rows for number in row]
+        return values
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, object]) -> LeavingOut:
+        """Reads a value that is not trusted; ConfigError where it is none."""
+        rules = values.get("rules", {})
+        if not values.keys() <= {"rules", "documents", "lines"} or not isinstance(rules, dict):
+            raise ConfigError("This does not say what is left out.")
+        thresholds = cast("dict[str, object]", rules)
+        if any(isinstance(threshold, bool) for threshold in thresholds.values()):
+            raise ConfigError("This does not say by which rules text is left out.")
+        checked = check_rules((), {name: True if value is None else value for name, value in thresholds.items()})
+        documents = _rows_of(values.get("documents", []), 3)
+        return cls(tuple(checked.items()), cast("Any", documents), cast("Any", _rows_of(values.get("lines", []), 4)))
+
+
+def _rows_of(numbers: object, columns: int) -> tuple[tuple[int, ...], ...]:
+    flat = cast("list[object]", numbers) if isinstance(numbers, list) else [None]
+    whole = [number for number in flat if type(number) is int and 0 <= number < 1 << 53]
+    if len(whole) != len(flat) or len(whole) % columns:
+        raise ConfigError("This does not say which documents and lines are left out.")
+    return tuple(zip(*(whole[at::columns] for at in range(columns)), strict=True))
+
+
+#: The name or the index of a source, and the number of a document in its file; of a line, its number too.
+Named = tuple["str | int", int]
+NamedLine = tuple["str | int", int, int]
+
+
+def leaving_out(
+    corpus: Corpus,
+    rules: Iterable[str] = (),
+    documents: Iterable[Named] = (),
+    lines: Iterable[NamedLine] = (),
+    **keywords: object,
+) -> LeavingOut:
+    """What `Corpus.without` leaves out, for `Corpus.without_work`; raises the same errors but those of reading."""
+    thresholds = check_rules(rules, keywords)
+    if thresholds:
+        refuse_word_counts(corpus)
+    finder = _Finder(corpus)
+    found = {finder.document(which, number) for which, number in documents}
+    found_lines = {(*finder.document(which, number), _whole(line)) for which, number, line in lines}
+    return LeavingOut(tuple(thresholds.items()), tuple(sorted(found)), tuple(sorted(found_lines)))
+
+
+class _Finder:
+    """Finds the sources and files of what is named."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._sources = corpus.sources
+        self._places: dict[str | int, list[tuple[int, int]]] = {}
+        self._keys: dict[int, NDArray[np.int64]] = {}
+
+    def document(self, which: str | int, number: int) -> tuple[int, int, int]:
+        """The index of the source, the number of the file among its shards, and that of the document."""
+        number = _whole(number)
+        if which not in self._places:
+            self._places[which] = self._named(which)
+        found = self._places[which]
+        if len(found) > 1:
+            found = [(index, shard) for index, shard in found if self._has(index, shard, number)] or found[:1]
+        if len(found) > 1:
+            raise ConfigError(
+                f"{which} has {len(found)} documents with the number {number}, in several files: name one of these."
+            )
+        return (*found[0], number)
+
+    def _has(self, index: int, shard: int, number: int) -> bool:
+        if index not in self._keys:
+            self._keys[index] = np.sort(document_keys(self._sources[index]))
+        keys, key = self._keys[index], document_key(shard, number)
+        at = int(np.searchsorted(keys, key))
+        return at < len(keys) and int(keys[at]) == key
+
+    def _named(self, which: str | int) -> list[tuple[int, int]]:
+        """The sources that have a name, each with the numbers of its files that may have it."""
+        sources = self._sources
+        if isinstance(which, int):
+            if isinstance(which, bool) or not 0 <= which < len(sources):
+                raise ConfigError(f"There is no source {which}: the corpus has {len(sources)}, counted from 0.")
+            return [(which, shard) for shard in range(max(1, len(sources[which].shards)))]
+        named = [index for index, source in enumerate(sources) if source.name == which]
+        if len(named) > 1:
+            raise ConfigError(f"{shown(which)} is the name of {len(named)} sources: give the index, from 0.")
+        if named:
+            return self._named(named[0])
+        files = [(index, sources[index].shards.index(which)) for index in self._with_shard(which)]
+        # The parts of a file that a column divides have its path and other names.
+        divided = [
+            (index, shard)
+            for index, source in enumerate(sources)
+            if source.path is not None and which in (source.path.name, str(source.path))
+            for shard in range(max(1, len(source.shards)))
+        ]
+        if not files and not divided:
+            names = first_few([source.name for source in sources], _MOST_NAMED)
+            raise ConfigError(f"There is no source {shown(which)}. The corpus has: {names or 'none'}.")
+        return files or divided
+
+    def _with_shard(self, which: str) -> list[int]:
+        return [index for index, source in enumerate(self._sources) if which in source.shards]
+
+
+def _whole(number: object) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise ConfigError(f"The number of a document or a line must be a whole number from 0, not {number!r}.")
+    return int(number)
+
+
+def document_key(shard: int, number: int) -> int:
+    """A number that a document has in its source alone."""
+    return shard << _SHARD_BITS | number
+
+
+def document_keys(source: Source) -> NDArray[np.int64]:
+    """`document_key` of each document."""
+    numbers, shards = document_numbers(source)
+    return shards << _SHARD_BITS | numbers
+
+
+# --- What was left out ------------------------------------------------------------------------------------------------
+
+
+_COLUMNS = ("source", "shard", "document", "line", "rule", "size")
+
+
+def _no_rows() -> NDArray[np.int64]:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What was left out of a corpus: a row for each document or line, arrays of one length.
+
+    Attributes:
+        steps: What was asked for, one after another.
+        source: int32, the index of its source.
+        shard: int32, the number of its file among the `shards` of the source.
+        document: int64, the row or line in its file, from 0.
+        line: int64, the line in the document, from 0; -1 for the whole document.
+        rule: int8, the number of its rule in `names`.
+        size: int64, its bytes.
+        texts: For each source, the hash of its whole text as of `Corpus.text_hashes`; "" where it is whole.
+    """
+
+    steps: tuple[LeavingOut, ...] = ()
+    source: NDArray[np.int32] = field(default_factory=lambda: _no_rows().astype(np.int32))
+    shard: NDArray[np.int32] = field(default_factory=lambda: _no_rows().astype(np.int32))
+    document: NDArray[np.int64] = field(default_factory=_no_rows)
+    line: NDArray[np.int64] = field(default_factory=_no_rows)
+    rule: NDArray[np.int8] = field(default_factory=lambda: _no_rows().astype(np.int8))
+    size: NDArray[np.int64] = field(default_factory=_no_rows)
+    texts: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of rules by their numbers; "named" for what was named."""
+        return _REASONS
+
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The columns by name; "shard" is for data sets of several files, whose rows count from 0 in each."""
+        return {
+            "source": self.source,
+            "document": self.document,
+            "line": self.line,
+            "rule": np.array(_REASONS)[self.rule],
+            "bytes": self.size,
+            "shard": self.shard,
+        }
+
+    @property
+    def totals(self) -> tuple[tuple[str, int, int, int], ...]:
+        """The name of each rule that found something, with the documents, lines and bytes that it left out."""
+        rows: list[tuple[str, int, int, int]] = []
+        for number in map(int, np.unique(self.rule)):
+            here = self.rule == number
+            lines = int(np.count_nonzero(self.line[here] >= 0))
+            documents = int(np.count_nonzero(here)) - lines
+            rows.append((_REASONS[number], documents, lines, int(self.size[here].sum())))
+        return tuple(rows)
+
+    def of(self, sources: Sequence[int]) -> LeftOut:
+        """The same of some of the sources, which are then numbered as here."""
+        number = {source: at for at, source in enumerate(sources)}
+        chosen = np.isin(self.source, list(number))
+        renumbered = np.full(max(number, default=-1) + 1, 0, np.int32)
+        renumbered[list(number)] = list(number.values())
+        steps = tuple(
+            replace(
+                step,
+                documents=tuple((number[row[0]], *row[1:]) for row in step.documents if row[0] in number),
+                lines=tuple((number[row[0]], *row[1:]) for row in step.lines if row[0] in number),
+            )
+            for step in self.steps
+        )
+        columns: Any = {name: getattr(self, name)[chosen] for name in _COLUMNS}
+        columns["source"] = renumbered[columns["source"]]
+        return LeftOut(steps, **columns, texts=tuple(self.texts[source] for source in sources))
+
+
+def joined(before: LeftOut | None, after: LeftOut) -> LeftOut:
+    """What was left out in two steps."""
+    if before is None:
+        return after
+    columns: Any = {name: np.concatenate([getattr(before, name), getattr(after, name)]) for name in _COLUMNS}
+    texts = tuple(old or new for old, new in zip(before.texts, after.texts, strict=True))
+    return LeftOut(before.steps + after.steps, **columns, texts=texts)
+
+
+# --- The corpus without it --------------------------------------------------------------------------------------------
+
+
+def without_work(corpus: Corpus, step: LeavingOut) -> Work[Corpus]:
+    """Leaves documents and lines out of a corpus in bounded pieces; see `Corpus.without`."""
+    found = yield from _found_work(corpus, step)
+    marks = joined_marks("", found)
+    rules = np.repeat([_REASONS.index(each.rule) for each in found], list(map(len, found)))
+    order = np.lexsort((marks.start, marks.document, marks.source))
+    marks, rules = marks[order], rules[order].astype(np.int8)
+    sources, texts = list(corpus.sources), [""] * len(corpus.sources)
+    shards, numbers = np.zeros(len(marks), np.int32), np.zeros(len(marks), np.int64)
+    lines = marks.line.copy()
+    total, done, budget = sum(len(source.data) for source in sources), 0, Budget()
+    borders = np.searchsorted(marks.source, np.arange(len(sources) + 1)).tolist()
+    for index, source in enumerate(corpus.sources):
+        here = slice(borders[index], borders[index + 1])
+        if borders[index] < borders[index + 1]:
+            own = marks[here]
+            all_numbers, all_shards = document_numbers(source)
+            numbers[here], shards[here] = all_numbers[own.document], all_shards[own.document]
+            is_line = own.line >= 0
+            lines[here][is_line] = file_lines(source, own.document, own.start, own.line)[is_line]
+            sources[index], texts[index] = yield from _reduced_work(source, own, budget, done, total)
+        done += len(source.data)
+    if len(marks) and not any(len(source.data) for source in sources) and total:
+        names = first_few([_REASONS[number] for number in map(int, np.unique(rules))], len(_REASONS), str)
+        raise CorpusError(f"Nothing of the text would be left: {names} would leave out all of it. Choose fewer rules.")
+    left = LeftOut((step,), marks.source, shards, numbers, lines, rules, marks.bytes, tuple(texts))
+    return replace(corpus, sources=tuple(sources), left=joined(corpus.left, left))
+
+
+def _found_work(corpus: Corpus, step: LeavingOut) -> Work[list[Marked]]:
+    """What is named and what each rule finds; whole documents first, and nothing twice."""
+    thresholds = dict(step.rules)
+    if thresholds:
+        refuse_word_counts(corpus)
+    gone, found = Gone(corpus.sources), [_named_documents(corpus, step.documents)]
+    gone.add(found[0])
+
+    def by_rules(of_lines: bool) -> Work[None]:
+        for name, threshold in thresholds.items():
+            if RULES[name].of_lines == of_lines:
+                marks = yield from marks_work(corpus, name, threshold, gone)
+                gone.add(marks)
+                found.append(marks)
+
+    yield from by_rules(of_lines=False)
+    if step.lines:
+        found.append((yield from _named_lines_work(corpus, step.lines, gone)))
+        gone.add(found[-1])
+    yield from by_rules(of_lines=True)
+    return found
+
+
+def _named_documents(corpus: Corpus, documents: Sequence[tuple[int, int, int]]) -> Marked:
+    """The named documents; raises ConfigError where one is not there."""
+    found: list[Marked] = []
+    for index in sorted({row[0] for row in documents}):
+        source = _source_at(corpus, index)
+        wanted = np.unique([document_key(*row[1:]) for row in documents if row[0] == index])
+        keys = document_keys(source)
+        missing = wanted[~np.isin(wanted, keys)]
+        if len(missing):
+            raise _missing(source, int(missing[0]))
+        own = np.flatnonzero(np.isin(keys, wanted))
+        starts = np.where(own > 0, source.ends[own - 1], 0)
+        place, whole = np.full(len(own), index, np.int32), np.full(len(own), -1, np.int64)
+        found.append(Marked(NAMED, place, own, whole, starts, source.ends[own]))
+    return joined_marks(NAMED, found)
+
+
+def _source_at(corpus: Corpus, index: int) -> Source:
+    if index >= len(corpus.sources):
+        raise ConfigError(f"There is no source {index}: the corpus has {len(corpus.sources)}, counted from 0.")
+    if (source := corpus.sources[index]).counts is not None:
+        raise CorpusError(f"{source.name} has word counts, not documents and lines, so none can be left out.")
+    return source
+
+
+def _missing(source: Source, key: int, line: int | None = None) -> ConfigError:
+    shard, number = key >> _SHARD_BITS, key & ((1 << _SHARD_BITS) - 1)
+    name = source.shards[shard] if shard < len(source.shards) else source.name
+    unit = "row" if source.is_rows else "document"
+    which = f"{unit} {number + 1:,}" if line is None else f"line {line + 1:,} in its {unit} {number + 1:,}"
+    return ConfigError(f"{name} has no {which}, counted from 1, that could be left out: was the file changed?")
+
+
+def _named_lines_work(corpus: Corpus, lines: Sequence[tuple[int, int, int, int]], gone: Gone) -> Work[Marked]:
+    """The named lines of documents that are not gone; raises ConfigError where one is not there."""
+    wanted: dict[int, set[tuple[int, int]]] = {}
+    for index, shard, number, line in lines:
+        wanted.setdefault(index, set()).add((document_key(shard, number), line))
+    for index in wanted:
+        _source_at(corpus, index)
+    keys = {index: document_keys(corpus.sources[index]) for index in wanted}
+    documents = {index: np.unique([key for key, _ in pairs]) for index, pairs in wanted.items()}
+    found, total = list[Marked](), sum(len(source.data) for source in corpus.sources)
+    for some, done in lines_of(corpus, Gone(corpus.sources), list(wanted)):
+        own = keys[some.source][some.documents]
+        marks = np.isin(own, documents[some.source])
+        chosen = np.flatnonzero(marks)
+        source = corpus.sources[some.source]
+        numbers = file_lines(source, some.documents[chosen], some.starts[chosen] + some.base, some.lines[chosen])
+        for at, pair in zip(chosen.tolist(), zip(own[chosen].tolist(), numbers.tolist(), strict=True), strict=True):
+            marks[at] = pair in wanted[some.source]
+            wanted[some.source].discard(pair)
+        if marks.any():
+            found.append(some.marked(NAMED, marks))
+        yield Progress("looking for lines", done, total)
+    for index, pairs in wanted.items():
+        if pairs:
+            raise _missing(corpus.sources[index], *min(pairs))
+    marks = joined_marks(NAMED, found)
+    stays = np.ones(len(marks), np.bool_)
+    for index, is_gone in enumerate(gone.documents):
+        if is_gone is not None:
+            here = marks.source == index
+            stays[here] = ~is_gone[marks.document[here]]
+    return marks[stays]
+
+
+def _reduced_work(source: Source, own: Marked, budget: Budget, before: int, total: int) -> Work[tuple[Source, str]]:
+    """A source without some documents and lines, and the hash of its whole text."""
+    lengths = np.diff(source.ends, prepend=0)
+    taken = np.bincount(own.document, own.bytes, source.documents).astype(np.int64)
+    goes = (lengths > 0) & (taken == lengths)
+    goes[own.document[own.line < 0]] = True
+    stays = np.flatnonzero(~goes)
+    ends = np.cumsum((lengths - taken)[stays], dtype=np.int64)
+    store, digest = TextStore(source.name, budget), hashlib.sha256()
+    for at in range(0, len(source.data), _PIECE):
+        piece = np.ascontiguousarray(source.data[at : at + _PIECE])
+        digest.update(piece.data)
+        for kept in _kept(piece, at, own):
+            store.add(kept)
+        yield Progress("leaving out", before + at, total)
+    data = yield from store.finish_work()
+    summed = np.concatenate([np.zeros(1, np.int64), np.cumsum(own.bytes)])
+
+    def moved(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where bytes are now; of what was left out, where it was."""
+        return offsets - summed[np.searchsorted(own.start, offsets)]
+
+    places = None if source.places is None else source.places[stays]
+    rows = _rows_after(source, stays, ends)
+    cuts = _cuts_after(source, own, stays, moved)
+    return replace(source, data=data, ends=ends, places=places, rows=rows, cuts=cuts), digest.hexdigest()
+
+
+def _kept(piece: NDArray[np.uint8], at: int, own: Marked) -> Iterator[NDArray[np.uint8]]:
+    """The parts of a piece, which begins at this byte of its source, that stay."""
+    first, last = np.searchsorted(own.stop, at, side="right"), np.searchsorted(own.start, at + len(piece))
+    if first >= last:
+        yield piece
+        return
+    borders = np.clip(np.stack([own.start[first:last], own.stop[first:last]], axis=1).ravel() - at, 0, len(piece))
+    lengths = np.diff(borders, prepend=0, append=len(piece))
+    stays = np.repeat(np.arange(len(lengths)) % 2 == 0, lengths)
+    if stays.any():
+        yield piece[stays]
+
+
+def _rows_after(source: Source, stays: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """`Source.rows` of the documents that stay."""
+    if len(stays) == source.documents and source.rows is None:
+        return None
+    numbers, shards = document_numbers(source)
+    numbers, shards = numbers[stays], shards[stays]
+    begins = np.ones(len(stays), np.bool_)
+    begins[1:] = (np.diff(numbers) != 1) | (np.diff(shards) != 0)
+    firsts = np.flatnonzero(begins)
+    starts = np.concatenate([np.zeros(1, np.int64), ends])[firsts]
+    return np.stack([firsts, starts, numbers[firsts] + 1, shards[firsts]], axis=1).astype(np.int64)
+
+
+def _cuts_after(
+    source: Source, own: Marked, stays: NDArray[np.int64], moved: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+) -> NDArray[np.int64] | None:
+    """`Source.cuts` of the documents that stay."""
+    is_line = own.line >= 0
+    cuts = np.stack([own.document[is_line], moved(own.start[is_line]), np.ones(int(is_line.sum()), np.int64)], axis=1)
+    if source.cuts is not None:
+        old = source.cuts.astype(np.int64)
+        old[:, 1] = moved(old[:, 1])
+        cuts = np.concatenate([cuts, old])
+    cuts = cuts[np.isin(cuts[:, 0], stays)]
+    if not len(cuts):
+        return None
+    cuts[:, 0] = np.searchsorted(stays, cuts[:, 0])
+    places, which = np.unique(cuts[:, :2], axis=0, return_inverse=True)
+    amounts = np.bincount(which.ravel(), cuts[:, 2]).astype(np.int64)
+    return np.concatenate([places, amounts[:, np.newaxis]], axis=1)
