@@ -20,14 +20,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokstudio.cli.process.terminal import Console, put
-from tokstudio.cli.reading import expand_files_work, plain_reading_errors, read_as_json, report_read, texts_of
+from tokstudio.cli.reading import (
+    TextsToRead,
+    expand_files_work,
+    plain_reading_errors,
+    read_as_json,
+    read_corpus,
+    report_read,
+    texts_of,
+    without_left_out,
+)
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import processors
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.folders import Entry, Folder
 from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.pretokenization.count_words import CountedPart, Counting, stored_bytes
+from tokstudio.core.pretokenization.count_words import CountedPart, Counting, count_corpus_work, stored_bytes
 from tokstudio.core.pretokenization.word_counts import WordCounts
 
 if TYPE_CHECKING:
@@ -197,12 +206,15 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
         raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
     with plain_reading_errors():
         folders = list[Folder]()
-        entries = console.finish(expand_files_work(arguments.files, folders, console))
-        if arguments.dask is not None:
-            part = count_on_cluster(counting, entries, arguments.dask, console)
+        if texts.leave_out or texts.leave_out_lists:
+            part, folders = _count_without(replace(texts, documents=arguments.documents), settings, console)
         else:
-            part = console.finish(counting.count_work(entries))
-        report_read(part.sources, console)
+            entries = console.finish(expand_files_work(arguments.files, folders, console))
+            if arguments.dask is not None:
+                part = count_on_cluster(counting, entries, arguments.dask, console)
+            else:
+                part = console.finish(counting.count_work(entries))
+            report_read(part.sources, console)
     counts = part.counts
     if not len(counts):
         raise CorpusError("There are no words in these texts: nothing was written.")
@@ -214,6 +226,13 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
         f"Counted {several(text, 'byte')} of {several(len(counts.totals), 'source')}: "
         f"{several(len(counts), 'distinct word')}, in {out.name}."
     )
+
+
+def _count_without(texts: TextsToRead, settings: CountedWith, console: Console) -> tuple[CountedPart, list[Folder]]:
+    """Counts texts without what is to be left out, for which all of them are read first."""
+    read = without_left_out(read_corpus(texts, console), texts, console)
+    counts = console.finish(count_corpus_work(read.corpus, settings))
+    return CountedPart(counts, read.corpus.sources), list(read.folders)
 
 
 def _as_json(counts: WordCounts, out: Path) -> dict[str, object]:

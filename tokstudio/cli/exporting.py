@@ -39,7 +39,7 @@ READ_FILES = (
     "file", "files", "texts", "corpus", "counts", "parallel", "base_vocabulary", "sample", "reference", "theirs",
 )  # fmt: skip
 # The arguments that name what it writes, beside exports.
-RESULTS = ("project", "out", "csv", "map", "report", "log_file")
+RESULTS = ("project", "out", "csv", "map", "report", "log_file", "left_out")
 
 
 def check_results(arguments: argparse.Namespace, console: Console) -> None:

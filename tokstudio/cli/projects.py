@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tokstudio.cli.process.terminal import Console
+from tokstudio.cli.reading import LEFT_OUT_COLUMNS
 from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import in_units, percent_text, several
 from tokstudio.core.corpus.corpus import ONCE
+from tokstudio.core.corpus.leaving_out import told_totals
 from tokstudio.core.formats.common.format import Loaded, PatternNeeded
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.model.algorithms import ALGORITHMS
@@ -141,6 +143,9 @@ def _more(run: dict[str, Any]) -> Iterator[str]:
                 for each in run["weights"]
             )
             yield f"weights: {', '.join(named)}"
+        if run["left_out"]:
+            rows = [tuple(row[name] for name in LEFT_OUT_COLUMNS) for row in run["left_out"]]
+            yield f"left out: {told_totals(rows)}"
         yield f"trained on {several(run['corpus_bytes'], 'byte')} of a corpus with the SHA-256 {run['corpus_sha256']}"
         yield f"tokenizer SHA-256 {run['sha256']}"
     for name, digest in run.get("hashes", {}).items():
@@ -176,6 +181,7 @@ def _runs(project: Project, console: Console) -> Iterator[dict[str, Any]]:
             "weights": [
                 {"name": name, "weight": in_units(weight, ONCE), "bytes": size} for name, weight, size in mixture
             ],
+            "left_out": [dict(zip(LEFT_OUT_COLUMNS, row, strict=True)) for row in corpus.left_out],
             "corpus_bytes": in_units(corpus.bytes, corpus.weight_scale),
             "corpus_sha256": corpus.sha256,
             "sha256": console.finish(hash_work(Tokenizer.from_run(run))),

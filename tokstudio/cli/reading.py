@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -20,12 +20,15 @@ from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, Em
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import count_text, first_few, in_units, printable, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
+from tokstudio.core.corpus.leaving_out import LeavingOut, told_totals
+from tokstudio.core.corpus.left_out_list import read_list_work, write_list_work
 from tokstudio.core.corpus.open_sources import OF_FILE, content_work, empty_source, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
+from tokstudio.core.corpus.rules import check_rules
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.formats.known_formats import tokenizer_files
 from tokstudio.core.model.config import TrainingConfig
@@ -36,6 +39,7 @@ from tokstudio.core.training.curves import SourceCurves, source_curves_work
 _STANDARD_INPUT = "standard input"
 _PIPE = Entry(Path(), name=_STANDARD_INPUT)  # in its place; no folder has an entry of this name without shards
 _WHOLE = Reading()
+LEFT_OUT_COLUMNS = ("rule", "documents", "lines", "bytes")
 _VALUES_NAMED = 5  # of the column that divides a data set
 
 
@@ -50,6 +54,9 @@ class TextsToRead:
     counts: Sequence[Path] = ()
     weights: Sequence[tuple[str, float]] = ()  # by the name of a text, or its number
     sample_bytes: int | None = None
+    leave_out: Sequence[tuple[str, float | bool]] = ()  # rules with their thresholds
+    leave_out_lists: Sequence[Path] = ()
+    left_out: Path | None = None  # where the list of what was left out is written
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +67,11 @@ class CommandTexts:
     folders: tuple[Folder, ...]
 
     def as_json(self) -> dict[str, object]:
-        """What was passed over in folders, and what is to be said of each text."""
-        return read_as_json(self.folders, self.corpus.sources)
+        """What was passed over in folders, what is to be said of each text, and what was left out of them."""
+        facts = read_as_json(self.folders, self.corpus.sources)
+        if self.corpus.left is not None:
+            facts["left_out"] = [dict(zip(LEFT_OUT_COLUMNS, row, strict=True)) for row in self.corpus.left.totals]
+        return facts
 
 
 def read_as_json(folders: Iterable[Folder], sources: Iterable[Source]) -> dict[str, object]:
@@ -120,6 +130,25 @@ def read_corpus_work(texts: TextsToRead, console: Console, keep_empty: bool = Fa
     return CommandTexts(Corpus(tuple(sources)), tuple(folders))
 
 
+def without_left_out(read: CommandTexts, texts: TextsToRead, console: Console) -> CommandTexts:
+    """The texts without what is to be left out; reports how much went, and writes the list of it."""
+    if not (texts.leave_out or texts.leave_out_lists):
+        return read
+    corpus = read.corpus
+    named = [console.finish(read_list_work(path, corpus)) for path in texts.leave_out_lists]
+    rules: dict[str, bool | float] = dict(texts.leave_out)
+    documents = sorted({row for each in named for row in each.documents})
+    lines = sorted({row for each in named for row in each.lines})
+    step = LeavingOut(tuple(check_rules((), rules).items()), tuple(documents), tuple(lines))
+    corpus = console.finish(corpus.without_work(step))
+    assert corpus.left is not None
+    totals = corpus.left.totals
+    console.say(f"Left out: {told_totals(totals)}." if totals else "Left out: nothing, as nothing was found.")
+    if texts.left_out is not None:
+        console.finish(write_list_work(corpus, texts.left_out))
+    return replace(read, corpus=corpus)
+
+
 def expand_files_work(files: Sequence[str], folders: list[Folder], console: Console) -> Work[list[Entry]]:
     """Replaces each folder by what it holds, adds it to `folders`, and reports what it skips."""
 
@@ -159,7 +188,15 @@ def texts_of(arguments: argparse.Namespace, files: Sequence[str]) -> TextsToRead
         keep_truncated=arguments.keep_truncated,
         join_values=getattr(arguments, "join_values", False),
     )
-    return TextsToRead(files, getattr(arguments, "documents", None) or "file", arguments.encoding, reading)
+    return TextsToRead(
+        files,
+        getattr(arguments, "documents", None) or "file",
+        arguments.encoding,
+        reading,
+        leave_out=[rule for rules in getattr(arguments, "leave_out", ()) for rule in rules],
+        leave_out_lists=getattr(arguments, "leave_out_list", ()),
+        left_out=getattr(arguments, "left_out", None),
+    )
 
 
 def report_read(sources: Iterable[Source], console: Console) -> None:

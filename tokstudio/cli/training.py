@@ -30,6 +30,7 @@ from tokstudio.cli.reading import (
     report_sources,
     source_facts,
     texts_of,
+    without_left_out,
 )
 from tokstudio.core.algorithms.common.from_tokenizer import check_start
 from tokstudio.core.algorithms.common.languages import check_parallel_lines, silent_languages, told_silent
@@ -345,6 +346,7 @@ def training_texts(arguments: argparse.Namespace) -> TextsToRead:
 def read_texts(texts: TextsToRead, console: Console) -> CommandTexts:
     """The corpus to train on, with its weights, or a sample of it."""
     read = read_corpus(texts, console)
+    read = without_left_out(read, texts, console)
     corpus, size = read.corpus.with_weights(_weights(texts.weights, read.corpus)), texts.sample_bytes
     if size is not None and size < corpus.bytes:
         whole, corpus = corpus.bytes, console.finish(sample_work(corpus, size))

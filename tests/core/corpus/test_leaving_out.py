@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, count, extend, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import leaving_out as module
-from tokstudio.core.corpus import rules
+from tokstudio.core.corpus import marks, rules
 from tokstudio.core.corpus.leaving_out import LeavingOut, leaving_out
 from tokstudio.core.corpus.readers.files import FileText
 from tokstudio.core.corpus.sampling import hold_out_work, sample_work
@@ -128,7 +128,8 @@ def test_what_stays_and_what_goes_is_that_of_a_slow_model(
     piece: int, data: st.DataObject, texts: list[list[bytes]]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rules, "_PIECE", piece)
+        patch.setattr(rules, "PIECE", piece)
+        patch.setattr(marks, "PIECE", piece)
         patch.setattr(module, "_PIECE", piece)
         slow = _Slow(_model(texts))
         corpus = Corpus(tuple(Source.from_texts(each, f"{index}.txt") for index, each in enumerate(texts)))
@@ -142,7 +143,7 @@ def test_what_stays_and_what_goes_is_that_of_a_slow_model(
             corpus = corpus.without(chosen, documents, lines)
             assert _documents(corpus) == [[_text(some) for _, some in each] for each in slow.sources]
             assert _rows(corpus) == slow.rows
-            numbers = [document_numbers(source)[0].tolist() for source in corpus.sources]
+            numbers = [document_numbers(source).tolist() for source in corpus.sources]
             assert numbers == [[number for number, _ in each] for each in slow.sources]
             starts = [np.concatenate([[0], source.ends[:-1]]) for source in corpus.sources]
             for source, own in zip(corpus.sources, starts, strict=True):
@@ -163,7 +164,7 @@ def forum(tmp_path: Path) -> Path:
 def test_rows_keep_their_numbers_past_filters_and_leaving_out(forum: Path) -> None:
     corpus = Corpus.from_files(forum, least_characters=2).without(duplicates=True)
     assert _rows(corpus) == [(0, 3, -1, "duplicates", 14)]
-    assert document_numbers(corpus.sources[0])[0].tolist() == [1, 2, 5, 6]
+    assert document_numbers(corpus.sources[0]).tolist() == [1, 2, 5, 6]
     again = corpus.without(documents=[("forum.jsonl", 5)], lines=[(0, 6, 0)])
     assert _rows(again)[1:] == [(0, 5, -1, "named", 12), (0, 6, 0, "named", 20)]
     assert _documents(again) == [[b"the first post", b"the second post"]]
@@ -196,7 +197,7 @@ def test_the_rows_of_several_files_are_those_of_each(tmp_path: Path) -> None:
     reduced = corpus.without(documents=[("part-1.jsonl", 0), ("part-0.jsonl", 2)])
     assert [text.decode() for text in _documents(reduced)[0]] == ["text 0 0", "text 0 1", "text 1 1", "text 1 2"]
     assert reduced.left_out["shard"].tolist() == [0, 1]
-    assert document_numbers(reduced.sources[0])[0].tolist() == [0, 1, 1, 2]
+    assert document_numbers(reduced.sources[0]).tolist() == [0, 1, 1, 2]
     with pytest.raises(ConfigError, match="2 documents with the number 0, in several files: name one of these"):
         corpus.without(documents=[(name, 0)])
 
@@ -213,7 +214,7 @@ def test_lines_of_a_file_keep_their_numbers(tmp_path: Path) -> None:
         reduced.without(lines=[("a.txt", 0, 1)])
     lines = Corpus.from_files(path, documents="line").without(documents=[("a.txt", 1), ("a.txt", 3)])
     assert finish(first_occurrence_work(lines.sources, "\u20ac")) == "a.txt, line 5, character 6"
-    assert document_numbers(lines.sources[0])[0].tolist() == [0, 2, 4]
+    assert document_numbers(lines.sources[0]).tolist() == [0, 2, 4]
 
 
 def test_places_in_texts_are_not_told_where_lines_before_are_gone() -> None:

@@ -147,8 +147,8 @@ def test_the_result_does_not_depend_on_how_text_is_read(
     elif way == "little memory":
         monkeypatch.setattr(module, "free_memory", lambda: 1)
         monkeypatch.setattr("tokstudio.core.corpus.readers.files.free_memory", lambda: 1)
-        monkeypatch.setattr("tokstudio.core.corpus.rules._FIRST_ROOM", 4)
-        monkeypatch.setattr("tokstudio.core.corpus.rules.free_memory", lambda: 0)
+        monkeypatch.setattr("tokstudio.core.corpus.marks._FIRST_ROOM", 4)
+        monkeypatch.setattr("tokstudio.core.corpus.marks.free_memory", lambda: 0)
     else:
         for number, source in enumerate(sources):
             (tmp_path / str(number)).write_bytes(source.data.tobytes())

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 
 from tokstudio import ConfigError, Corpus, CorpusError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus import rules as module
-from tokstudio.core.corpus.rules import RULES, Marked, marks_work, repeated_bytes_work
+from tokstudio.core.corpus import marks as module
+from tokstudio.core.corpus import rules
+from tokstudio.core.corpus.marks import Marked
+from tokstudio.core.corpus.rules import RULES, marks_work, repeated_bytes_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.languages import SCRIPTS, script_of
 
@@ -64,8 +66,9 @@ def _by_line(sources: tuple[list[bytes], ...], finds: Callable[[bytes], bool]) -
 
 @pytest.fixture(params=[(1 << 20, 1 << 15), (32, 3)], ids=["large pieces", "small pieces"])
 def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PIECE", request.param[0])
-    monkeypatch.setattr(module, "_LINES", request.param[1])
+    for each in (module, rules):
+        monkeypatch.setattr(each, "PIECE", request.param[0])
+        monkeypatch.setattr(each, "LINES", request.param[1])
 
 
 pytestmark = pytest.mark.usefixtures("_pieces")

@@ -80,7 +80,7 @@ def test_the_database_of_another_program_is_named(tmp_path):
 def test_a_newer_version_is_named(path):
     change(path, "PRAGMA user_version=7")
     assert refused(path) == (
-        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 5: update TokStudio."
+        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 6: update TokStudio."
     )
 
 
@@ -204,6 +204,20 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
             "config = replace(config, 'held_out', 'planted')",
             "run 1, config: its settings are not training settings",
         ),
+        ("run 1", "left_out = '[]'", "run 1, left_out: it is not a JSON object"),
+        ("run 1", """left_out = '{"totals": []}'""", "run 1, left_out: This does not say what is left out"),
+        ("run 1", "left_out = '{}'", "run 1, left_out: it does not say how much was left out"),
+        (
+            "run 1",
+            """left_out = '{"steps": [{"rules": {"all": 1}}], "totals": [["all", 1, 2, 3]]}'""",
+            'run 1, left_out: There is no rule "all" to leave text out by: use duplicates, near-duplicates, blobs, '
+            "repetition, mojibake, control, markup, rare-script, repeated-lines",
+        ),
+        (
+            "run 1",
+            """left_out = '{"steps": [{"documents": [0, 0, -1]}], "totals": []}'""",
+            "run 1, left_out: This does not say which documents and lines are left out",
+        ),
         ("run 2", "number = 3", "run 3, number: a whole number from 2 to 2 is missing"),
         ("source 1", "text = x'00'", "source 1, text: it is not the text that was saved"),
         ("source 1", "ends = x'0000000000000000'", "source 1, ends: the documents do not add up to the text"),
@@ -325,7 +339,7 @@ def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
         "merge": "3, n, 1, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL",
         "token": "3, n, x'00', 'base', 1",
         "source": "n + 9, '', NULL, '', '', 1000, NULL, 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL, NULL, NULL",
-        "run": f"n + 9, '', ''{', NULL' * 15}",
+        "run": f"n + 9, '', ''{', NULL' * 16}",
         "file": "n + 9, 2, '', x''",
         "project": "n, 'null'",
     }[table]

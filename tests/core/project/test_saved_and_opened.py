@@ -151,6 +151,7 @@ ADDED = {
     2: {"run": ("start", "languages", "parallel"), "merge": ("chosen_by",)},
     3: {"run": ("second_counts",)},
     4: {"merge": ("overtaken",)},
+    5: {"run": ("left_out",)},
 }
 
 
@@ -435,3 +436,30 @@ def test_a_long_text_and_many_special_tokens_with_brackets_can_be_kept(tmp_path)
     many = [f"[unused{number}]" for number in range(20_000)]
     project = Project(state={"text": "[" * 2**22 + "😀" * 2**18, "specials": list(many)})
     assert opened(saved(project, tmp_path / "p.tokstudio")).state == project.state
+
+
+_OTHER = "nine byte\nand a longer line of text\n" * 3
+
+
+def test_what_is_left_out_comes_back(tmp_path):
+    texts = Source.from_texts([LINES, "a", "b", LINES], "texts")
+    corpus = Corpus((texts, Source.from_texts([_OTHER], "other"))).with_weights({"other": 2.5})
+    reduced = corpus.without(duplicates=True, documents=[(0, 1)], lines=[("other", 0, 0)]).without(near_duplicates=0.9)
+    run = trained(reduced, vocabulary_size=280, pattern="gpt2")
+    kept = tuple(finish(keep_source_work(source)) for source in corpus.sources)
+    runs = (ProjectRun("Run 1", run, (0, 1)), ProjectRun("Run 2", run), ProjectRun("Run 3", banana().run))
+    project = Project(kept, runs, leaving_out=reduced.leaving_out)
+    again = opened(saved(project, tmp_path / "mine.tokstudio"))
+    assert again.leaving_out == reduced.leaving_out
+    assert len(reduced.leaving_out) == 2
+    for entry in again.runs[:2]:
+        assert entry.run.corpus == run.corpus
+        assert entry.run.corpus.left_out == (("named", 1, 1, 11), ("duplicates", 1, 0, len(LINES)))
+        assert entry.run.corpus.mixture == run.corpus.mixture, "the texts that were trained on, not the whole ones"
+        assert entry.run.corpus.texts == run.corpus.texts == corpus.counted_hashes
+    assert again.runs[2].run.corpus.leaving_out == ()
+    found = [finish(reopen_source_work(source)).source for source in again.sources]
+    restored = Corpus(tuple(found)).weighted((1000, 2500))
+    for step in again.leaving_out:
+        restored = finish(restored.without_work(step))
+    assert restored.sha256 == run.corpus.sha256

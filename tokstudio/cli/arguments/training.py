@@ -11,6 +11,12 @@ from pathlib import Path
 from tokstudio.cli.arguments import parser as shared
 from tokstudio.core.model.settings import LIBRARY_ALGORITHMS, PATTERNS, SETTINGS
 
+# A copy of the core's names, whose import would load NumPy; a test compares them.
+RULES = (
+    "duplicates", "near-duplicates", "blobs", "repetition", "mojibake", "control", "markup", "rare-script",
+    "repeated-lines",
+)  # fmt: skip
+
 # --- The arguments of `train` for training by other libraries ---------------------------------------------------------
 
 _TITLE = "training by another library"
@@ -24,7 +30,8 @@ _BESIDE = frozenset(
     {
         *("command", "files", "unknown_token", "documents", "sample_bytes", "encoding", "weight", "field", "split_by"),
         *("join_values", "delimiter", "as_text", "min_document_chars", "max_document_chars", "max_bytes"),
-        *("deduplicate", "keep_truncated", "force", "export", "accept_loss", "json", "quiet"),
+        *("deduplicate", "keep_truncated", "force", "export", "accept_loss", "json", "quiet", "leave_out"),
+        *("leave_out_list", "left_out"),
     }
 )
 _REASONS = {
@@ -123,6 +130,12 @@ def _checked(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
         parser.error("--sample-bytes is for texts: a sample of word counts would not keep their proportions")
     if arguments.files.count("-") > 1:
         parser.error("standard input can be read only once")
+    return _check_left_out(parser, arguments)
+
+
+def _check_left_out(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.Namespace:
+    if arguments.left_out is not None and not (arguments.leave_out or arguments.leave_out_list):
+        parser.error("--left-out is the list of what --leave-out and --leave-out-list left out: give one of them")
     return arguments
 
 
@@ -158,6 +171,39 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         "file or a folder, or a number from 0 in their order; may be repeated",
     )
     shared.add_setting(add, "held_out")
+    _add_leaving_out(add)
+
+
+def _add_leaving_out(add: Callable[..., object]) -> None:
+    add(
+        "--leave-out",
+        action="append",
+        default=[],
+        type=_rules,
+        metavar="RULES",
+        help=f"leave out the documents and lines that these rules find: {', '.join(RULES)}; with commas between them, "
+        "and a threshold where it should not be the usual one, such as duplicates,near-duplicates=0.9; may be repeated",
+    )
+    add(
+        "--leave-out-list",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="leave out the documents of this list: CSV with the columns source, document and reason, such as "
+        "forum.jsonl,311,spam; documents are rows or lines of their files, counted from 1; may be repeated",
+    )
+    add("--left-out", type=Path, metavar="FILE", help="write the list of what was left out, with the rule as reason")
+
+
+def _rules(text: str) -> list[tuple[str, float | bool]]:
+    rules: list[tuple[str, float | bool]] = []
+    for word in filter(None, text.split(",")):
+        name, sign, threshold = word.partition("=")
+        if name not in RULES:
+            raise argparse.ArgumentTypeError(f'there is no rule "{name}": use {", ".join(RULES)}')
+        rules.append((name, shared.number(threshold) if sign else True))
+    return rules
 
 
 def _add_group(
@@ -203,7 +249,13 @@ def count(words: Sequence[str]) -> argparse.Namespace:
     )
     add("--json", action="store_true", help="print the result as one JSON object")
     shared.add_quiet(parser)
-    return parser.parse_args(words)
+    _add_leaving_out(add)
+    arguments = _check_left_out(parser, parser.parse_args(words))
+    if arguments.dask is not None and (arguments.leave_out or arguments.leave_out_list):
+        parser.error(
+            "--leave-out and --leave-out-list are not for --dask: a worker sees only a part of the texts; count here"
+        )
+    return arguments
 
 
 def _project_file(text: str) -> Path:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,13 @@ from tokstudio.core.corpus.counts_file import (
     read_counted_sources_work,
     read_counts_work,
 )
+from tokstudio.core.corpus.leaving_out import LeavingOut, LeftOut, leaving_out, without_work
 from tokstudio.core.corpus.open_sources import empty_source, read_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.readers.folders import expand_work
 from tokstudio.core.corpus.source import Source, entries, groups, joined_value
 from tokstudio.core.text.utf8 import AnyPath, Text
-
-if TYPE_CHECKING:
-    from tokstudio.core.corpus.leaving_out import LeavingOut, LeftOut
 
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
 _PIECE = 1 << 18
@@ -223,8 +221,6 @@ class Corpus:
             CorpusError: A source has word counts, which have no documents and lines; nothing of the text would be left;
                 or a source can no longer be read.
         """
-        from tokstudio.core.corpus.leaving_out import leaving_out
-
         return finish(self.without_work(leaving_out(self, rules, documents, lines, **keywords)))
 
     def without_work(self, step: LeavingOut) -> Work[Corpus]:
@@ -232,9 +228,8 @@ class Corpus:
 
         The memory that it takes does not grow with the text, but with the longest line and what is found.
         """
-        from tokstudio.core.corpus.leaving_out import without_work
-
-        return (yield from without_work(self, step))
+        sources, left = yield from without_work(self, step, self.left)
+        return Corpus(sources, self.weights, left)
 
     @property
     def left_out(self) -> Mapping[str, NDArray[Any]]:
@@ -244,8 +239,6 @@ class Corpus:
         line in the document, from 0, or -1 for the whole document; "rule", the name of the rule, or "named"; "bytes";
         and "shard", the number of the file in `Source.shards`, for data sets of several files.
         """
-        from tokstudio.core.corpus.leaving_out import LeftOut
-
         return (self.left or LeftOut()).columns
 
     @property

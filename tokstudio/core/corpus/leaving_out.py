@@ -9,30 +9,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import first_few, shown
+from tokstudio.core.base.wording import first_few, several, shown, size_text
+from tokstudio.core.corpus.marks import Gone, Marked, joined_marks, lines_of
 from tokstudio.core.corpus.readers.files import Budget, TextStore
-from tokstudio.core.corpus.rules import (
-    NAMED,
-    RULES,
-    Gone,
-    Marked,
-    check_rules,
-    joined_marks,
-    lines_of,
-    marks_work,
-    refuse_word_counts,
-)
-from tokstudio.core.corpus.source import Source, document_numbers, file_lines
-
-if TYPE_CHECKING:
-    from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.rules import NAMED, RULES, check_rules, marks_work, refuse_word_counts
+from tokstudio.core.corpus.source import Source, WithSources, document_numbers, document_shards, file_lines
 
 _PIECE = 1 << 20
 _MOST_NAMED = 8
@@ -97,7 +85,7 @@ NamedLine = tuple["str | int", int, int]
 
 
 def leaving_out(
-    corpus: Corpus,
+    corpus: WithSources,
     rules: Iterable[str] = (),
     documents: Iterable[Named] = (),
     lines: Iterable[NamedLine] = (),
@@ -107,16 +95,16 @@ def leaving_out(
     thresholds = check_rules(rules, keywords)
     if thresholds:
         refuse_word_counts(corpus)
-    finder = _Finder(corpus)
+    finder = NamedDocuments(corpus)
     found = {finder.document(which, number) for which, number in documents}
     found_lines = {(*finder.document(which, number), _whole(line)) for which, number, line in lines}
     return LeavingOut(tuple(thresholds.items()), tuple(sorted(found)), tuple(sorted(found_lines)))
 
 
-class _Finder:
+class NamedDocuments:
     """Finds the sources and files of what is named."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: WithSources) -> None:
         self._sources = corpus.sources
         self._places: dict[str | int, list[tuple[int, int]]] = {}
         self._keys: dict[int, NDArray[np.int64]] = {}
@@ -135,9 +123,22 @@ class _Finder:
             )
         return (*found[0], number)
 
+    def name_or_index(self, text: str) -> str | int:
+        """What names a source in a list: a name, or an index where nothing has that name."""
+        if not text.isdecimal() or text in self._places:
+            return text
+        names = {name for source in self._sources for name in (source.name, *source.shards)}
+        names |= {source.path.name for source in self._sources if source.path is not None}
+        return text if text in names else int(text[:15])
+
+    def check(self, index: int, shard: int, number: int) -> None:
+        """Raises ConfigError where there is no such document."""
+        if not self._has(index, shard, number):
+            raise _missing(_source_of(self._sources, index), document_key(shard, number))
+
     def _has(self, index: int, shard: int, number: int) -> bool:
         if index not in self._keys:
-            self._keys[index] = np.sort(document_keys(self._sources[index]))
+            self._keys[index] = np.sort(document_keys(_source_of(self._sources, index)))
         keys, key = self._keys[index], document_key(shard, number)
         at = int(np.searchsorted(keys, key))
         return at < len(keys) and int(keys[at]) == key
@@ -184,8 +185,7 @@ def document_key(shard: int, number: int) -> int:
 
 def document_keys(source: Source) -> NDArray[np.int64]:
     """`document_key` of each document."""
-    numbers, shards = document_numbers(source)
-    return shards << _SHARD_BITS | numbers
+    return document_shards(source) << _SHARD_BITS | document_numbers(source)
 
 
 # --- What was left out ------------------------------------------------------------------------------------------------
@@ -272,7 +272,20 @@ class LeftOut:
         return LeftOut(steps, **columns, texts=tuple(self.texts[source] for source in sources))
 
 
-def joined(before: LeftOut | None, after: LeftOut) -> LeftOut:
+def told_totals(totals: Iterable[tuple[str, int, int, int]]) -> str:
+    """What was left out, as of `LeftOut.totals`, such as "12 documents, 312 kB (duplicates 12 documents)"."""
+    rows = list(totals)
+    whole = _amounts(sum(row[1] for row in rows), sum(row[2] for row in rows))
+    by_rule = ", ".join(f"{name} {_amounts(documents, lines)}" for name, documents, lines, _ in rows)
+    return f"{whole}, {size_text(sum(row[3] for row in rows))} ({by_rule})"
+
+
+def _amounts(documents: int, lines: int) -> str:
+    both = [several(documents, "document")] if documents or not lines else []
+    return " and ".join([*both, several(lines, "line")] if lines else both)
+
+
+def _joined(before: LeftOut | None, after: LeftOut) -> LeftOut:
     """What was left out in two steps."""
     if before is None:
         return after
@@ -284,8 +297,13 @@ def joined(before: LeftOut | None, after: LeftOut) -> LeftOut:
 # --- The corpus without it --------------------------------------------------------------------------------------------
 
 
-def without_work(corpus: Corpus, step: LeavingOut) -> Work[Corpus]:
-    """Leaves documents and lines out of a corpus in bounded pieces; see `Corpus.without`."""
+def without_work(
+    corpus: WithSources, step: LeavingOut, before: LeftOut | None
+) -> Work[tuple[tuple[Source, ...], LeftOut]]:
+    """The sources of a corpus without documents and lines, in bounded pieces, and what was left out; `before`, too.
+
+    See `Corpus.without`.
+    """
     found = yield from _found_work(corpus, step)
     marks = joined_marks("", found)
     rules = np.repeat([_REASONS.index(each.rule) for each in found], list(map(len, found)))
@@ -300,8 +318,8 @@ def without_work(corpus: Corpus, step: LeavingOut) -> Work[Corpus]:
         here = slice(borders[index], borders[index + 1])
         if borders[index] < borders[index + 1]:
             own = marks[here]
-            all_numbers, all_shards = document_numbers(source)
-            numbers[here], shards[here] = all_numbers[own.document], all_shards[own.document]
+            numbers[here] = document_numbers(source)[own.document]
+            shards[here] = document_shards(source)[own.document]
             is_line = own.line >= 0
             lines[here][is_line] = file_lines(source, own.document, own.start, own.line)[is_line]
             sources[index], texts[index] = yield from _reduced_work(source, own, budget, done, total)
@@ -310,10 +328,10 @@ def without_work(corpus: Corpus, step: LeavingOut) -> Work[Corpus]:
         names = first_few([_REASONS[number] for number in map(int, np.unique(rules))], len(_REASONS), str)
         raise CorpusError(f"Nothing of the text would be left: {names} would leave out all of it. Choose fewer rules.")
     left = LeftOut((step,), marks.source, shards, numbers, lines, rules, marks.bytes, tuple(texts))
-    return replace(corpus, sources=tuple(sources), left=joined(corpus.left, left))
+    return tuple(sources), _joined(before, left)
 
 
-def _found_work(corpus: Corpus, step: LeavingOut) -> Work[list[Marked]]:
+def _found_work(corpus: WithSources, step: LeavingOut) -> Work[list[Marked]]:
     """What is named and what each rule finds; whole documents first, and nothing twice."""
     thresholds = dict(step.rules)
     if thresholds:
@@ -336,11 +354,11 @@ def _found_work(corpus: Corpus, step: LeavingOut) -> Work[list[Marked]]:
     return found
 
 
-def _named_documents(corpus: Corpus, documents: Sequence[tuple[int, int, int]]) -> Marked:
+def _named_documents(corpus: WithSources, documents: Sequence[tuple[int, int, int]]) -> Marked:
     """The named documents; raises ConfigError where one is not there."""
     found: list[Marked] = []
     for index in sorted({row[0] for row in documents}):
-        source = _source_at(corpus, index)
+        source = _source_of(corpus.sources, index)
         wanted = np.unique([document_key(*row[1:]) for row in documents if row[0] == index])
         keys = document_keys(source)
         missing = wanted[~np.isin(wanted, keys)]
@@ -353,10 +371,10 @@ def _named_documents(corpus: Corpus, documents: Sequence[tuple[int, int, int]]) 
     return joined_marks(NAMED, found)
 
 
-def _source_at(corpus: Corpus, index: int) -> Source:
-    if index >= len(corpus.sources):
-        raise ConfigError(f"There is no source {index}: the corpus has {len(corpus.sources)}, counted from 0.")
-    if (source := corpus.sources[index]).counts is not None:
+def _source_of(sources: Sequence[Source], index: int) -> Source:
+    if index >= len(sources):
+        raise ConfigError(f"There is no source {index}: the corpus has {len(sources)}, counted from 0.")
+    if (source := sources[index]).counts is not None:
         raise CorpusError(f"{source.name} has word counts, not documents and lines, so none can be left out.")
     return source
 
@@ -369,13 +387,13 @@ def _missing(source: Source, key: int, line: int | None = None) -> ConfigError:
     return ConfigError(f"{name} has no {which}, counted from 1, that could be left out: was the file changed?")
 
 
-def _named_lines_work(corpus: Corpus, lines: Sequence[tuple[int, int, int, int]], gone: Gone) -> Work[Marked]:
+def _named_lines_work(corpus: WithSources, lines: Sequence[tuple[int, int, int, int]], gone: Gone) -> Work[Marked]:
     """The named lines of documents that are not gone; raises ConfigError where one is not there."""
     wanted: dict[int, set[tuple[int, int]]] = {}
     for index, shard, number, line in lines:
         wanted.setdefault(index, set()).add((document_key(shard, number), line))
     for index in wanted:
-        _source_at(corpus, index)
+        _source_of(corpus.sources, index)
     keys = {index: document_keys(corpus.sources[index]) for index in wanted}
     documents = {index: np.unique([key for key, _ in pairs]) for index, pairs in wanted.items()}
     found, total = list[Marked](), sum(len(source.data) for source in corpus.sources)
@@ -448,8 +466,7 @@ def _rows_after(source: Source, stays: NDArray[np.int64], ends: NDArray[np.int64
     """`Source.rows` of the documents that stay."""
     if len(stays) == source.documents and source.rows is None:
         return None
-    numbers, shards = document_numbers(source)
-    numbers, shards = numbers[stays], shards[stays]
+    numbers, shards = document_numbers(source)[stays], document_shards(source)[stays]
     begins = np.ones(len(stays), np.bool_)
     begins[1:] = (np.diff(numbers) != 1) | (np.diff(shards) != 0)
     firsts = np.flatnonzero(begins)

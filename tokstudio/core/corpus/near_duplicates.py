@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +18,11 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.corpus.marks import Gone, Marked, Seen, TooManyHashesError
 from tokstudio.core.corpus.readers.files import Budget, TextStore
-from tokstudio.core.corpus.rules import Gone, Marked, Seen, TooManyHashesError
-from tokstudio.core.corpus.source import groups
+from tokstudio.core.corpus.source import WithSources, groups
 from tokstudio.core.text.languages import scripts_work
 from tokstudio.core.text.unicode_classes import LETTER, LOWER, NUMBER, UPPER, classes
-
-if TYPE_CHECKING:
-    from tokstudio.core.corpus.corpus import Corpus
 
 _RULE = "near-duplicates"
 _PHASE = f"looking for {_RULE}"
@@ -64,7 +60,7 @@ def _factors() -> NDArray[np.uint32]:
     return read_only(np.frombuffer(drawn, "<u4").astype(np.uint32).reshape(2, HASHES) | np.uint32(1))
 
 
-def near_duplicates_work(corpus: Corpus, least: float, gone: Gone) -> Work[Marked]:
+def near_duplicates_work(corpus: WithSources, least: float, gone: Gone) -> Work[Marked]:
     """The documents that have at least this Jaccard index with an earlier one that stays.
 
     Each is compared with those that have the least hashes of one of 18 bands of 7 in common with it; at an index of 0.8
@@ -111,7 +107,7 @@ class _Some:
     goes_on: bool = False
 
 
-def _some_documents(corpus: Corpus) -> Iterator[tuple[_Some, int]]:
+def _some_documents(corpus: WithSources) -> Iterator[tuple[_Some, int]]:
     """Yields all documents, long ones in parts that end with a character, and how many bytes are done."""
     first_of_source = before = 0
     for source in corpus.sources:
@@ -142,7 +138,7 @@ def parts_of(data: NDArray[np.uint8], start: int, stop: int) -> Iterator[tuple[N
         yield part, is_last, start
 
 
-def _sketches_work(corpus: Corpus, gone: Gone) -> Work[_Sketches]:
+def _sketches_work(corpus: WithSources, gone: Gone) -> Work[_Sketches]:
     from tokstudio.core.kernels.near_duplicates import BANDS, SHINGLE
 
     yield Progress(_PHASE)
@@ -179,7 +175,7 @@ def _sketches_work(corpus: Corpus, gone: Gone) -> Work[_Sketches]:
     return _Sketches(same, np.concatenate([none, *documents]), np.concatenate([none, *sizes]), finished)
 
 
-def _all_gone(corpus: Corpus, gone: Gone) -> NDArray[np.bool_]:
+def _all_gone(corpus: WithSources, gone: Gone) -> NDArray[np.bool_]:
     none = np.zeros(0, np.bool_)
     parts = [
         np.zeros(source.documents, np.bool_) if documents is None else documents
@@ -278,7 +274,7 @@ def _batches(
 
 
 def _choose_work(
-    corpus: Corpus,
+    corpus: WithSources,
     documents: NDArray[np.int64],
     shingles: NDArray[np.int64],
     offsets: NDArray[np.int64],
@@ -315,7 +311,7 @@ def _choose_work(
 
 
 def _values_work(
-    corpus: Corpus, documents: NDArray[np.int64], total: int
+    corpus: WithSources, documents: NDArray[np.int64], total: int
 ) -> Work[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
     """The values of the shingles of some documents, ascending numbers; and where those of each begin and end."""
     from tokstudio.core.kernels.near_duplicates import SHINGLE
@@ -352,7 +348,7 @@ def _wanted(
         yield _Some(0, part, np.zeros(1, np.int64), np.array([len(part)]), not is_last)
 
 
-def _marked(corpus: Corpus, documents: NDArray[np.int64]) -> Marked:
+def _marked(corpus: WithSources, documents: NDArray[np.int64]) -> Marked:
     """The documents with these numbers in the corpus."""
     amounts = [source.documents for source in corpus.sources]
     firsts = np.concatenate([np.zeros(1, np.int64), np.cumsum(amounts, dtype=np.int64)])

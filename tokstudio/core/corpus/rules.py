@@ -6,24 +6,30 @@ What `RULES` has of each rule: whether documents or lines go, its test, and its 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import power_of_two, read_only
+from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError, CorpusError
-from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, shown
-from tokstudio.core.corpus.source import Source, groups
+from tokstudio.core.corpus.marks import (
+    LINES,
+    PIECE,
+    Gone,
+    Marked,
+    Seen,
+    TooManyHashesError,
+    joined_marks,
+    lines_of,
+)
+from tokstudio.core.corpus.near_duplicates import near_duplicates_work
+from tokstudio.core.corpus.source import Source, WithSources, groups
 from tokstudio.core.text.languages import SCRIPTS, script_numbers
-
-if TYPE_CHECKING:
-    from tokstudio.core.corpus.corpus import Corpus
 
 # --- The rules, their thresholds, and what they find -----------------------------------------------------------------
 
@@ -107,80 +113,7 @@ def check_rules(rules: Iterable[str], keywords: Mapping[str, object]) -> dict[st
     return {name: rule.check(chosen[name]) for name, rule in RULES.items() if chosen.get(name, False) is not False}
 
 
-@dataclass(frozen=True, eq=False)
-class Marked:
-    """The documents or lines that a rule finds; arrays of one length, in the order of the corpus.
-
-    Attributes:
-        rule: Its name.
-        source: int32, the index of the source of each.
-        document: int64, the number of the document among those of the source, from 0.
-        line: int64, the number of the line in it, from 0; -1 for the whole document.
-        start: int64, the first byte in the data of the source.
-        stop: int64, the byte after the last, which is a line feed where the line has one.
-    """
-
-    rule: str
-    source: NDArray[np.int32]
-    document: NDArray[np.int64]
-    line: NDArray[np.int64]
-    start: NDArray[np.int64]
-    stop: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    def __getitem__(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> Marked:
-        arrays = (self.source, self.document, self.line, self.start, self.stop)
-        return Marked(self.rule, *(array[chosen] for array in arrays))  # pyright: ignore[reportArgumentType]
-
-    @property
-    def bytes(self) -> NDArray[np.int64]:
-        """int64, the bytes of each."""
-        return self.stop - self.start
-
-
-class Gone:
-    """What is left out already, and is not looked at again.
-
-    Attributes:
-        documents: By source: bool, which documents are; None where none is.
-        lines: By source: int64, the starts of lines that are, ascending.
-    """
-
-    documents: list[NDArray[np.bool_] | None]
-    lines: list[NDArray[np.int64]]
-
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self.documents = [None] * len(sources)
-        self.lines = [np.zeros(0, np.int64)] * len(sources)
-        self._sizes = [source.documents for source in sources]
-
-    def add(self, marks: Marked) -> None:
-        """Adds what a rule found."""
-        for source in map(int, np.unique(marks.source)):
-            here = marks[marks.source == source]
-            if (documents := here.document[here.line < 0]).size:
-                before = self.documents[source]
-                is_gone = np.zeros(self._sizes[source], np.bool_) if before is None else before
-                is_gone[documents] = True
-                self.documents[source] = is_gone
-            if (starts := here.start[here.line >= 0]).size:
-                self.lines[source] = np.union1d(self.lines[source], starts)
-
-    def stays(self, lines: SomeLines) -> NDArray[np.bool_] | None:
-        """Which of some lines stay; None for all."""
-        documents, starts = self.documents[lines.source], self.lines[lines.source]
-        stays = None if documents is None else ~documents[lines.documents]
-        if len(starts):
-            begins = lines.starts + lines.base
-            at = np.minimum(np.searchsorted(starts, begins), len(starts) - 1)
-            others = starts[at] != begins
-            stays = others if stays is None else stays & others
-        return stays
-
-
-def refuse_word_counts(corpus: Corpus) -> None:
+def refuse_word_counts(corpus: WithSources) -> None:
     """Raises CorpusError where a source has word counts: they have neither documents nor lines."""
     for source in corpus.sources:
         if source.counts is not None:
@@ -190,7 +123,9 @@ def refuse_word_counts(corpus: Corpus) -> None:
             )
 
 
-def marks_work(corpus: Corpus, rule: str, threshold: float | None = None, gone: Gone | None = None) -> Work[Marked]:
+def marks_work(
+    corpus: WithSources, rule: str, threshold: float | None = None, gone: Gone | None = None
+) -> Work[Marked]:
     """What a rule finds in a corpus, whatever the weights; a source of weight 0 is looked at as well.
 
     `RULES` has what each rule finds, and its usual threshold. What is `gone` is passed over. The memory that is needed
@@ -207,8 +142,6 @@ def marks_work(corpus: Corpus, rule: str, threshold: float | None = None, gone: 
         return (yield from _duplicates_work(corpus, gone))
     assert value is not None
     if rule == "near-duplicates":
-        from tokstudio.core.corpus.near_duplicates import near_duplicates_work
-
         return (yield from near_duplicates_work(corpus, value, gone))
     if rule == "repeated-lines":
         marks, _ = yield from _repeated_lines_work(corpus, int(value), gone)
@@ -218,7 +151,7 @@ def marks_work(corpus: Corpus, rule: str, threshold: float | None = None, gone: 
     return (yield from _lines_found_work(corpus, rule, partial(_line_test(rule), value), gone))
 
 
-def repeated_bytes_work(corpus: Corpus, threshold: float = 20) -> Work[tuple[NDArray[np.int64], ...]]:
+def repeated_bytes_work(corpus: WithSources, threshold: float = 20) -> Work[tuple[NDArray[np.int64], ...]]:
     """The bytes of repeated lines of each document, for each source: int64 [documents].
 
     A line of at least `threshold` bytes is repeated if another line of the corpus equals it; all of them count, the
@@ -229,79 +162,7 @@ def repeated_bytes_work(corpus: Corpus, threshold: float = 20) -> Work[tuple[NDA
     return tuple(np.split(sums, np.cumsum([source.documents for source in corpus.sources])[:-1]))
 
 
-# --- The lines of a corpus, in pieces --------------------------------------------------------------------------------
-
-_PIECE = 1 << 20
-_LINES = 1 << 15
-_GROWTH = 4  # of a piece in which no line ends
-
-
-@dataclass(frozen=True, eq=False)
-class SomeLines:
-    """Some lines of a source; arrays of one length.
-
-    Attributes:
-        source: The index of the source.
-        data: uint8, the text that they are in.
-        base: The offset of this text in the source.
-        starts: int64, the first byte of each line in the text.
-        stops: int64, the byte after its last.
-        documents: int64, its document.
-        lines: int64, its number in the document.
-    """
-
-    source: int
-    data: NDArray[np.uint8]
-    base: int
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    documents: NDArray[np.int64]
-    lines: NDArray[np.int64]
-
-    def marked(self, rule: str, marks: NDArray[np.bool_]) -> Marked:
-        """The marked lines."""
-        place = np.full(int(np.count_nonzero(marks)), self.source, np.int32)
-        starts, stops = self.starts[marks] + self.base, self.stops[marks] + self.base
-        return Marked(rule, place, self.documents[marks], self.lines[marks], starts, stops)
-
-
-def lines_of(corpus: Corpus, gone: Gone, only: Sequence[int] | None = None) -> Iterator[tuple[SomeLines, int]]:
-    """Yields the lines of a corpus that are not gone, in bounded pieces, and how many bytes of it are done.
-
-    With `only`, those of some sources. A line ends after its line feed or with its document; one that is longer than a
-    piece is read whole.
-    """
-    from tokstudio.core.kernels.lines import split_lines
-
-    before = 0
-    for number, source in enumerate(corpus.sources):
-        data, ends = source.data, read_only(source.ends)
-        base, document, line, size = 0, 0, 0, _PIECE
-        while base < len(data) and (only is None or number in only):
-            piece, at = read_only(np.asarray(data[base : base + size])), 0
-            while True:
-                written = np.empty((4, _LINES), np.int64)
-                count, at, document, line = split_lines(piece, at, base, document, line, ends, *written)
-                if count:
-                    lines = SomeLines(number, piece, base, *written[:, :count])
-                    if (stays := gone.stays(lines)) is not None:
-                        arrays = (lines.starts, lines.stops, lines.documents, lines.lines)
-                        lines = SomeLines(number, piece, base, *(array[stays] for array in arrays))
-                    yield lines, before + base + at
-                if count < _LINES:
-                    break
-            size = _PIECE if at else size * _GROWTH
-            base += at
-        before += len(data)
-
-
-def joined_marks(rule: str, found: Sequence[Marked]) -> Marked:
-    """What was found, one after another."""
-    none = np.zeros(0, np.int64)
-    arrays = [(none.astype(np.int32), none, none, none, none)]
-    arrays += [(marks.source, marks.document, marks.line, marks.start, marks.stop) for marks in found]
-    return Marked(rule, *(np.concatenate(each) for each in zip(*arrays, strict=True)))  # pyright: ignore[reportArgumentType]
-
+# --- Tests of single lines -------------------------------------------------------------------------------------------
 
 #: Looks at lines, whose offsets are in a text, and writes which are found.
 _Test = Callable[[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]], None]
@@ -331,7 +192,7 @@ def _called(
     loop(data, read_only(starts), read_only(stops), float(threshold), marks)
 
 
-def _lines_found_work(corpus: Corpus, rule: str, test: _Test, gone: Gone) -> Work[Marked]:
+def _lines_found_work(corpus: WithSources, rule: str, test: _Test, gone: Gone) -> Work[Marked]:
     found, total = list[Marked](), _size_of(corpus)
     for lines, done in lines_of(corpus, gone):
         marks = np.zeros(len(lines.starts), np.bool_)
@@ -342,69 +203,11 @@ def _lines_found_work(corpus: Corpus, rule: str, test: _Test, gone: Gone) -> Wor
     return joined_marks(rule, found)
 
 
-def _size_of(corpus: Corpus) -> int:
+def _size_of(corpus: WithSources) -> int:
     return sum(len(source.data) for source in corpus.sources)
 
 
 # --- Text that was there before: exact duplicates and repeated lines -------------------------------------------------
-
-_FIRST_ROOM = 1 << 16
-_MOST_OF_FREE = 0.3  # for the table of hashes; with more of them, the text is read several times
-_BYTES_OF_HASH = 32
-
-
-class TooManyHashesError(Exception):
-    """There are more hashes than fit into the memory."""
-
-
-class Seen:
-    """The hashes that were there before, of one part of all hashes."""
-
-    def __init__(self, part: int, parts: int, sums: NDArray[np.int64], has_owners: bool) -> None:
-        self._part, self._parts, self._sums = part, parts, sums
-        self._tables = self._tables_of(_FIRST_ROOM, has_owners)
-        self._used, self._has_owners = 0, has_owners
-        free = free_memory()
-        self._most = None if free is None else max(_FIRST_ROOM, int(_MOST_OF_FREE * free) // _BYTES_OF_HASH)
-
-    def look_up(
-        self, hashes: NDArray[np.uint64], documents: NDArray[np.int64], sizes: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        """Says which were there before, and adds the others; `TooManyHashesError` where they do not fit."""
-        from tokstudio.core.kernels.lines import find_repeated, move_hashes
-
-        marks, at = np.zeros(len(hashes), np.bool_), 0
-        documents, sizes = read_only(documents), read_only(sizes)
-        while True:
-            keys, owners, owned = self._tables
-            at, self._used = find_repeated(
-                hashes,
-                at,
-                self._part,
-                self._parts,
-                keys,
-                self._used,
-                documents,
-                sizes,
-                owners,
-                owned,
-                self._sums,
-                marks,
-            )
-            if at == len(hashes):
-                return marks
-            if self._most is not None and 2 * len(keys) > self._most:
-                raise TooManyHashesError
-            larger = self._tables_of(2 * len(keys), self._has_owners)
-            move_hashes(keys, owners, owned, *larger)
-            self._tables = larger
-
-    @staticmethod
-    def _tables_of(room: int, has_owners: bool) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-        rows = power_of_two(room)
-        owned = rows if has_owners else 0
-        return np.zeros((rows, 2), np.uint64), np.zeros(owned, np.int64), np.zeros(owned, np.int64)
-
 
 _Pass = Callable[[Seen, "list[Marked]"], Work[None]]
 
@@ -428,7 +231,7 @@ def _in_order(rule: str, found: list[Marked], parts: int) -> Marked:
     return marks if parts == 1 else marks[np.lexsort((marks.start, marks.source))]
 
 
-def _repeated_lines_work(corpus: Corpus, least: int, gone: Gone) -> Work[tuple[Marked, NDArray[np.int64]]]:
+def _repeated_lines_work(corpus: WithSources, least: int, gone: Gone) -> Work[tuple[Marked, NDArray[np.int64]]]:
     """All lines but the first of those that are equal, and the bytes of all of them in each document."""
     from tokstudio.core.kernels.lines import hash_texts
 
@@ -449,7 +252,7 @@ def _repeated_lines_work(corpus: Corpus, least: int, gone: Gone) -> Work[tuple[M
     return _in_order(rule, found, parts), sums
 
 
-def _duplicates_work(corpus: Corpus, gone: Gone) -> Work[Marked]:
+def _duplicates_work(corpus: WithSources, gone: Gone) -> Work[Marked]:
     from tokstudio.core.kernels.lines import hash_texts
 
     rule, total = "duplicates", _size_of(corpus)
@@ -459,8 +262,8 @@ def _duplicates_work(corpus: Corpus, gone: Gone) -> Work[Marked]:
         before = 0
         for number, source in enumerate(corpus.sources):
             is_gone = gone.documents[number]
-            for first, last, start, stop in groups(source.ends, _PIECE, _LINES):
-                if stop - start > _PIECE:
+            for first, last, start, stop in groups(source.ends, PIECE, LINES):
+                if stop - start > PIECE:
                     hashes = yield from _long_hash_work(source, start, stop, before, total)
                     ends, starts = np.array([stop]), np.array([start])
                 else:
@@ -489,8 +292,8 @@ def _long_hash_work(source: Source, start: int, stop: int, before: int, total: i
     from tokstudio.core.kernels.lines import hash_part
 
     state = np.zeros(2, np.uint64)
-    for at in range(start, stop, _PIECE):
-        end = min(at + _PIECE, stop)
+    for at in range(start, stop, PIECE):
+        end = min(at + PIECE, stop)
         hash_part(read_only(np.asarray(source.data[at:end])), stop - start if end == stop else 0, state)
         yield Progress("looking for duplicates", before + end, total)
     return state.reshape(1, 2)
@@ -501,7 +304,7 @@ def _long_hash_work(source: Source, start: int, stop: int, before: int, total: i
 _LEAST_LETTERS = 5  # of a line
 
 
-def _rare_script_work(corpus: Corpus, threshold: float, gone: Gone) -> Work[Marked]:
+def _rare_script_work(corpus: WithSources, threshold: float, gone: Gone) -> Work[Marked]:
     from tokstudio.core.kernels.lines import find_scripts
 
     yield Progress("looking for rare-script")

@@ -308,6 +308,13 @@ class Source:
             return False
 
 
+class WithSources(Protocol):
+    """What has sources: a corpus."""
+
+    @property
+    def sources(self) -> tuple[Source, ...]: ...  # noqa: D102
+
+
 # --- Says where in its file a byte of a corpus is, and where a character occurs first, for an error message -----------
 
 _LOCATED_PIECE = 1 << 20
@@ -350,6 +357,14 @@ def document_numbers(source: Source) -> NDArray[np.int64]:
     return numbers
 
 
+def document_shards(source: Source) -> NDArray[np.int64]:
+    """int64 [documents], the number of the file of each document among `shards`."""
+    if source.rows is None:
+        return np.zeros(source.documents, np.int64)
+    amounts = np.diff(source.rows[:, 0].astype(np.int64), append=source.documents)
+    return np.repeat(source.rows[:, 3].astype(np.int64), amounts)
+
+
 def document_place(source: Source, document: int) -> str:
     """Where a document is, such as "a.jsonl, row 12" or "book.txt"; "" for the only one of a text without a file."""
     start = int(source.ends[document - 1]) if document else 0
@@ -361,19 +376,6 @@ def document_place(source: Source, document: int) -> str:
     # A document among others is a line of its file.
     unit = "document" if source.path is None else "line"
     return f"{source.name}, {unit} {_run_at(source, start)[2]:,}"
-
-
-def document_numbers(source: Source) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The row or line of each document in its file, from 0, and the number of that file in `shards`; both int64.
-
-    Of a text that is one document, and of texts without a file, it is the number of the document.
-    """
-    numbers = np.arange(source.documents, dtype=np.int64)
-    if source.rows is None:
-        return numbers, np.zeros(source.documents, np.int64)
-    runs = source.rows.astype(np.int64)
-    amounts = np.diff(runs[:, 0], append=source.documents)
-    return numbers + np.repeat(runs[:, 2] - 1 - runs[:, 0], amounts), np.repeat(runs[:, 3], amounts)
 
 
 def file_lines(

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tokstudio.core.analysis.document_encoder import document_groups
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.rules import RULES, Marked, marks_work
+from tokstudio.core.corpus.marks import Marked
+from tokstudio.core.corpus.rules import RULES, marks_work
 from tokstudio.core.corpus.source import document_place
 from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, Dispersion

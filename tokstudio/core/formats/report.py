@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import count_text, first_few, in_units, percent_text, several, shown
 from tokstudio.core.corpus.corpus import ONCE
+from tokstudio.core.corpus.leaving_out import told_totals
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def described(tokenizer: Tokenizer) -> tuple[str, ...]:
     if (run := tokenizer.run) is not None:
         size = several(in_units(run.corpus.bytes, run.weight_scale), "byte")
         lines.append(f"Trained on {size}; SHA-256 of the corpus: {run.corpus.sha256}.")
+        if run.corpus.left_out:
+            lines.append(f"Left out of the texts before: {told_totals(run.corpus.left_out)}.")
         if weights := _weights(run.corpus):
             lines.append(f"Weights of the sources: {first_few(weights, _MOST_NAMED, str)}; the bytes are weighted.")
     return tuple(lines)

@@ -64,7 +64,7 @@ def count(
         ConfigError: The pattern is invalid or "none".
         CorpusError: A source cannot be read.
     """
-    return finish(_count_corpus_work(corpus, CountedWith(pattern, tuple(special_tokens), documents), threads))
+    return finish(count_corpus_work(corpus, CountedWith(pattern, tuple(special_tokens), documents), threads))
 
 
 def count_shard(
@@ -157,7 +157,8 @@ class Counting:
             yield from counter.add_work(text, pieces)
 
 
-def _count_corpus_work(corpus: Corpus, settings: CountedWith, threads: int | None = None) -> Work[WordCounts]:
+def count_corpus_work(corpus: Corpus, settings: CountedWith, threads: int | None = None) -> Work[WordCounts]:
+    """Does the same as `count` in bounded pieces."""
     _check_pattern(settings.pattern)
     cut, cut_out = yield from cut_sources_work(corpus.sources, settings.special_tokens)
     return (yield from count_work(cut, settings, threads, cut_out))

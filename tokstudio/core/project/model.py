@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from tokstudio.core.corpus.corpus import ONCE
+from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.run import Run
@@ -142,9 +143,11 @@ class Project:
         runs: The list of runs in the window's order, including opened tokenizers.
         active: Index of the active run; None where there is none.
         state: The rest, by names that the window chooses: text, playhead, settings, layout.
+        leaving_out: What is left out of the corpus, as `Corpus.leaving_out`; its sources are those in the corpus.
     """
 
     sources: tuple[ProjectSource, ...] = ()
     runs: tuple[ProjectRun | ProjectTokenizer, ...] = ()
     active: int | None = None
     state: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    leaving_out: tuple[LeavingOut, ...] = ()

@@ -37,8 +37,8 @@ from tokstudio.core.project.model import (
     trained_on,
 )
 from tokstudio.core.project.run_reader import read_run_work
-from tokstudio.core.project.schema import ACTIVE, Json
-from tokstudio.core.project.whole_tokenizer import with_reading
+from tokstudio.core.project.schema import ACTIVE, LEAVING_OUT, Json
+from tokstudio.core.project.whole_tokenizer import steps_of, with_reading
 
 # --- Sources in a project: keeping them, and finding their texts again ------------------------------------------------
 
@@ -166,7 +166,7 @@ _SOURCE_COLUMNS = (
 _RUN_BLOBS = ("parallel", "second_counts")
 _RUN_COLUMNS = (
     *("number", "name", "state", "pattern", "config", "sources", "corpus_bytes", "corpus_documents", "corpus_sha256"),
-    *("tokens_before", "ended", "versions", "weights", "start", "languages", "seconds"),
+    *("tokens_before", "ended", "versions", "weights", "start", "languages", "left_out", "seconds"),
     *(f"length({column}) AS {column}_bytes" for column in _RUN_BLOBS),
     *(f"typeof({column}) AS {column}" for column in _RUN_BLOBS),
 )
@@ -186,7 +186,11 @@ def open_work(path: Path) -> Work[Project]:
         active = state.pop(ACTIVE, None)
         if active is not None and not (type(active) is int and 1 <= active <= len(runs)):
             raise FormatError(f"{name}: the project is damaged: the active run is missing.")
-        return Project(sources, runs, None if active is None else active - 1, state)
+        steps = state.pop(LEAVING_OUT, [])
+        try:
+            return Project(sources, runs, None if active is None else active - 1, state, steps_of(steps))
+        except ConfigError as error:
+            raise FormatError(f"{name}: the project is damaged: {LEAVING_OUT}: {error}") from error
 
 
 def _read_state(connection: sqlite3.Connection, name: str) -> dict[str, Json]:
@@ -358,6 +362,9 @@ def _read_runs_work(
                 run = replace(run, corpus=replace(run.corpus, mixture=mixture))
             # A project of the command line has none of the sources.
             hashes = _texts(run, [sources[index] for index in indexes]) if indexes else trained_on(state)
+            if run.corpus.leaving_out:
+                # The texts were larger than what is left of them.
+                run = replace(run, corpus=replace(run.corpus, mixture=()))
             mixture = run.corpus.mixture or (mixture_in(state) if run.corpus.weights is not None else ())
             for key in (TRAINED_ON, MIXTURE):
                 state.pop(key, None)

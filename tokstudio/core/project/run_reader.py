@@ -34,7 +34,7 @@ from tokstudio.core.model.run import (
 )
 from tokstudio.core.project.database import LARGEST, Row, version_of
 from tokstudio.core.project.schema import missing_columns
-from tokstudio.core.project.whole_tokenizer import read_start, with_texts
+from tokstudio.core.project.whole_tokenizer import read_start, with_left_out, with_texts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _ROWS = 4096
@@ -78,12 +78,15 @@ def read_run_work(
         tokens_before=row.whole("tokens_before"),
         tokens_after=tokens_after,
         ended=_ended(row, config),
-        corpus=TrainedOn(
-            row.whole("corpus_bytes"),
-            row.whole("corpus_documents"),
-            row.sha256("corpus_sha256"),
-            weights,
-            scale_of(weights),
+        corpus=with_left_out(
+            row,
+            TrainedOn(
+                row.whole("corpus_bytes"),
+                row.whole("corpus_documents"),
+                row.sha256("corpus_sha256"),
+                weights,
+                scale_of(weights),
+            ),
         ),
         alphabet=alphabet,
         base_counts=base_counts,

@@ -15,11 +15,13 @@ from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 
 SUFFIX = ".tokstudio"
 APPLICATION_ID = 0x546F6B53  # "TokS"
-VERSION = 5
+VERSION = 6
 OLDEST_VERSION = 1  # that can be opened
 
-# The one key of the table `project` that is not the window's: the number of the active run, or null.
+# The keys of the table `project` that are not the window's: the number of the active run, or null; and what is left out
+# of the corpus, since version 6.
 ACTIVE = "active_run"
+LEAVING_OUT = "leaving_out"
 
 # Numbers count from 1 in the file, ids of tokens from 0.
 TABLES = (
@@ -65,6 +67,7 @@ TABLES = (
   languages TEXT CHECK (typeof(languages) IN ('text', 'null')), -- JSON: names, for parity-aware BPE; since version 3
   parallel BLOB CHECK (typeof(parallel) IN ('blob', 'null')), -- its texts, one after another; since version 3
   second_counts BLOB CHECK (typeof(second_counts) IN ('blob', 'null')), -- of ids at the transition; since version 4
+  left_out TEXT CHECK (typeof(left_out) IN ('text', 'null')), -- JSON: of its sources; since version 6
   seconds REAL CHECK (typeof(seconds) IN ('real', 'null'))
 )""",
     """CREATE TABLE merge (

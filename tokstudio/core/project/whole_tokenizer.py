@@ -1,4 +1,4 @@
-"""Parts of a project that its reader and its writer share: a whole tokenizer, a start, readings, parallel texts."""
+"""Parts of a project that its reader and its writer share: a whole tokenizer, a start, readings, what is left out."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import start_of
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import FileSettings
-from tokstudio.core.model.run import Run
+from tokstudio.core.model.run import Run, TrainedOn
 from tokstudio.core.model.validation import check_vocabulary
 from tokstudio.core.pretokenization.preparation import SETS, Preparation
 from tokstudio.core.project.database import LARGEST, Row
@@ -268,3 +269,40 @@ def with_texts(row: Row, values: dict[str, Any], texts: bytes) -> dict[str, Any]
     if at != len(texts):
         raise row.fault("parallel", "the texts do not have the sizes of the configuration")
     return values | {"parallel": pairs}
+
+
+# --- What was left out of the sources of a run, as JSON in a project --------------------------------------------------
+
+_MOST_TOTALS = 1000
+
+
+def left_out_to_json(corpus: TrainedOn) -> str | None:
+    """What was left out of the sources of a run, and how much; None where nothing was to be."""
+    if not corpus.leaving_out:
+        return None
+    return to_json({"steps": [step.to_json() for step in corpus.leaving_out], "totals": corpus.left_out})
+
+
+def steps_of(values: Json) -> tuple[LeavingOut, ...]:
+    """What is left out, from JSON; ConfigError where it is not."""
+    steps = values if isinstance(values, list) else [None]
+    return tuple(LeavingOut.from_json(step if isinstance(step, dict) else {"": None}) for step in steps)
+
+
+def with_left_out(row: Row, corpus: TrainedOn) -> TrainedOn:
+    """The facts about a corpus with what `left_out_to_json` gave; FormatError where it is something else."""
+    if row.is_null("left_out"):
+        return corpus
+    values = row.json_object("left_out")
+    totals: list[tuple[str, int, int, int]] = []
+    rows = values.get("totals")
+    for total in rows if isinstance(rows, list) and len(rows) <= _MOST_TOTALS else [None]:
+        match total:
+            case [str(name), int(documents), int(lines), int(size)] if min(documents, lines, size) >= 0:
+                totals.append((name, documents, lines, size))
+            case _:
+                raise row.fault("left_out", "it does not say how much was left out")
+    try:
+        return replace(corpus, leaving_out=steps_of(values.get("steps")), left_out=tuple(totals))
+    except ConfigError as error:
+        raise row.fault("left_out", str(error).rstrip(".")) from error

@@ -30,8 +30,14 @@ from tokstudio.core.project.model import (
     mixture_state,
     trained_on_state,
 )
-from tokstudio.core.project.schema import ACTIVE, Json, to_json
-from tokstudio.core.project.whole_tokenizer import config_to_json, parallel_bytes, reading_to_json, start_to_json
+from tokstudio.core.project.schema import ACTIVE, LEAVING_OUT, Json, to_json
+from tokstudio.core.project.whole_tokenizer import (
+    config_to_json,
+    left_out_to_json,
+    parallel_bytes,
+    reading_to_json,
+    start_to_json,
+)
 from tokstudio.core.text.utf8 import to_utf8
 
 _ROWS = 4096
@@ -68,6 +74,8 @@ def insert_work(connection: sqlite3.Connection, project: Project) -> Work[None]:
     """Fills the tables of an empty database, within the caller's transaction."""
     total = sum(len(entry.run) if isinstance(entry, ProjectRun) else 0 for entry in project.runs)
     state: dict[str, Json] = {**project.state, ACTIVE: None if project.active is None else project.active + 1}
+    if project.leaving_out:
+        state[LEAVING_OUT] = [step.to_json() for step in project.leaving_out]
     connection.executemany("INSERT INTO project VALUES (?, ?)", [(_text(key), to_json(state[key])) for key in state])
     for number, source in enumerate(project.sources, 1):
         yield from _insert_source_work(connection, number, source)
@@ -161,9 +169,11 @@ def _insert_run_work(
 ) -> Work[None]:
     run = entry.run
     # Sources have the hashes and the names themselves.
-    texts = {} if entry.sources else trained_on_state(run.corpus.texts) | mixture_state(run.corpus.mixture)
+    texts = {} if entry.sources else trained_on_state(run.corpus.texts)
+    if not entry.sources or run.corpus.leaving_out:
+        texts |= mixture_state(run.corpus.mixture)
     connection.execute(
-        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?)",
+        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?)",
         (
             number,
             _text(entry.name),
@@ -179,6 +189,7 @@ def _insert_run_work(
             None if run.corpus.weights is None else to_json(run.corpus.weights),
             start_to_json(run),
             to_json(run.languages) if run.languages else None,
+            left_out_to_json(run.corpus),
             float(run.seconds),
         ),
     )

@@ -1,0 +1,126 @@
+"""The list of what is left out, as CSV for use elsewhere: source, document, line where there are lines, reason.
+
+Documents and lines are numbered as in their files, from 1.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+
+from tokstudio.core.base.atomic_files import StagedFiles, file_name
+from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import shown
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.leaving_out import LeavingOut, NamedDocuments
+from tokstudio.core.corpus.readers.files import read_file_work
+from tokstudio.core.corpus.source import Source
+
+SOURCE, DOCUMENT, LINE, REASON = COLUMNS = ("source", "document", "line", "reason")
+_WRITTEN = (SOURCE, "shard", DOCUMENT, LINE, "rule")
+_ROWS = 1 << 12
+
+
+def write_list_work(corpus: Corpus, path: Path) -> Work[None]:
+    """Writes what was left out of a corpus; raises FormatError where the file cannot be written.
+
+    A source is named by its file or its name, and by its index where that is the name of several.
+    """
+    columns = corpus.left_out
+    with StagedFiles() as staged:
+        temporary = yield from staged.reserve(path)
+        try:
+            with temporary.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+                has_lines = bool(np.any(columns[LINE] >= 0))
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(COLUMNS if has_lines else (SOURCE, DOCUMENT, REASON))
+                names = _names(corpus)
+                for first in range(0, len(columns[DOCUMENT]), _ROWS):
+                    here = (columns[name][first : first + _ROWS].tolist() for name in _WRITTEN)
+                    for source, shard, document, line, rule in zip(*here, strict=True):
+                        lines = ((line + 1 if line >= 0 else ""),) if has_lines else ()
+                        writer.writerow((names[source, shard], document + 1, *lines, rule))
+                    yield Progress("writing", first, len(columns[DOCUMENT]))
+        except OSError as error:
+            raise FormatError(f"{file_name(path)}: it cannot be written ({error.strerror or error}).") from error
+        staged.flush(path)
+        staged.commit()
+
+
+def _names(corpus: Corpus) -> dict[tuple[int, int], str]:
+    """What each file of each source is called in a list: a name that nothing else has, or the index of the source."""
+    names: dict[tuple[int, int], str] = {}
+    for index, source in enumerate(corpus.sources):
+        for shard, name in enumerate(source.shards or (_file_of(source),)):
+            names[index, shard] = name
+    owners: dict[str, set[object]] = {}
+    for (index, shard), name in names.items():
+        # The parts of a divided file are called like the file, whose rows are in one of them.
+        source = corpus.sources[index]
+        file = (source.path, source.member, shard) if source.value is not None else (index, shard)
+        owners.setdefault(name, set()).add(file)
+    return {place: name if len(owners[name]) == 1 else str(place[0]) for place, name in names.items()}
+
+
+def _file_of(source: Source) -> str:
+    divided = source.value is not None and source.path is not None and not source.member
+    return source.path.name if divided and source.path is not None else source.name
+
+
+def read_list_work(path: Path, corpus: Corpus) -> Work[LeavingOut]:
+    """Reads a list, and finds its documents and lines in a corpus; other columns than its own are ignored.
+
+    Raises:
+        CorpusError: It cannot be read, is no such list, or names a source or a document that is not there.
+    """
+    name = file_name(path)
+    raw = yield from read_file_work(path)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{name}: this list is not UTF-8.") from error
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    finder = NamedDocuments(corpus)
+    documents, lines = set[tuple[int, int, int]](), set[tuple[int, int, int, int]]()
+    try:
+        header = [cell.strip().lower() for cell in next(rows, list[str]())]
+        if SOURCE not in header or DOCUMENT not in header:
+            raise CorpusError(
+                f'{name}: this is no list of documents: its first line must name the columns "source" and "document".'
+            )
+        at_source, at_document = header.index(SOURCE), header.index(DOCUMENT)
+        at_line = header.index(LINE) if LINE in header else None
+        for cells in rows:
+            if rows.line_num % _ROWS == 0:
+                yield Progress("reading")
+            if not any(cells):
+                continue
+            try:
+                if len(cells) <= max(at_source, at_document):
+                    raise ConfigError("a cell is missing.")
+                which, number = cells[at_source], _number(cells[at_document])
+                found = finder.document(finder.name_or_index(which), number)
+                finder.check(*found)
+                line = cells[at_line].strip() if at_line is not None and at_line < len(cells) else ""
+                if line:
+                    lines.add((*found, _number(line)))
+                else:
+                    documents.add(found)
+            except ConfigError as error:
+                raise CorpusError(f"{name}, line {rows.line_num:,}: {error}") from error
+    except csv.Error as error:
+        raise CorpusError(f"{name}, line {rows.line_num:,}: this is no CSV ({error}).") from error
+    return LeavingOut((), tuple(sorted(documents)), tuple(sorted(lines)))
+
+
+def _number(cell: str) -> int:
+    """A number that counts from 1, from 0."""
+    text = cell.strip()
+    if not (text.isascii() and text.isdecimal()) or len(text) > 15 or int(text) < 1:
+        raise ConfigError(f"{shown(cell)} is not the number of a document or a line, counted from 1.")
+    return int(text) - 1

@@ -1,0 +1,223 @@
+"""What rules find, the lines of a corpus in pieces, and the hashes of texts that were there before."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.arrays import power_of_two, read_only
+from tokstudio.core.base.machine import free_memory
+from tokstudio.core.corpus.source import Source, WithSources
+
+# --- What is found, and what is gone ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """The documents or lines that a rule finds; arrays of one length, in the order of the corpus.
+
+    Attributes:
+        rule: Its name.
+        source: int32, the index of the source of each.
+        document: int64, the number of the document among those of the source, from 0.
+        line: int64, the number of the line in it, from 0; -1 for the whole document.
+        start: int64, the first byte in the data of the source.
+        stop: int64, the byte after the last, which is a line feed where the line has one.
+    """
+
+    rule: str
+    source: NDArray[np.int32]
+    document: NDArray[np.int64]
+    line: NDArray[np.int64]
+    start: NDArray[np.int64]
+    stop: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> Marked:
+        arrays = (self.source, self.document, self.line, self.start, self.stop)
+        return Marked(self.rule, *(array[chosen] for array in arrays))  # pyright: ignore[reportArgumentType]
+
+    @property
+    def bytes(self) -> NDArray[np.int64]:
+        """int64, the bytes of each."""
+        return self.stop - self.start
+
+
+class Gone:
+    """What is left out already, and is not looked at again.
+
+    Attributes:
+        documents: By source: bool, which documents are; None where none is.
+        lines: By source: int64, the starts of lines that are, ascending.
+    """
+
+    documents: list[NDArray[np.bool_] | None]
+    lines: list[NDArray[np.int64]]
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.documents = [None] * len(sources)
+        self.lines = [np.zeros(0, np.int64)] * len(sources)
+        self._sizes = [source.documents for source in sources]
+
+    def add(self, marks: Marked) -> None:
+        """Adds what a rule found."""
+        for source in map(int, np.unique(marks.source)):
+            here = marks[marks.source == source]
+            if (documents := here.document[here.line < 0]).size:
+                before = self.documents[source]
+                is_gone = np.zeros(self._sizes[source], np.bool_) if before is None else before
+                is_gone[documents] = True
+                self.documents[source] = is_gone
+            if (starts := here.start[here.line >= 0]).size:
+                self.lines[source] = np.union1d(self.lines[source], starts)
+
+    def stays(self, lines: SomeLines) -> NDArray[np.bool_] | None:
+        """Which of some lines stay; None for all."""
+        documents, starts = self.documents[lines.source], self.lines[lines.source]
+        stays = None if documents is None else ~documents[lines.documents]
+        if len(starts):
+            begins = lines.starts + lines.base
+            at = np.minimum(np.searchsorted(starts, begins), len(starts) - 1)
+            others = starts[at] != begins
+            stays = others if stays is None else stays & others
+        return stays
+
+
+# --- The lines of a corpus, in pieces --------------------------------------------------------------------------------
+
+PIECE = 1 << 20
+LINES = 1 << 15
+_GROWTH = 4  # of a piece in which no line ends
+
+
+@dataclass(frozen=True, eq=False)
+class SomeLines:
+    """Some lines of a source; arrays of one length.
+
+    Attributes:
+        source: The index of the source.
+        data: uint8, the text that they are in.
+        base: The offset of this text in the source.
+        starts: int64, the first byte of each line in the text.
+        stops: int64, the byte after its last.
+        documents: int64, its document.
+        lines: int64, its number in the document.
+    """
+
+    source: int
+    data: NDArray[np.uint8]
+    base: int
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    lines: NDArray[np.int64]
+
+    def marked(self, rule: str, marks: NDArray[np.bool_]) -> Marked:
+        """The marked lines."""
+        place = np.full(int(np.count_nonzero(marks)), self.source, np.int32)
+        starts, stops = self.starts[marks] + self.base, self.stops[marks] + self.base
+        return Marked(rule, place, self.documents[marks], self.lines[marks], starts, stops)
+
+
+def lines_of(corpus: WithSources, gone: Gone, only: Sequence[int] | None = None) -> Iterator[tuple[SomeLines, int]]:
+    """Yields the lines of a corpus that are not gone, in bounded pieces, and how many bytes of it are done.
+
+    With `only`, those of some sources. A line ends after its line feed or with its document; one that is longer than a
+    piece is read whole.
+    """
+    from tokstudio.core.kernels.lines import split_lines
+
+    before = 0
+    for number, source in enumerate(corpus.sources):
+        data, ends = source.data, read_only(source.ends)
+        base, document, line, size = 0, 0, 0, PIECE
+        while base < len(data) and (only is None or number in only):
+            piece, at = read_only(np.asarray(data[base : base + size])), 0
+            while True:
+                written = np.empty((4, LINES), np.int64)
+                count, at, document, line = split_lines(piece, at, base, document, line, ends, *written)
+                if count:
+                    lines = SomeLines(number, piece, base, *written[:, :count])
+                    if (stays := gone.stays(lines)) is not None:
+                        arrays = (lines.starts, lines.stops, lines.documents, lines.lines)
+                        lines = SomeLines(number, piece, base, *(array[stays] for array in arrays))
+                    yield lines, before + base + at
+                if count < LINES:
+                    break
+            size = PIECE if at else size * _GROWTH
+            base += at
+        before += len(data)
+
+
+def joined_marks(rule: str, found: Sequence[Marked]) -> Marked:
+    """What was found, one after another."""
+    none = np.zeros(0, np.int64)
+    arrays = [(none.astype(np.int32), none, none, none, none)]
+    arrays += [(marks.source, marks.document, marks.line, marks.start, marks.stop) for marks in found]
+    return Marked(rule, *(np.concatenate(each) for each in zip(*arrays, strict=True)))  # pyright: ignore[reportArgumentType]
+
+
+# --- The hashes of texts that were there before -----------------------------------------------------------------------
+
+_FIRST_ROOM = 1 << 16
+_MOST_OF_FREE = 0.3  # for the table of hashes; with more of them, the text is read several times
+_BYTES_OF_HASH = 32
+
+
+class TooManyHashesError(Exception):
+    """There are more hashes than fit into the memory."""
+
+
+class Seen:
+    """The hashes that were there before, of one part of all hashes."""
+
+    def __init__(self, part: int, parts: int, sums: NDArray[np.int64], has_owners: bool) -> None:
+        self._part, self._parts, self._sums = part, parts, sums
+        self._tables = self._tables_of(_FIRST_ROOM, has_owners)
+        self._used, self._has_owners = 0, has_owners
+        free = free_memory()
+        self._most = None if free is None else max(_FIRST_ROOM, int(_MOST_OF_FREE * free) // _BYTES_OF_HASH)
+
+    def look_up(
+        self, hashes: NDArray[np.uint64], documents: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Says which were there before, and adds the others; `TooManyHashesError` where they do not fit."""
+        from tokstudio.core.kernels.lines import find_repeated, move_hashes
+
+        marks, at = np.zeros(len(hashes), np.bool_), 0
+        documents, sizes = read_only(documents), read_only(sizes)
+        while True:
+            keys, owners, owned = self._tables
+            at, self._used = find_repeated(
+                hashes,
+                at,
+                self._part,
+                self._parts,
+                keys,
+                self._used,
+                documents,
+                sizes,
+                owners,
+                owned,
+                self._sums,
+                marks,
+            )
+            if at == len(hashes):
+                return marks
+            if self._most is not None and 2 * len(keys) > self._most:
+                raise TooManyHashesError
+            larger = self._tables_of(2 * len(keys), self._has_owners)
+            move_hashes(keys, owners, owned, *larger)
+            self._tables = larger
+
+    @staticmethod
+    def _tables_of(room: int, has_owners: bool) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+        rows = power_of_two(room)
+        owned = rows if has_owners else 0
+        return np.zeros((rows, 2), np.uint64), np.zeros(owned, np.int64), np.zeros(owned, np.int64)
