@@ -209,6 +209,7 @@ def test_no_number_is_cut_by_its_column(qtbot, monkeypatch, compared, session):
     monkeypatch.setattr("tokstudio.gui.panes.compare.matrix._VALUE_COLUMN", 20)
     for run, name in zip(session.runs.all, "AB", strict=True):
         session.runs.rename(run, name)
+    QApplication.processEvents()
     long = "the cat sat on the mat " * 20_000
     session.corpus.add_texts([("long", long)])
     qtbot.waitUntil(lambda: cells(compared) == 8, timeout=PATIENCE)

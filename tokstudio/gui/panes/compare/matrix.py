@@ -329,7 +329,7 @@ class Matrix(Fitting, QWidget):
         theme.follow(self._apply_style)
 
     def show_content(self, content: MatrixContent | None) -> None:
-        """Shows another state; columns get their widths anew where there are others."""
+        """Shows another state; columns get their widths anew where there are others, or a number is too wide."""
         before = self.model.columnCount(), [self.model.tokenizer_of(at) for at in range(self.model.columnCount())]
         self.model.show(content)
         self.summary_model.show(content)
@@ -338,7 +338,8 @@ class Matrix(Fitting, QWidget):
         self.summary.setVisible(rows > 0)
         self._line.setVisible(rows > 0)
         self.summary.setFixedHeight(rows * self.summary.verticalHeader().defaultSectionSize() + 2)
-        if before != after:
+        first = self.model.first
+        if before != after or (after[0] > first and self._widest_value() > self.table.columnWidth(first)):
             # The scroll bar appears after the layout.
             QTimer.singleShot(0, self, self.fit)
 
