@@ -35,7 +35,7 @@ from tokstudio.core.kernels.cache import (
 
 COMMON = "common"
 #: The compiled loops of what every training needs, and of all parts.
-FIRST_LOOPS, ALL_LOOPS = 75, 162
+FIRST_LOOPS, ALL_LOOPS = 75, 163
 _PATIENCE = 0.02  # seconds between two reports of progress
 _BAR = 40  # characters
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
@@ -208,6 +208,7 @@ def _exercise_exploration() -> None:
     here = explore(Corpus.from_texts(["an article, a tail and a tale", "", "two"]), tokenizer)
     _ = here.tokens, here.documents, here.search(token=97), here.search(regex="tail", whole_words=True)
     finish(here.search(text="TAIL", case=False).order_work("left"))
+    here.boilerplate()
 
 
 _PARTS = {

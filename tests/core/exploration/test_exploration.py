@@ -73,7 +73,7 @@ def test_one_thing_is_searched_for_in_chosen_sources():
     ):
         with pytest.raises(ConfigError, match=message):
             here.search(**wrong)
-    with pytest.raises(ConfigError, match="needs a tokenizer"):
+    with pytest.raises(ConfigError, match="need a tokenizer"):
         explore(corpus).search(token=97)
     with pytest.raises(ConfigError, match="no tokenizer"):
         explore(corpus).source_tokens()

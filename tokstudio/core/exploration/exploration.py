@@ -18,17 +18,24 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.rules import RULES, repeated_bytes_work
-from tokstudio.core.corpus.source import by_entry
+from tokstudio.core.corpus.sampling import hold_out_work
+from tokstudio.core.corpus.source import Source, by_entry
 from tokstudio.core.exploration.corpus_tokens import MOST_KEPT, CorpusTokens, UsesByDocument
 from tokstudio.core.exploration.dispersion import Dispersion, dispersion_work
 from tokstudio.core.exploration.documents import Columns, columns_work
 from tokstudio.core.exploration.finders import HitFinder, RegexFinder, TextFinder
 from tokstudio.core.exploration.findings import Finding, findings_work
+from tokstudio.core.exploration.items import Items, token_items_work, word_items_work
+from tokstudio.core.exploration.keyness import Keyness, keyness_work
 from tokstudio.core.exploration.origin import TokenOrigin, origin_work
 from tokstudio.core.exploration.search import Search
 from tokstudio.core.exploration.token_finder import TokenFinder
+from tokstudio.core.exploration.word_list import LEAST_RUN, Boilerplate, WordList, boilerplate_work, word_list_work
 from tokstudio.core.text.utf8 import Text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+#: A side of a comparison: a source by name or index, several, or another corpus; see `Exploration.keyness`.
+Side = str | int | Sequence[str | int] | Corpus | None
 
 _MOST_SHARED = 64  # entries of a corpus
 
@@ -69,6 +76,7 @@ class Exploration:
         self._text: tuple[CorpusTokens, UsesByDocument] | None = None
         self._dispersion: Dispersion | None = None
         self._of_text: Columns = {}  # of the documents; `at` shares it
+        self._items: tuple[bool, Items] | None = None  # of tokens, or of pre-tokens
 
     def at(self, tokenizer: AnyTokenizer | None) -> Exploration:
         """The same corpus with another tokenizer, or without one; what needs none is computed once for all of them."""
@@ -267,8 +275,143 @@ class Exploration:
 
     def _with_vocabulary(self) -> Tokenizer:
         if not isinstance(self.tokenizer, Tokenizer):
-            raise ConfigError("A search for tokens needs a tokenizer with a vocabulary: search for a text.")
+            raise ConfigError("Tokens need a tokenizer with a vocabulary: ask for text or pre-tokens.")
         return self.tokenizer
+
+    # --- Words --------------------------------------------------------------------------------------------------------
+
+    def words(self, n: int = 1, of: str = "pre-tokens", least: int | None = None) -> WordList:
+        """Pre-tokens or tokens, or runs of them within a document, with how often and in how many parts they stand.
+
+        Pre-tokens are those of the tokenizer; o200k splits them where there is none, where its library encodes, and
+        where it has no pattern. A special token is one of them.
+
+        Args:
+            n: From 1 to 5.
+            of: "pre-tokens" or "tokens".
+            least: How often a run must occur to be listed; None for 1, and 2 for runs. All are counted.
+
+        Raises:
+            ConfigError: An argument is out of its range, or there is no tokenizer with a vocabulary for tokens.
+        """
+        return finish(self.words_work(n, of, least))
+
+    def words_work(self, n: int = 1, of: str = "pre-tokens", least: int | None = None) -> Work[WordList]:
+        """Does the same as `words` in bounded pieces."""
+        if of not in ("pre-tokens", "tokens"):
+            raise ConfigError(f'Words are of "pre-tokens" or "tokens", not "{of}".', field="of")
+        items = yield from self._items_work(of == "tokens")
+        tokenizer = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
+        return (yield from word_list_work(items, n, least, tokenizer))
+
+    def boilerplate(self, n: int = LEAST_RUN, documents: int = 10) -> tuple[Boilerplate, ...]:
+        """Stretches of a document whose runs of `n` pre-tokens each stand in at least so many documents.
+
+        Those that cover most pre-tokens come first.
+
+        Raises:
+            ConfigError: `n` is below 8, or `documents` below 2.
+        """
+        return finish(self.boilerplate_work(n, documents))
+
+    def boilerplate_work(self, n: int = LEAST_RUN, documents: int = 10) -> Work[tuple[Boilerplate, ...]]:
+        """Does the same as `boilerplate` in bounded pieces."""
+        return (yield from boilerplate_work((yield from self._items_work(False)), n, documents))
+
+    def keyness(
+        self,
+        source: Side = None,
+        against: Side = None,
+        of: str = "tokens",
+        n: int = 1,
+        smoothing: float = 1,
+        held_out: float = 0.0,
+    ) -> Keyness:
+        """What is typical of one side, and of the other, by how often each token or word occurs there.
+
+        Args:
+            source: The first side: the name or index of a source, several of these, or another corpus, such as an
+                opened text.
+            against: The second side; None for all other sources, or the whole corpus if the first is another one.
+            of: "tokens" or "words", which are the pre-tokens of `words`.
+            n: From 1 to 5, the length of the runs that are compared.
+            smoothing: What is added to the frequencies per million in the ratio, such as 1, 10 or 100.
+            held_out: Above 0, the first side is what `hold_out_work` holds out of `source`, or of all sources where
+                that is None, and the second is the rest of it.
+
+        Raises:
+            ConfigError: There is no such source or it is ambiguous, a side is empty, one source is on both sides, or an
+                argument is out of its range.
+            CorpusError: There are too few lines to hold any out.
+        """
+        return finish(self.keyness_work(source, against, of, n, smoothing, held_out))
+
+    def keyness_work(
+        self,
+        source: Side = None,
+        against: Side = None,
+        of: str = "tokens",
+        n: int = 1,
+        smoothing: float = 1,
+        held_out: float = 0.0,
+    ) -> Work[Keyness]:
+        """Does the same as `keyness` in bounded pieces."""
+        if of not in ("tokens", "words"):
+            raise ConfigError(f'Keyness is of "tokens" or "words", not "{of}".', field="of")
+        here, sides = yield from self._sides_work(source, against, held_out)
+        items = yield from here._items_work(of == "tokens")
+        of_documents = np.repeat(sides, [each.documents for each in here.corpus.sources])
+        return (yield from keyness_work(items, of_documents, n, smoothing))
+
+    def _sides_work(self, source: Side, against: Side, held_out: float) -> Work[tuple[Exploration, NDArray[np.int8]]]:
+        """The exploration that has both sides, and the side of each of its sources; -1 for neither."""
+        corpus = self.corpus
+        if held_out:
+            if against is not None or isinstance(source, Corpus):
+                raise ConfigError("Held-out text is compared with the rest of its own sources: name only these.")
+            chosen = corpus.sources if source is None else tuple(corpus.sources[k] for k in self._numbers_of(source))
+            rest, held = yield from hold_out_work(chosen, held_out)
+            return self._beside(held, rest)
+        if isinstance(source, Corpus) or isinstance(against, Corpus):
+            first = self._sources_of(source)
+            second = corpus.sources if against is None else self._sources_of(against)
+            return self._beside(first, second)
+        if source is None:
+            raise ConfigError("Name the source to compare with the others.")
+        first = self._numbers_of(source)
+        second = sorted(set(range(len(corpus.sources))) - set(first)) if against is None else self._numbers_of(against)
+        if both := set(first) & set(second):
+            raise ConfigError(f"{corpus.sources[min(both)].name} is on both sides: compare it with other sources.")
+        sides = np.full(len(corpus.sources), -1, np.int8)
+        sides[first], sides[second] = 0, 1
+        return self, sides
+
+    def _beside(self, first: tuple[Source, ...], second: tuple[Source, ...]) -> tuple[Exploration, NDArray[np.int8]]:
+        sides = np.repeat(np.array([0, 1], np.int8), [len(first), len(second)])
+        return Exploration(Corpus((*first, *second)), self.tokenizer, self.store, self._most_kept), sides
+
+    def _sources_of(self, side: Side) -> tuple[Source, ...]:
+        if isinstance(side, Corpus):
+            return side.sources
+        if side is None:
+            raise ConfigError("Name the source to compare with the other text.")
+        return tuple(self.corpus.sources[number] for number in self._numbers_of(side))
+
+    def _numbers_of(self, side: str | int | Sequence[str | int]) -> list[int]:
+        names = [side] if isinstance(side, (str, int)) else side
+        return sorted({number for name in names for number in self.corpus.numbers_of(name)})
+
+    def _items_work(self, are_tokens: bool) -> Work[Items]:
+        """The tokens or pre-tokens of the corpus as a row; the last one that was asked for is kept."""
+        if self._items is None or self._items[0] != are_tokens:
+            self._items = None
+            if are_tokens:
+                tokenizer, measured = self._with_vocabulary(), (yield from self.dispersion_work())
+                items = yield from token_items_work(tokenizer, (yield from self._text_work())[0], measured)
+            else:
+                items = yield from word_items_work(self.corpus, self.tokenizer)
+            self._items = are_tokens, items
+        return self._items[1]
 
     # --- What is computed once ----------------------------------------------------------------------------------------
 

@@ -198,9 +198,10 @@ class RegexFinder:
                 except TimeoutError:
                     pieces = self._matches(text, 0, len(text), document)
                 for more in pieces:
-                    some = _in_bytes(text, len(part), more)
-                    spans += [(document_begin + one, document_begin + other) for one, other in some if one < other]
-                    documents += [document] * (len(spans) - len(documents))
+                    if more:
+                        some = _in_bytes(text, len(part), more)
+                        spans += [(document_begin + one, document_begin + other) for one, other in some if one < other]
+                        documents += [document] * (len(spans) - len(documents))
                     if monotonic() > until:
                         yield self._kept(source, ends, document_begin, spans, documents)
                         spans, documents, until = [], [], monotonic() + SECONDS_OF_A_PIECE
