@@ -44,7 +44,6 @@ class CorpusTokens:
         self.tokenizer = tokenizer
         self.encoder = DocumentEncoder(tokenizer)
         self.tokens = np.zeros(corpus.documents, np.int32)  # of each document
-        self.line_feeds = np.zeros(corpus.documents, np.int32)  # in the tokens of each document
         self.feeds = feeds_of_tokens(tokenizer)
         self._most_kept = most_kept
         self._sizes: NDArray[np.int64] | None = None
@@ -72,7 +71,7 @@ class CorpusTokens:
         def take(marked: Ids) -> None:
             nonlocal document, kept
             out = np.empty(len(marked), np.uint32)
-            arguments = self.feeds, rows, uses, self.tokens, self.line_feeds, out
+            arguments = rows, uses, self.tokens, out
             written, document = kernel.take_documents(marked, MARK, document, *arguments)
             kept += written * narrow().itemsize
             if kept > self._most_kept:
@@ -120,6 +119,10 @@ class CorpusTokens:
             self._sizes = yield from self.sums_work(token_lengths(self.tokenizer, len(self.feeds)), self.ends)
         return self._sizes
 
+    def line_feeds_work(self) -> Work[NDArray[np.int64]]:
+        """int64 [documents], the line feeds in the tokens of each."""
+        return (yield from self.sums_work(self.feeds.astype(np.int64), self.ends))
+
     def sums_work(self, weights: NDArray[np.int64], ends: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
         """int64 [parts], the weights of the tokens of each part, by id: int64 [ids]; `ends` in tokens, ascending."""
         sums, at = np.zeros(len(ends), np.int64), 0
@@ -156,10 +159,10 @@ class CorpusTokens:
         """How many tokens of a document begin before a line that begins with at least so many; else all of them."""
         source, start, stop = self.place_of(document)
         data = np.array(source.data[start:stop])
-        if self.line_feeds[document] == np.count_nonzero(data == ord("\n")):
+        feeds = self.feeds[(yield from self._document_ids_work(document, data))]
+        if feeds.sum(dtype=np.int64) == np.count_nonzero(data == ord("\n")):
             # Each line feed is in one token, and the next token begins after it.
-            ids = yield from self._document_ids_work(document, data)
-            starts = np.flatnonzero(self.feeds[ids] > 0) + 1
+            starts = np.flatnonzero(feeds > 0) + 1
         else:
             _, lines, _ = yield from self.encoder.lines_work(data, np.array([len(data)], np.int64))
             starts = np.flatnonzero(np.diff(lines) > 0) + 1

@@ -25,6 +25,7 @@ LEAST_DOCUMENTS = 20  # for documents as units
 DOCUMENT_UNIT, PIECE_UNIT = "documents", "pieces"
 
 _AT_ONCE = 1 << 22  # terms of the expected ranges
+_SMALL, _SIZES = 1 << 16, 1 << 20  # tokens of a part, and parts that are counted together
 _PHASE = "measuring dispersion"
 
 
@@ -69,7 +70,7 @@ def dispersion_work(text: CorpusTokens, found: UsesByDocument) -> Work[Dispersio
     pieces, is_used = np.diff(ends, prepend=0), uses > 0
     with_tokens = int(np.count_nonzero(text.tokens))
     if with_tokens >= LEAST_DOCUMENTS:
-        unit, sizes, parts = DOCUMENT_UNIT, text.tokens[text.tokens > 0].astype(np.int64), with_tokens
+        unit, sizes, parts = DOCUMENT_UNIT, text.tokens, with_tokens
         ranges, top_part, top_uses = found.range, found.top_part, found.top_uses
     else:
         unit, sizes, parts = PIECE_UNIT, pieces, len(pieces)
@@ -125,20 +126,38 @@ def _piece_ends_work(text: CorpusTokens, total: int) -> Work[NDArray[np.int64]]:
     return borders[borders > 0]
 
 
-def _expected_work(uses: NDArray[np.int64], sizes: NDArray[np.int64], total: int) -> Work[NDArray[np.float64]]:
+def _expected_work(
+    uses: NDArray[np.int64], sizes: NDArray[np.int32] | NDArray[np.int64], total: int
+) -> Work[NDArray[np.float64]]:
     """float64 [ids], the expected range of each token: the sum over parts of 1 - (1 - s)^uses; 0 for none."""
     from tokstudio.core.kernels.parts import expected_ranges
 
     distinct, inverse = np.unique(uses, return_inverse=True)
-    amounts = np.bincount(sizes)
-    different = np.flatnonzero(amounts)[::-1].copy()
+    different, amounts = yield from _different_work(sizes)
     expected = np.zeros(len(distinct), np.float64)
     step = max(1, _AT_ONCE // max(1, len(different)))
     for first in range(int(np.searchsorted(distinct, 1)), len(distinct), step):
         here = slice(first, first + step)
-        expected_ranges(distinct[here], different, amounts[different].astype(np.int64), total, expected[here])
+        expected_ranges(distinct[here], different, amounts, total, expected[here])
         yield Progress(_PHASE)
     return expected[inverse]
+
+
+def _different_work(
+    sizes: NDArray[np.int32] | NDArray[np.int64],
+) -> Work[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """int64, the different sizes above 0, descending; int64, how many there are of each."""
+    small, large = np.zeros(_SMALL, np.int64), list[NDArray[np.int64]]()
+    for first in range(0, len(sizes), _SIZES):
+        part = sizes[first : first + _SIZES].astype(np.int64)
+        small += np.bincount(part[part < _SMALL], minlength=_SMALL)
+        large.append(part[part >= _SMALL])
+        yield Progress(_PHASE)
+    small[0] = 0
+    different, amounts = np.unique(np.concatenate([np.zeros(0, np.int64), *large]), return_counts=True)
+    some = np.flatnonzero(small)
+    joined = np.concatenate([some, different])[::-1].copy()
+    return joined, np.concatenate([small[some], amounts.astype(np.int64)])[::-1].copy()
 
 
 def merges_in_order(tokenizer: Tokenizer) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -32,29 +33,30 @@ def columns_work(corpus: Corpus) -> Work[Columns]:
     """
     from tokstudio.core.kernels import parts as kernel
 
-    figures, done = np.zeros((corpus.documents, kernel.FIGURES), np.int32), 0
+    figures, done = np.zeros((kernel.FIGURES, corpus.documents), np.int32), 0
     first_row, total = 0, sum(len(source.data) for source in corpus.sources)
     for source in corpus.sources:
         for first, last, start, stop in groups(source.ends, _GROUP, _DOCUMENTS):
             data, ends = read_only(np.asarray(source.data[start:stop])), read_only(source.ends[first:last] - start)
             state, letters = np.zeros(kernel.STATE_SIZE, np.int64), np.zeros(len(SCRIPTS), np.int64)
-            rows = figures[first_row : first_row + last - first]
             while state[kernel.DOCUMENT] < len(ends):
-                kernel.describe_documents(data, ends, classes(), script_numbers(), rows, letters, state, _BUDGET)
+                kernel.describe_documents(
+                    data, ends, classes(), script_numbers(), figures, first_row, letters, state, _BUDGET
+                )
                 yield Progress("reading", done + int(state[kernel.AT]), total)
             first_row, done = first_row + last - first, done + stop - start
     texts = corpus.sources
     columns: Columns = {
         "source": np.repeat(np.arange(len(texts), dtype=np.int32), [source.documents for source in texts]),
-        "number": _narrow([document_numbers(source) for source in texts]),
-        "bytes": _narrow([np.diff(source.ends, prepend=0) for source in texts]),
+        "number": narrow(map(document_numbers, texts)),
+        "bytes": narrow(np.diff(source.ends, prepend=0) for source in texts),
     }
     names = ("characters", "lines", "not_utf8", "longest_line", "longest_run", "script")
-    columns |= {name: figures[:, number].copy() for number, name in enumerate(names)}
+    columns |= {name: figures[number] for number, name in enumerate(names)}
     return columns
 
 
-def _narrow(parts: list[NDArray[np.int64]]) -> NDArray[np.int32] | NDArray[np.int64]:
+def narrow(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int32] | NDArray[np.int64]:
     """The joined parts, as int32 where all numbers fit."""
-    joined = np.concatenate([np.empty(0, np.int64), *parts])
-    return joined.astype(np.int32) if int(joined.max(initial=0)) <= _LARGEST else joined
+    every: list[NDArray[Any]] = [part.astype(np.int32) if part.max(initial=0) <= _LARGEST else part for part in parts]
+    return every[0] if len(every) == 1 else np.concatenate([np.empty(0, np.int32), *every])

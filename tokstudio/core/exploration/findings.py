@@ -122,10 +122,11 @@ def uses_within_work(text: CorpusTokens, marks: Sequence[Marked]) -> Work[list[N
     corpus, size = text.corpus, len(text.feeds)
     counts = [np.zeros(size, np.int64) for _ in marks]
     borders = np.cumsum([0, *(source.documents for source in corpus.sources)])
-    is_plain = yield from _plain_work(text, marks, borders)
+    line_feeds = yield from text.line_feeds_work()
+    is_plain = yield from _plain_work(corpus, line_feeds, marks, borders)
     # Lines are numbered over all documents, by the line feeds in tokens.
-    first_lines = np.cumsum(text.line_feeds.astype(np.int64) + 1) - text.line_feeds - 1
-    bits = _bits_of(marks, borders, first_lines, text.line_feeds, is_plain)
+    first_lines = np.cumsum(line_feeds + 1) - line_feeds - 1
+    bits = _bits_of(marks, borders, first_lines, line_feeds, is_plain)
     ends, at, feeds = text.ends, 0, 0
 
     def take(ids: Ids) -> None:
@@ -150,19 +151,21 @@ def _add(counts: list[NDArray[np.int64]], ids: Ids, bits: NDArray[np.uint64]) ->
         uses += np.bincount(ids[bits & np.uint64(1 << number) != 0], minlength=len(uses))
 
 
-def _plain_work(text: CorpusTokens, marks: Sequence[Marked], borders: NDArray[np.int64]) -> Work[NDArray[np.bool_]]:
+def _plain_work(
+    corpus: Corpus, line_feeds: NDArray[np.int64], marks: Sequence[Marked], borders: NDArray[np.int64]
+) -> Work[NDArray[np.bool_]]:
     """Bool [documents], of which each line feed is in a token, so that these tell lines; of marked ones only."""
-    is_plain = np.ones(text.corpus.documents, np.bool_)
-    is_marked = np.zeros(text.corpus.documents, np.bool_)
+    is_plain = np.ones(corpus.documents, np.bool_)
+    is_marked = np.zeros(corpus.documents, np.bool_)
     for marked in marks:
         is_marked[marked.document + borders[marked.source]] = True
-    for index, source in enumerate(text.corpus.sources):
+    for index, source in enumerate(corpus.sources):
         for first, last, start, stop in document_groups(source):
             here = slice(int(borders[index]) + first, int(borders[index]) + last)
             if is_marked[here].any():
                 feeds = np.flatnonzero(np.asarray(source.data[start:stop]) == ord("\n"))
                 of_each = np.diff(np.searchsorted(feeds, source.ends[first:last] - start), prepend=0)
-                is_plain[here] = ~is_marked[here] | (of_each == text.line_feeds[here])
+                is_plain[here] = ~is_marked[here] | (of_each == line_feeds[here])
             yield Progress(_PHASE)
     return is_plain
 
@@ -171,11 +174,11 @@ def _bits_of(
     marks: Sequence[Marked],
     borders: NDArray[np.int64],
     first_lines: NDArray[np.int64],
-    line_feeds: NDArray[np.int32],
+    line_feeds: NDArray[np.int64],
     chosen: NDArray[np.bool_],
 ) -> NDArray[np.uint64]:
     """uint64 [lines], a bit for each of the marks that a line has, in the chosen documents."""
-    total = int(line_feeds.sum(dtype=np.int64)) + len(line_feeds)
+    total = int(line_feeds.sum()) + len(line_feeds)
     bits = np.zeros(total, np.uint64)
     for number, marked in enumerate(marks):
         document = marked.document + borders[marked.source]
@@ -214,8 +217,8 @@ def _others_work(
             ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
             joined = np.concatenate(parts)
             ids, lines, tokens = yield from text.encoder.lines_work(joined, ends)
-            feeds = np.diff(np.searchsorted(np.flatnonzero(joined == ord("\n")), ends), prepend=0).astype(np.int32)
-            first_lines = np.cumsum(feeds, dtype=np.int64) + np.arange(len(feeds)) - feeds
+            feeds = np.diff(np.searchsorted(np.flatnonzero(joined == ord("\n")), ends), prepend=0)
+            first_lines = np.cumsum(feeds) + np.arange(len(feeds)) - feeds
             # The same marks, with the chosen documents numbered from 0.
             numbers = np.full(len(chosen) + 1, -1, np.int64)
             numbers[rows] = np.arange(len(rows))

@@ -22,7 +22,7 @@ Float64 = NDArray[np.float64]
 # with most uses before that, and these; the number of parts. Parts are numbered from 1; 0 is for none.
 LAST, NOW, TOP_PART, TOP, RANGE, COLUMNS = range(6)
 
-# The columns of documents (int32 [documents, FIGURES]).
+# The rows of figures of documents (int32 [FIGURES, documents]).
 CHARACTERS, LINES, NOT_UTF8, LONGEST_LINE, LONGEST_RUN, SCRIPT, FIGURES = range(7)
 # The state of their description (int64).
 AT, DOCUMENT, LINE, RUN, STATE_SIZE = range(5)
@@ -46,11 +46,9 @@ def take_documents(
     ids: UInt32,
     mark: int,
     document: int,
-    feeds: Int32,
     rows: Int32,
     uses: Int64,
     tokens: Int32,
-    document_feeds: Int32,
     out: UInt32,
 ) -> tuple[int, int]:
     """Counts the uses of tokens in documents; a document may go on in the next call.
@@ -59,35 +57,30 @@ def take_documents(
         ids: The tokens, with `mark` after those of each document.
         mark: See `ids`.
         document: The document that the first is in.
-        feeds: int32 [ids], the line feeds of each token.
         rows: int32 [ids, COLUMNS], updated.
         uses: int64 [ids], updated, but for the uses in the last document with each token.
         tokens: int32 [documents], updated.
-        document_feeds: int32 [documents], the line feeds of the tokens of each, updated.
         out: Written: the tokens without marks, and without those that are not below the number of rows.
 
     Returns:
         How many were written, and the document to continue with.
     """
-    written = begin = lines = 0
+    written = begin = 0
     for k in range(ids.size):
         token = np.int64(ids[k])
         if token == mark:
             tokens[document] += written - begin
-            document_feeds[document] += lines
-            begin, lines = written, 0
+            begin = written
             document += 1
         elif token < uses.size:
             out[written] = token
             written += 1
-            lines += feeds[token]
             if rows[token, LAST] == document + 1:
                 rows[token, NOW] += 1
             else:
                 uses[token] += _begin_part(rows, token, document + 1)
     if document < tokens.size:
         tokens[document] += written - begin
-        document_feeds[document] += lines
     return written, document
 
 
@@ -189,6 +182,7 @@ def describe_documents(
     classes: Bytes,
     scripts: Bytes,
     figures: Int32,
+    first: int,
     letters: Int64,
     state: Int64,
     budget: int,
@@ -200,7 +194,8 @@ def describe_documents(
         ends: int64, the end of each.
         classes: uint8 [0x110000], the class of each code point.
         scripts: uint8 [0x110000], the script of each, from 1; 0 for those of none.
-        figures: int32 [documents, FIGURES], zeros at first; the script is -1 where there are no letters.
+        figures: int32 [FIGURES, documents and others], zeros at first; the script is -1 where there are no letters.
+        first: The place of the first document in `figures`.
         letters: int64 [scripts], zeros at first: the letters of the document so far by script.
         state: int64 [STATE_SIZE], zeros at first.
         budget: Bytes and documents.
@@ -209,7 +204,7 @@ def describe_documents(
     at, document, line, run = state[AT], state[DOCUMENT], state[LINE], state[RUN]
     last = at + document + budget
     while document < ends.size and at + document < last:
-        stop, row = ends[document], figures[document]
+        stop, here = ends[document], first + document
         until = min(stop, last)
         while at < until:
             point, size, is_space = np.int64(data[at]), 1, False
@@ -225,34 +220,34 @@ def describe_documents(
                     for k in range(at + 1, at + size):
                         point = (point << 6) | (data[k] & 0x3F)
             if point < 0:
-                row[NOT_UTF8] += 1
+                figures[NOT_UTF8, here] += 1
             else:
-                row[CHARACTERS] += 1
+                figures[CHARACTERS, here] += 1
                 if scripts[point] > 0:
                     letters[scripts[point] - 1] += 1
             if is_space:
-                row[LONGEST_RUN] = max(row[LONGEST_RUN], run)
+                figures[LONGEST_RUN, here] = max(figures[LONGEST_RUN, here], run)
                 run = 0
             else:
                 run += size
             if point == 10:
-                row[LONGEST_LINE] = max(row[LONGEST_LINE], line)
-                row[LINES] += 1
+                figures[LONGEST_LINE, here] = max(figures[LONGEST_LINE, here], line)
+                figures[LINES, here] += 1
                 line = 0
             else:
                 line += size
             at += size
         if at < stop:
             break
-        row[LONGEST_RUN] = max(row[LONGEST_RUN], run)
+        figures[LONGEST_RUN, here] = max(figures[LONGEST_RUN, here], run)
         if line > 0:
-            row[LONGEST_LINE] = max(row[LONGEST_LINE], line)
-            row[LINES] += 1
+            figures[LONGEST_LINE, here] = max(figures[LONGEST_LINE, here], line)
+            figures[LINES, here] += 1
         line = run = 0
-        most, row[SCRIPT] = 0, -1
+        most, figures[SCRIPT, here] = 0, -1
         for script in range(letters.size):
             if letters[script] > most:
-                most, row[SCRIPT] = letters[script], script
+                most, figures[SCRIPT, here] = letters[script], script
             letters[script] = 0
         document += 1
     state[AT], state[DOCUMENT], state[LINE], state[RUN] = at, document, line, run
