@@ -37,6 +37,7 @@ Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 READ_TOKENIZERS = ("source", "other", "by", "tokenizer", "tokenizers")
 READ_FILES = (
     "file", "files", "texts", "corpus", "counts", "parallel", "base_vocabulary", "sample", "reference", "theirs",
+    "leave_out_list",
 )  # fmt: skip
 # The arguments that name what it writes, beside exports.
 RESULTS = ("project", "out", "csv", "map", "report", "log_file", "left_out")

@@ -204,6 +204,13 @@ def test_repetition(lines: list[bytes]) -> None:
     assert _as_found(finish(marks_work(_corpus([text]), "repetition")), ([text],)) == _by_line(([text],), _repeats)
 
 
+def test_repetition_looks_at_the_first_64_kib_of_a_line() -> None:
+    same, other = "ab" * (1 << 15), random.Random(1).randbytes(1 << 15).hex()
+    texts = [(same + other).encode(), (other + same).encode()]
+    marks = finish(marks_work(_corpus(texts), "repetition"))
+    assert marks.document.tolist() == [0]
+
+
 _BYTES = {chr(byte) for byte in range(0x80, 0xC0)} | {
     bytes([byte]).decode("cp1252") for byte in range(0x80, 0xC0) if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
 }

@@ -83,7 +83,8 @@ RULES = {
         Rule("blobs", True, "lines of which at least half lies in runs of {} bytes or more of ASCII without a space "
              "that have the entropy of noise: at least 5 bits a byte, or 3 where all are hexadecimal digits", 64, 16),
         Rule("repetition", True, "lines of 20 bytes and more in which at least {} of the characters equal the one 1 to "
-             "32 bytes before, always the same number, at most a quarter of the line", 0.8, 0.5, 1),
+             "32 bytes before, always the same number, at most a quarter of the line, of which the first 64 KiB count",
+             0.8, 0.5, 1),
         Rule("mojibake", True, "lines with at least {} characters of UTF-8 that was read as Windows-1252 or Latin-1, "
              "such as the two of Ã©", 3),
         Rule("control", True, "lines with at least {} control characters other than white space, or U+FFFD", 1),

@@ -284,7 +284,7 @@ def move_hashes(keys: UInt64, owners: Int64, owned: Int64, larger: UInt64, new_o
 _FEWEST_DISTINCT = 3.0  # bits a byte of hexadecimal or decimal digits; 64 of them at random have some 3.8 or 3.2
 _FEWEST_BITS = 5.0  # likewise of others; 64 of base64 have some 5.3, words and addresses some 4.3
 _LONGEST_UNIT = 32  # bytes
-_LEAST_REPETITION = 20  # bytes of a line
+_LEAST_REPETITION, _MOST_REPETITION = 20, 1 << 16  # bytes of a line that are looked at
 
 
 @inner
@@ -329,11 +329,12 @@ def _ends_character(data: int, at: int, stop: int) -> bool:
 def find_repetition(data: Bytes, starts: Int64, stops: Int64, share: float, marks: Bools) -> None:
     """Marks lines in which a unit of 1 to 32 bytes is repeated at least four times.
 
-    Of the bytes that end a character, `share` must equal those so many bytes before.
+    Of the bytes that end a character, `share` must equal those so many bytes before. Of a line, the first 64 KiB count.
     """
     text = address_of(data)
     for number in range(starts.size):
         start, stop = stripped(text, starts[number], stops[number])
+        stop = min(stop, start + _MOST_REPETITION)
         marks[number] = False
         if stop - start < _LEAST_REPETITION:
             continue
