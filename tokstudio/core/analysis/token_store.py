@@ -109,14 +109,14 @@ class TokenStore:
         return (yield from self.answer_work("reach", tokenizer, (), partial(reachability_work, tokenizer)))
 
     def answer_work(
-        self, question: Hashable, tokenizer: AnyTokenizer, sources: Sequence[Source], find: Callable[[], Work[T]]
+        self, question: Hashable, tokenizer: AnyTokenizer | None, sources: Sequence[Source], find: Callable[[], Work[T]]
     ) -> Work[T]:
-        """The answer to a question about a tokenizer and sources: what `find` returns, unless it is kept.
+        """The answer to a question about a tokenizer, or none, and sources: what `find` returns, unless it is kept.
 
         It must follow from these alone, and is an array, or a dataclass with arrays.
         """
         key: tuple[Hashable, ...] = (question,)
-        for value in (tokenizer, *sources):
+        for value in (*([] if tokenizer is None else [tokenizer]), *sources):
             key = *key, (yield from self._hash_work(value))
         while True:
             with self._lock:

@@ -191,7 +191,7 @@ class Exploration:
         if self.tokenizer is not None:
             measured = yield from self.dispersion_work()
             encoded = (yield from self._text_work())[0], measured
-        return (yield from findings_work(self.corpus, encoded, rules))
+        return (yield from findings_work(self.corpus, encoded, rules, self.store))
 
     # --- Search -------------------------------------------------------------------------------------------------------
 

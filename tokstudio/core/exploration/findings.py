@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.document_encoder import document_groups
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.marks import Marked
@@ -55,15 +57,17 @@ class Finding:
 
 
 def findings_work(
-    corpus: Corpus, encoded: tuple[CorpusTokens, Dispersion] | None, rules: Sequence[str]
+    corpus: Corpus, encoded: tuple[CorpusTokens, Dispersion] | None, rules: Sequence[str], store: TokenStore
 ) -> Work[tuple[Finding, ...]]:
     """What each rule finds by itself, in the order of `RULES`, without those that find nothing.
 
-    Without `encoded`, no tokens live anywhere, and there are no owners.
+    Without `encoded`, no tokens live anywhere, and there are no owners. The store keeps what a rule finds in a text,
+    which no tokenizer changes.
     """
     marks = list[Marked]()
     for rule in rules:
-        found = yield from marks_work(corpus, rule)
+        work = store.answer_work(("marks", rule), None, corpus.sources, partial(marks_work, corpus, rule))
+        found = yield from work
         marks += [found] if len(found) else []
     if encoded is not None and len(owners := _owners(corpus, *encoded)):
         marks.append(owners)

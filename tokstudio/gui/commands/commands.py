@@ -195,7 +195,7 @@ class Commands(QObject):
     def weigh(self, exponent: float) -> None:
         """Sets weights for which the shares of the sources are in proportion to size ** exponent."""
         corpus = self._session.corpus
-        corpus.set_weights(by_temperature(corpus.sources, entries_of(corpus.sources), exponent))
+        corpus.set_weights(by_temperature(corpus.remaining, entries_of(corpus.remaining), exponent))
 
     def play_sample(self, key: str) -> None:
         """Trains on a sample as `train_sample` does; the first time, so slowly that one can watch."""

@@ -17,6 +17,8 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.left_out_list import write_list_work
 from tokstudio.core.formats.ids import write_ids_work
 from tokstudio.core.formats.report import ExportReport
 from tokstudio.core.surgery.proof import save_proved_work
@@ -68,6 +70,14 @@ class ExportCommands(QObject):
         path = self._ask_target(table.title, table.name, "CSV (*.csv)") if table is not None else None
         if table is not None and path is not None:
             self._session.jobs.start(partial(table.write, path), self._written, writes=True)
+
+    def save_left_out(self) -> None:
+        """Writes what is left out of the corpus."""
+        path = self._ask_target("What Is Left Out as CSV", "left out.csv", "CSV (*.csv)")
+        if path is not None:
+            self._session.jobs.start(
+                partial(_left_out_work, self._session.corpus.current, path), self._written, writes=True
+            )
 
     def export_ids(self) -> None:
         """Writes the ids of the text in the Text pane, as shown there."""
@@ -140,4 +150,9 @@ def _write_picture(path: Path, picture: QImage) -> Work[Path]:
 
 def _write_one(path: Path, content: bytes) -> Work[Path]:
     yield from write_files({path: [content]})
+    return path
+
+
+def _left_out_work(corpus: Corpus, path: Path) -> Work[Path]:
+    yield from write_list_work(corpus, path)
     return path

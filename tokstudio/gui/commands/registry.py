@@ -8,6 +8,7 @@ from functools import partial
 
 from PySide6.QtGui import QAction, QKeySequence
 
+from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.gui.commands.actions import Action, Window
 from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.commands.compare_commands import CompareCommands
@@ -102,6 +103,11 @@ def list_actions(
         Action("weights_by_temperature", "By &Temperature…",
             "Weight the sources so that their shares are in proportion to a power of their sizes.",
             lambda: window.corpus.ask_temperature(), obstacle=availability.no_mixture),
+        Action("leave_nothing_out", "Leave &Nothing Out", "Take back the documents and lines that were left out.",
+            lambda: session.corpus.leave_out(LeavingOut()), obstacle=availability.nothing_left_out),
+        Action("save_left_out_csv", "&What Is Left Out as CSV…",
+            "Write the documents and lines that are left out to a table.",
+            exporting.save_left_out, obstacle=availability.nothing_left_out),
         # Opening tokenizers, exports, Quit.
         Action("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.",
             opening.open_tokenizer, keys=("Ctrl+Shift+O",), icon="tokenizer"),

@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import LeftBehind, Project, ProjectRun, Recorder, recoverable_work
 from tokstudio.gui.project.document import ArrangesPanes, ProjectDocument
@@ -82,7 +83,7 @@ class Recovery(QObject):
         if left.project is None:
             # This only adds a run, so that nothing can be lost.
             corpus = self._session.corpus
-            work = partial(_reopen_work, left, corpus.sources, corpus.kept)
+            work = partial(_reopen_work, left, corpus.sources, corpus.kept, corpus.reduced)
             self._session.jobs.start(work, self._take_reopened)
         elif self._projects.may_leave("Restore", begin := partial(self._restore, left)):
             begin()
@@ -190,7 +191,7 @@ class Recovery(QObject):
         session = self._session
         corpus = session.training.current.run.corpus if session.training.current is not None else None
         # The recording of a training has the texts of its start.
-        added = corpus is not None and corpus.sources != session.corpus.sources
+        added = corpus is not None and corpus.sources != session.corpus.remaining
         unsaved = any(run.unsaved and run.ended is not None for run in session.runs.all)
         return added or self._projects.modified or unsaved
 
@@ -216,7 +217,9 @@ class Recovery(QObject):
         self.offered.emit()
 
     def _restore(self, left: LeftBehind) -> None:
-        self._projects.begin_opening(partial(_reopen_work, left, (), self._session.corpus.kept), self._take_reopened)
+        self._projects.begin_opening(
+            partial(_reopen_work, left, (), self._session.corpus.kept, None), self._take_reopened
+        )
 
     def _take_reopened(self, reopened: tuple[LeftBehind, OpenedProject | None, OpenedProject | None]) -> None:
         left, project, recording = reopened
@@ -241,18 +244,18 @@ def _copy_work(recorder: Recorder, taken: Snapshot, kept: KeptSources, state: ob
 
 
 def _reopen_work(
-    left: LeftBehind, sources: tuple[Source, ...], kept: KeptSources
+    left: LeftBehind, sources: tuple[Source, ...], kept: KeptSources, reduced: Corpus | None
 ) -> Work[tuple[LeftBehind, OpenedProject | None, OpenedProject | None]]:
     """Reads both; the recorded run takes its texts from the project, or from `sources` if they have them."""
     project = recording = None
     if left.project is not None:
         project = yield from reopen_work(left.project)
-        sources = project.sources
+        sources, reduced = project.sources, project.reduced
         for source, entry in project.kept:
             kept.put(source, entry)
     if left.recording is not None:
         reopened = yield from reopen_work(left.recording)
-        recording = yield from use_sources_work(reopened, sources, kept)
+        recording = yield from use_sources_work(reopened, sources, kept, reduced)
     return left, project, recording
 
 

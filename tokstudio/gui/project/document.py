@@ -65,7 +65,7 @@ class ProjectDocument(QObject):
         self._opened: list[Any] = []  # what was opened and waits for the end of a training
         self._take: Callable[..., None] = self._adopt
         of_training = (session.training.settings_changed, session.training.merges_added)
-        of_corpus = (session.corpus.sources_changed, session.corpus.weights_settled)
+        of_corpus = (session.corpus.sources_changed, session.corpus.weights_settled, session.corpus.left_out_changed)
         of_compare = (session.comparison.opened_changed, session.comparison.words_changed)
         for signal in (*of_training, *of_corpus, *of_compare, session.runs.changed, session.view.text_changed):
             signal.connect(self._look)
@@ -87,7 +87,7 @@ class ProjectDocument(QObject):
         sources = tuple((id(one), one.name, len(one.data), one.documents) for one in session.corpus.sources)
         runs = tuple((id(run), run.name, len(run), run.ended) for run in session.runs.all if run is not left_out)
         texts = session.view.text, session.comparison.kept
-        return sources, session.corpus.weights, runs, session.training.settings, texts
+        return sources, session.corpus.weights, session.corpus.left_out, runs, session.training.settings, texts
 
     @property
     def unsaved(self) -> bool:

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.corpus import ONCE, Corpus
+from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.open_sources import read_again_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import (
@@ -26,11 +27,12 @@ from tokstudio.core.project import (
     trained_on_state,
 )
 from tokstudio.core.project.schema import Json
+from tokstudio.gui.session.common.corpus import joined_steps
 from tokstudio.gui.session.common.source_jobs import KeptSources
 from tokstudio.gui.session.measuring.compared import text_sets_of
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem, changed_since, is_missing, missing_source
-from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun
+from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun, has_wholes, whole_state
 from tokstudio.gui.state.training_settings import Documents, Settings
 
 _COMPARISON = "comparison"  # the state of Compare; projects of earlier versions have none
@@ -50,6 +52,7 @@ class Snapshot:
     active: int | None  # index of the active run
     state: Mapping[str, Json]
     lengths: tuple[tuple[StudioRun, int], ...]  # the runs of the session with their numbers of merges
+    left_out: LeavingOut  # of the corpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,9 @@ class OpenedProject:
     state: Mapping[str, Json]
     problems: tuple[Problem, ...]  # about sources that have changed
     missing: str = ""  # which texts of Compare are not there any more, as a sentence; "" for none
+    left_out: LeavingOut = field(default_factory=LeavingOut)  # of the corpus
+    reduced: Corpus | None = None  # the sources without it; None where nothing is left out, or a text is missing
+    wholes: tuple[tuple[Source, Source], ...] = ()  # sources of which something is left out, each with its whole text
 
     def text(self, name: str) -> str:
         """A text of the state; "" if it has none."""
@@ -84,7 +90,8 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
     """
     numbers = {source: number for number, source in enumerate(session.corpus.sources)}
     left_out = None if in_training or session.training.current is None else session.training.current.run
-    entries = {run: entry for run in session.runs.all if run is not left_out and (entry := _entry(run, numbers))}
+    whole = session.corpus.whole
+    entries = {run: entry for run in session.runs.all if run is not left_out and (entry := _entry(run, numbers, whole))}
     runs = list(entries)
     state: dict[str, Json] = {
         "settings": session.training.settings.to_plain(),
@@ -106,6 +113,7 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
         runs.index(session.runs.active) if session.runs.active in runs else None,
         state,
         tuple((run, len(run)) for run in runs),
+        session.corpus.left_out,
     )
 
 
@@ -116,7 +124,8 @@ def project_work(taken: Snapshot, kept: KeptSources) -> Work[Project]:
         kept_text = yield from kept.keep_work(source)
         weight = taken.weights[number] if number < taken.in_corpus else ONCE
         sources.append(replace(kept_text, in_corpus=number < taken.in_corpus, weight=weight))
-    return Project(tuple(sources), taken.runs, taken.active, taken.state)
+    leaving_out = (taken.left_out,) if taken.left_out else ()
+    return Project(tuple(sources), taken.runs, taken.active, taken.state, leaving_out)
 
 
 def run_state(run: StudioRun) -> dict[str, Json]:
@@ -154,7 +163,14 @@ def reopen_work(project: Project) -> Work[OpenedProject]:
             run.note(curve_hidden=entry.state.get("curve_hidden") is True)
             runs.append(run)
         else:
-            runs.append(_reopened_run(key, entry, texts))
+            runs.append((yield from _reopened_run_work(key, entry, texts)))
+    left_out, reduced, corpus = joined_steps(project.leaving_out), None, tuple(texts.corpus)
+    if left_out and not any(map(is_missing, corpus)):
+        try:
+            reduced = yield from texts.reduced_work(corpus, (left_out,))
+        except TokStudioError as error:
+            left_out = LeavingOut()
+            texts.problems.append(Problem(f"Nothing is left out any more. {error}"))
     return OpenedProject(
         tuple(texts.corpus),
         tuple(kept.weight for kept in project.sources if kept.in_corpus),
@@ -164,6 +180,9 @@ def reopen_work(project: Project) -> Work[OpenedProject]:
         project.state,
         tuple(texts.problems),
         _missing_texts(project.state.get(_COMPARISON)),
+        left_out,
+        reduced,
+        tuple(texts.wholes),
     )
 
 
@@ -179,12 +198,15 @@ def _missing_texts(comparison: Json) -> str:
     return f"{listed} {verb} not found. Compare still lists the text, and can read it when {back}."
 
 
-def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept: KeptSources) -> Work[OpenedProject]:
+def use_sources_work(
+    reopened: OpenedProject, sources: tuple[Source, ...], kept: KeptSources, reduced: Corpus | None
+) -> Work[OpenedProject]:
     """Replaces the sources of runs, which must not be in use yet, by available ones with the same text.
 
-    The runs can continue then. `kept` has the records of the available sources.
+    The runs can continue then. `kept` has the records of the available sources, and `reduced` is what remains of them
+    where something is left out.
     """
-    left, same = list(sources), dict[Source, Source]()
+    left, same, whole_of = list(sources), dict[Source, Source](), dict(reopened.wholes)
     for source, entry in reopened.kept:
         for kept_source in left:
             if _same_documents(source, kept_source) and (yield from kept.keep_work(kept_source)).sha256 == entry.sha256:
@@ -192,7 +214,12 @@ def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept:
                 left.remove(kept_source)
                 break
     for run in reopened.runs:
-        run.use_sources(same)
+        corpus, parts = run.corpus, dict[Source, Source]()
+        if corpus is not None and reduced is not None and corpus.leaving_out == reduced.leaving_out:
+            wholes = (whole_of.get(source, source) for source in corpus.sources)
+            if tuple(same.get(whole) for whole in wholes) == sources:
+                parts = dict(zip(corpus.sources, reduced.sources, strict=True))
+        run.use_sources(same | parts)
     return replace(reopened, kept=tuple(pair for pair in reopened.kept if pair[0] not in same))
 
 
@@ -200,11 +227,12 @@ def adopt(session: Session, reopened: OpenedProject) -> None:
     """Replaces the content of the session by a project; nothing may be in training."""
     with session.history.suspended():
         session.corpus.set_sources(())
+        session.corpus.remember_wholes(reopened.wholes)
         session.runs.replace_all(list(reopened.runs))
         for source, kept in reopened.kept:
             session.corpus.kept.put(source, kept)
         session.training.set_settings(Settings.from_plain(reopened.state.get("settings")))
-        session.corpus.set_sources(reopened.sources)
+        session.corpus.set_sources(reopened.sources, reopened.left_out, reduced=reopened.reduced)
         session.corpus.set_weights(reopened.weights)
         if reopened.state.get("splitting") is True:
             session.corpus.split()
@@ -231,12 +259,16 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
         same = listed.run is not None and (listed.name, listed.run.config, listed.run.corpus) == wanted
         if same and len(listed) >= len(run_of_project):
             return listed
+    session.corpus.remember_wholes(reopened.wholes)
     for source, kept in reopened.kept:
         session.corpus.kept.put(source, kept)
     if not session.corpus.sources:
         settings = run_of_project.config.by_name() | {"documents": _documents(reopened.sources)}
         session.training.set_settings(Settings.from_plain(settings))
-        session.corpus.set_sources(reopened.sources)
+        steps, reduced = run_of_project.corpus.leaving_out, run.corpus
+        is_known = reduced is not None and len(steps) == 1 and reduced.leaving_out == steps
+        known = Corpus(reduced.sources, left=reduced.left) if reduced is not None and is_known else None
+        session.corpus.set_sources(reopened.sources, joined_steps(steps), reduced=known)
         session.corpus.set_weights(run_of_project.corpus.weights or (ONCE,) * len(reopened.sources))
     session.runs.add(run)
     for problem in reopened.problems:
@@ -255,6 +287,18 @@ class _Texts:
         self.kept: list[tuple[Source, ProjectSource]] = []  # the record of each
         self.problems: list[Problem] = []  # messages about the sources of the corpus
         self._found: dict[tuple[Path | None, str], Source] = {}
+        self.wholes: list[tuple[Source, Source]] = []  # sources of which something is left out, with their whole text
+        self._reduced: dict[tuple[tuple[Source, ...], tuple[LeavingOut, ...]], Corpus] = {}
+
+    def reduced_work(self, sources: tuple[Source, ...], steps: tuple[LeavingOut, ...]) -> Work[Corpus]:
+        """What remains of sources after steps, once for all that need it; raises as `Corpus.without`."""
+        if (sources, steps) not in self._reduced:
+            corpus = Corpus(sources)
+            for step in steps:
+                corpus = yield from corpus.without_work(step)
+            self.wholes += zip(corpus.sources, sources, strict=True)
+            self._reduced[sources, steps] = corpus
+        return self._reduced[sources, steps]
 
     def reopen_work(self, kept: ProjectSource) -> Work[None]:
         """Reads one more source."""
@@ -298,8 +342,10 @@ class _Texts:
         return source
 
 
-def _entry(run: StudioRun, numbers: dict[Source, int]) -> ProjectRun | ProjectTokenizer | None:
-    """The record of a run; None before its first merge. Numbers new sources."""
+def _entry(
+    run: StudioRun, numbers: dict[Source, int], whole: Callable[[Source], Source]
+) -> ProjectRun | ProjectTokenizer | None:
+    """The record of a run, with the whole texts of its sources; None before its first merge. Numbers new sources."""
     origin = run.origin
     if origin is not None and origin.kept is not None:
         files: list[Json] = [str(file) for file in origin.files]
@@ -310,9 +356,10 @@ def _entry(run: StudioRun, numbers: dict[Source, int]) -> ProjectRun | ProjectTo
     run_so_far = run.so_far()
     if run_so_far is None:
         return None
-    sources = run.corpus.sources if run.corpus is not None else ()
-    places = tuple(numbers.setdefault(source, len(numbers)) for source in sources)
-    return ProjectRun(run.name, run_so_far, places, run_state(run))
+    corpus = run.corpus if run.corpus is not None else Corpus(())
+    wholes = tuple(map(whole, corpus.sources))
+    places = tuple(numbers.setdefault(source, len(numbers)) for source in wholes)
+    return ProjectRun(run.name, run_so_far, places, run_state(run) | whole_state(corpus, wholes))
 
 
 def _origin(entry: ProjectTokenizer) -> RunOrigin:
@@ -333,10 +380,16 @@ def _origin(entry: ProjectTokenizer) -> RunOrigin:
     )
 
 
-def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
-    weights = entry.run.corpus.weights if entry.sources else None
+def _reopened_run_work(key: int, entry: ProjectRun, texts: _Texts) -> Work[StudioRun]:
+    weights, steps = entry.run.corpus.weights if entry.sources else None, entry.run.corpus.leaving_out
     corpus = Corpus(tuple(texts.trained_on[number] for number in entry.sources), weights)
     why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
+    if why is None and steps and has_wholes(entry.state):
+        try:
+            reduced = yield from texts.reduced_work(corpus.sources, steps)
+            corpus = replace(reduced, weights=weights)
+        except TokStudioError as error:
+            why = str(error).rstrip(".")
     problem = None if why is None else f"{why}; {printable(entry.name)} cannot continue"
     counts = _number(entry.state, "number"), _number(entry.state, "replaced")
     run = StudioRun.reopened(key, entry.name, entry.run, corpus, *counts, problem)

@@ -35,6 +35,9 @@ nothing_to_redo = _unless(lambda s: s.history.redo_text, "There is nothing to re
 no_corpus = _unless(lambda s: s.corpus.sources, "The corpus is empty.")
 no_mixture = _unless(lambda s: has_mixture(s.corpus.sources), "The corpus has only one source.", no_corpus)
 as_they_are = _unless(lambda s: set(s.corpus.weights) != {ONCE}, "All sources count once.", no_mixture)
+nothing_left_out = _unless(
+    lambda s: len(s.corpus.left) or s.corpus.is_leaving_out, "Nothing is left out of the corpus.", no_corpus
+)
 no_data_set = _unless(
     lambda s: any(map(is_data_set, s.corpus.sources)),
     "No source is a data set, such as JSON Lines, CSV or Parquet.",

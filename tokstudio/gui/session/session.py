@@ -19,6 +19,7 @@ from tokstudio.gui.session.measuring.exploring import Exploring
 from tokstudio.gui.session.measuring.measurers import HeldOutMeasurer, SourceMeasurer, TextMeasurer
 from tokstudio.gui.session.measuring.token_facts import Reachability, TokenIndexing
 from tokstudio.gui.session.player import Player
+from tokstudio.gui.session.training.cleaning import Cleaning
 from tokstudio.gui.session.training.control import TrainingControl
 from tokstudio.gui.session.training.live import LiveTraining
 from tokstudio.gui.session.training.queue import TrainingQueue
@@ -44,6 +45,7 @@ class Session(QObject):
         self.training = TrainingControl(self.jobs, self.corpus, self.runs, self.view, recorder, self)
         self.queue = TrainingQueue(self.jobs, self.corpus, self.training, self)
         self.history = History(self.jobs, self.corpus, self.runs, self.training, self.view, self)
+        self.cleaning = Cleaning(self.jobs, self.corpus, self.runs, self.training, self)
         self.live = LiveTraining(self.jobs, self.corpus, self.runs, self.training, self.view, self)
         self.held_out = HeldOutMeasurer(self.jobs, self.runs, self)
         self.by_source = SourceMeasurer(self.jobs, self.corpus.counts, self)

@@ -1,7 +1,7 @@
-"""Undo and Redo of the user's changes to the sources, their weights, the training settings and the list of runs.
+"""Undo and Redo of the user's changes to the corpus, the training settings and the list of runs.
 
-`History` records changes of sources, weights and settings from their signals, and has methods to delete and rename
-runs, and to record changes that others make.
+`History` records changes of sources, weights, text that is left out and settings from their signals, and has methods to
+delete and rename runs, and to record changes that others make.
 """
 
 # SPDX-License-Identifier: MIT
@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.source import Source, entries, entry_name
 from tokstudio.core.model.settings import SETTINGS
 from tokstudio.gui.session.common.corpus import CorpusState
@@ -132,7 +133,8 @@ class History(QObject):
     ) -> None:
         super().__init__(parent)
         self._jobs, self._corpus, self._runs, self._training, self._view = jobs, corpus, runs, training, view
-        self._sources, self._weights = corpus.sources, corpus.weights
+        self._sources, self._weights, self._left_out = corpus.sources, corpus.weights, corpus.left_out
+        self._awaited: LeavingOut | None = None  # what Undo or Redo leaves out, until it is left out
         self._settings = training.settings
         self._recording = self._telling = True
         self._stack = QUndoStack(self)
@@ -140,6 +142,7 @@ class History(QObject):
         self._stack.indexChanged.connect(self.changed)
         corpus.sources_changed.connect(self._record_sources)
         corpus.weights_changed.connect(self._record_weights)
+        corpus.left_out_changed.connect(self._record_left_out)
         training.settings_changed.connect(self._record_settings)
 
     # ---- undo and redo
@@ -241,11 +244,13 @@ class History(QObject):
     def _record_sources(self) -> None:
         before, self._sources = self._sources, self._corpus.sources
         self._weights = self._corpus.weights
+        left_out, self._left_out = self._left_out, self._corpus.left_out
         after = self._sources
         if self._recording and not _same_text(before, after):
             text, message = _sources_texts(before, after)
             undivided = self._corpus.splitting
-            back, forth = partial(self._set_sources, before, undivided), partial(self._set_sources, after, undivided)
+            back = partial(self._set_sources, before, left_out, undivided)
+            forth = partial(self._set_sources, after, self._left_out, undivided)
             self._push(_Change(text, back, forth), message)
 
     def _record_weights(self) -> None:
@@ -259,14 +264,30 @@ class History(QObject):
             text = f"Weight of {named[0]}" if len(named) == 1 else _SEVERAL_WEIGHTS
             self._push(_WeightsChange(text, before, self._weights, self._corpus.moves, self._corpus.set_weights))
 
+    def _record_left_out(self) -> None:
+        corpus = self._corpus
+        if corpus.is_leaving_out:
+            return
+        before, self._left_out = self._left_out, corpus.left_out
+        awaited, self._awaited = self._awaited, None
+        if self._recording and awaited is None and before != corpus.left_out and not corpus.leaving_problem:
+            how_much = corpus.left_out_text
+            message = f"Left out of the corpus: {how_much}." if how_much else "Nothing is left out of the corpus now."
+            back, forth = partial(self._leave_out, before), partial(self._leave_out, corpus.left_out)
+            self._push(_Change(_left_out_title(before, corpus.left_out), back, forth), message)
+
+    def _leave_out(self, what: LeavingOut) -> None:
+        self._awaited = what
+        self._corpus.leave_out(what)
+
     def _record_settings(self) -> None:
         before, self._settings = self._settings, self._training.settings
         if self._recording and before != self._settings:
             runs = len(self._runs.all)
             self._push(_SettingsChange(before, self._settings, runs, self._training.set_settings))
 
-    def _set_sources(self, sources: tuple[Source, ...], undivided: bool) -> None:
-        self._corpus.set_sources(sources)
+    def _set_sources(self, sources: tuple[Source, ...], left_out: LeavingOut, undivided: bool) -> None:
+        self._corpus.set_sources(sources, left_out)
         if undivided and sources:
             # These sources were recorded before they were split into documents.
             self._corpus.split()
@@ -300,6 +321,18 @@ def _sources_texts(before: tuple[Source, ...], after: tuple[Source, ...]) -> tup
         text = "Clear Corpus" if not after and len(gone) > 1 else f"Remove {_named(gone)}"
         return text, f"Removed {_named(gone)}."
     return (f"Add {_named(new)}" if new else "Change Corpus"), ""
+
+
+def _left_out_title(before: LeavingOut, after: LeavingOut) -> str:
+    """The text of an entry: what is left out that was not before, else that less is."""
+    if not after:
+        return "Leave Nothing Out"
+    names = [name.replace("-", " ").title() for name, _ in after.rules if name not in dict(before.rules)]
+    documents = len(set(after.documents) - set(before.documents))
+    lines = len(set(after.lines) - set(before.lines))
+    names += [several(documents, "Document")] if documents else []
+    names += [several(lines, "Line")] if lines else []
+    return f"Leave Out {', '.join(names)}" if names else "Leave Out Less"
 
 
 def _named(sources: list[Source]) -> str:

@@ -25,12 +25,14 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import RESULT, Removals
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, may_continue, special_ids, vocabulary_size
 from tokstudio.core.project import ProjectTokenizer
+from tokstudio.core.project.schema import Json
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import HeldOut, SourceCurves
 from tokstudio.gui.state.problems import is_missing
 from tokstudio.gui.state.run_counts import MergeLog, RunUses
 from tokstudio.gui.state.run_tokens import RunTokens
 
+_WHOLE = "whole"  # in the state of a run in a project: its sources are there with what was left out of them
 _NEVER = -1  # `saved` of a tokenizer that may have no merges
 
 
@@ -67,6 +69,18 @@ class Marks:
     is_demo: bool = False  # whether it is the demo's run, which closing does not ask about
     saved: int = 0  # the number of its merges in a project file
     curve_hidden: bool = False  # whether the plot hides its curves while another run is active
+
+
+def whole_state(corpus: Corpus, wholes: tuple[Source, ...]) -> dict[str, Json]:
+    """What a project notes of a run that was trained without some text of its sources, which are `wholes` there."""
+    # The parts of a sample have no whole text.
+    is_part = corpus.left is not None and (not len(corpus.left) or corpus.sources != wholes)
+    return {_WHOLE: True} if is_part else {}
+
+
+def has_wholes(state: Mapping[str, Json]) -> bool:
+    """Whether a project has the sources of a run with what was left out of them."""
+    return state.get(_WHOLE) is True
 
 
 class StudioRun:

@@ -429,6 +429,7 @@ class MainWindow(QMainWindow):
         self.places.changed.connect(self._show_places)
         self.places.moved.connect(self._tell_workspace)
         session.view.place_asked.connect(lambda: self.places.open(self.text))
+        session.comparison.vocabularies_asked.connect(lambda: self.places.open(self.compare))
         session.comparison.words_changed.connect(self._keep_words)
         self.preferences.changed.connect(self._apply_preferences)
         self.finder.message.connect(self.status.say)

@@ -207,7 +207,7 @@ class ExerciseForm(QWidget):
     def corpus_work(self) -> Callable[[], Work[Corpus]]:
         """Makes the chosen text; weights of the window's corpus are left out."""
         if self.text.currentIndex() == 0:
-            return partial(_made_work, Corpus(self._corpus.sources))
+            return partial(_made_work, Corpus(self._corpus.remaining))
         if self.text.currentIndex() == 1 or self._file is None:
             return partial(_made_work, Corpus.from_texts([TEXT]))
         return partial(_read_work, self._file)

@@ -115,6 +115,7 @@ class ComparePane(Fitting, Pane):
         self._state.changed.connect(self._refresh)
         self._state.stack_asked.connect(partial(self._show_tab, _SAME_TEXT))
         self._state.words_asked.connect(partial(self._show_tab, _WORDS))
+        self._state.vocabularies_asked.connect(self._show_vocabularies)
         self.matrix.menuAsked.connect(self._show_menu)
 
     # ---- the views that are made when they are first shown
@@ -294,6 +295,10 @@ class ComparePane(Fitting, Pane):
         self._refresh()
         self.show()
         self.raise_()
+
+    def _show_vocabularies(self, first: str, second: str) -> None:
+        self._show_tab(_VOCABULARIES)
+        self.vocabularies.choose(first, second)
 
     def _show_token(self, name: str, token: int) -> None:
         """Shows a token of a run, which becomes active."""

@@ -322,6 +322,17 @@ class VocabulariesView(QWidget):
         # The table gets its width after this.
         QTimer.singleShot(0, self, self._spread)
 
+    def choose(self, first: str, second: str) -> None:
+        """Compares two tokenizers by their names, those that both are compared now."""
+        self.refresh()
+        names = [each.name for each in self._columns]
+        if first in names and second in names:
+            with QSignalBlocker(self.first):
+                self.first.setCurrentIndex(names.index(first))
+            with QSignalBlocker(self.second):
+                self.second.setCurrentIndex(names.index(second))
+            self._compare()
+
     def forget_missing(self) -> None:
         """Releases tokenizers that are not compared any more."""
         if self._columns and not {each.key for each in self._columns} <= {each.key for each in self._state.columns}:

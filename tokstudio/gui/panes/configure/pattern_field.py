@@ -221,7 +221,7 @@ class PatternField(QWidget):
 
     @property
     def _sources(self) -> tuple[Source, ...]:
-        return self._corpus.sources if self._text is None else self._text
+        return self._corpus.remaining if self._text is None else self._text
 
     @property
     def _is_unusual(self) -> bool:

@@ -53,7 +53,7 @@ class TemperatureDialog(Dialog):
 
     def __init__(self, corpus: CorpusState, theme: Theme, parent: QWidget) -> None:
         super().__init__("Weights by Temperature", parent)
-        self._corpus, self._before, self._sources = corpus, corpus.weights, corpus.sources
+        self._corpus, self._before, self._sources = corpus, corpus.weights, corpus.remaining
         self.exponent = Decimal(theme, AS_THEY_ARE)
         self.exponent.setStepType(Decimal.StepType.DefaultStepType)
         self.exponent.setSingleStep(_STEP)
@@ -75,7 +75,7 @@ class TemperatureDialog(Dialog):
         self._corpus.set_weights(by_temperature(self._sources, entries, self.exponent.value()), moving=True)
 
     def _end(self, result: int) -> None:
-        if self._corpus.sources == self._sources and result != QDialog.DialogCode.Accepted:
+        if self._corpus.remaining == self._sources and result != QDialog.DialogCode.Accepted:
             self._corpus.set_weights(self._before, moving=True)
         self._corpus.settle_weights()
 
@@ -247,9 +247,9 @@ class Mixture(QWidget):
 
     def show_sources(self) -> None:
         """Shows the entries of the corpus."""
-        if self._sources == self._corpus.sources:
+        if self._sources == self._corpus.remaining:
             return
-        self._sources = self._corpus.sources
+        self._sources = self._corpus.remaining
         self._entries = entries_of(self._sources)
         kept = {self._key(entry) for entry in self._entries}
         self._scripts = {key: script for key, script in self._scripts.items() if key in kept}

@@ -30,7 +30,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import layouts
 from tokstudio.gui.widgets.fields import say
-from tokstudio.gui.widgets.labels import Caption, in_a_sentence, plain_label
+from tokstudio.gui.widgets.labels import Caption, ElidedLabel, in_a_sentence, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, stacked
 from tokstudio.gui.widgets.menus import Menu, link_button, push_button, tool_button
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
@@ -174,12 +174,17 @@ class CorpusPane(Pane):
         for caption in (self.whose, self.caption):
             caption.setContentsMargins(views.TEXT_INSET, 0, views.TEXT_INSET, 0)
         self.preview = views.Preview()
+        self.left_out = ElidedLabel("muted")
+        self.put_back = link_button("Leave Nothing Out", actions["leave_nothing_out"].trigger)
+        self._left_out = QWidget()
+        row((self.left_out, 1), self.put_back, spacing=8, margins=(views.TEXT_INSET, 0, 0, 0), parent=self._left_out)
+        self._left_out.hide()
         facts, content = QWidget(), QWidget()
         body = TallBody(facts)
         self.preview.line_reached.connect(body.ensureVisible)
         column(self.whose, self.statistics, self.caption, self.preview, STRETCH, spacing=8, parent=facts)
         # The list has its own scroll bar where it is long, so it is beside the scrolling part and not in it.
-        column(self.source_list, (body, 1), spacing=8, parent=content)
+        column(self.source_list, self._left_out, (body, 1), spacing=8, parent=content)
         self.mixture = Mixture(session, theme, actions)
         self._stack = stacked(TallBody(self._make_empty_state()), content, TallBody(self.mixture))
         self.tabs = HeaderTabs("Sources or mixture", _TABS)
@@ -249,6 +254,7 @@ class CorpusPane(Pane):
         self.source_list.selectionModel().selectionChanged.connect(self._selection_changed)
         self._corpus.sources_changed.connect(self._show_sources)
         self._corpus.statistics_changed.connect(self._show_statistics)
+        self._corpus.left_out_changed.connect(self._show_left_out)
         self._corpus.problem.connect(self.problems.add)
 
     # ---- updates
@@ -267,12 +273,23 @@ class CorpusPane(Pane):
             rows = kept or [min(rows[0] if rows else 0, len(sources) - 1)]
         self.source_list.select_rows([row for row in rows if 0 <= row < len(sources)] or [0])
         self._refilling = False
+        model.set_left_out(self._corpus.remaining, self._corpus.left_out_texts())
         self.source_list.fit()
         self.mixture.show_sources()
         self._show_page()
         self.remove_button.setVisible(bool(sources))
         self._show_preview()
         self._show_statistics()
+        self._show_left_out()
+
+    def _show_left_out(self) -> None:
+        """Says what is left out of the source that is chosen; of several or none, of all."""
+        corpus, rows = self._corpus, self.source_list.selected_rows()
+        whole = len(rows) != 1 or len(corpus.sources) == 1 or rows[0] >= len(corpus.sources)
+        amount = corpus.left_out_text if whole else corpus.left_out_texts()[rows[0]]
+        self.left_out.setText("Leaving text out…" if corpus.is_leaving_out else f"{amount or 'Nothing'} left out")
+        self.put_back.setVisible(not corpus.is_leaving_out)
+        self._left_out.setVisible(corpus.is_leaving_out or bool(len(corpus.left)))
 
     def _show_page(self) -> None:
         sources = self._corpus.sources
@@ -293,7 +310,7 @@ class CorpusPane(Pane):
 
     def _show_statistics(self) -> None:
         """Shows the facts of the source that is chosen; of several or none, those of all."""
-        rows, sources = self.source_list.selected_rows(), self._corpus.sources
+        rows, sources = self.source_list.selected_rows(), self._corpus.remaining
         several_sources = len(sources) > 1
         self.whose.setVisible(several_sources)
         if several_sources and len(rows) == 1 and rows[0] < len(sources):
@@ -316,7 +333,7 @@ class CorpusPane(Pane):
         source = self._current()
         if not self.isVisible():
             # A removed source is released at once, even in a hidden pane.
-            source = self._previewed if self._previewed in self._corpus.sources else None
+            source = self._previewed if self._previewed in self._corpus.remaining else None
         if source is self._previewed:
             return
         self._previewed = source
@@ -328,6 +345,7 @@ class CorpusPane(Pane):
         if source is None:
             self.caption.say("")
             return
+        source = self._corpus.whole(source)
         remarks = [views.read_text(source), source.note if source.counts is None else ""]
         if is_missing(source):
             remarks = ["not found when the project was opened"]
@@ -339,12 +357,13 @@ class CorpusPane(Pane):
         rows = self.source_list.selected_rows()
         self.remove_button.setEnabled(bool(rows))
         self._show_statistics()
+        self._show_left_out()
         if self.source_list.hasFocus() and not self._refilling:
-            self._exploring.limit([self._corpus.sources[row] for row in rows])
+            self._exploring.limit([self._corpus.remaining[row] for row in rows])
 
     def _current(self) -> Source | None:
         row = self.source_list.currentIndex().row()
-        return self._corpus.sources[row] if 0 <= row < len(self._corpus.sources) else None
+        return self._corpus.remaining[row] if 0 <= row < len(self._corpus.remaining) else None
 
     # ---- user actions
 

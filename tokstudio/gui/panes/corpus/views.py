@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,8 @@ class SourcesModel(TableModel):
         self._reload = icon("reload", theme, "accent")
         self.sources: tuple[Source, ...] = ()  # the sources in the rows
         self._changed: dict[Source, str] = {}
+        self._remaining: tuple[Source, ...] = ()
+        self._left: Sequence[str] = ()
 
     @property
     def widest_size(self) -> str:
@@ -81,6 +83,7 @@ class SourcesModel(TableModel):
         """Shows other sources; rows added at the end keep selection and scroll position."""
         size_before = len(self.sources)
         self._changed = _of(sources, self._changed)
+        self._remaining, self._left = sources, [""] * len(sources)
         if sources[:size_before] == self.sources:
             if len(sources) > size_before:
                 self.beginInsertRows(QModelIndex(), size_before, len(sources) - 1)
@@ -90,6 +93,11 @@ class SourcesModel(TableModel):
         self.beginResetModel()
         self.sources = sources
         self.endResetModel()
+
+    def set_left_out(self, remaining: tuple[Source, ...], left: Sequence[str]) -> None:
+        """Shows the size of what remains of each source, with how much is left out of it."""
+        self._remaining, self._left = remaining, left
+        self.tell()
 
     def set_changed(self, changed: Mapping[Source, str]) -> None:
         """Marks sources whose files have changed, each with `CHANGED` or `GONE`."""
@@ -104,13 +112,16 @@ class SourcesModel(TableModel):
     def text(self, row: int, column: int) -> str | None:
         source = self.sources[row]
         if column == SIZE:
-            size = size_text(source.bytes) if source.counts is None else _words(source)
+            size = size_text(self._remaining[row].bytes) if source.counts is None else _words(source)
             return MISSING if is_missing(source) else self._changed.get(source) or size
         return source.name if column == NAME else None
 
     def tip(self, row: int, column: int) -> str:
         changed = self._changed.get(self.sources[row], "")
-        return ("Read the file again" if changed else "") if column == RELOAD else _tip(self.sources[row], changed)
+        if column == RELOAD:
+            return "Read the file again" if changed else ""
+        left = f"\n{self._left[row]} left out" if self._left[row] else ""
+        return _tip(self.sources[row], changed) + left
 
     def colour(self, row: int, column: int) -> str | None:
         wrong = self.is_changed(row) or is_missing(self.sources[row])
@@ -120,6 +131,8 @@ class SourcesModel(TableModel):
         return self._theme.tabular_font(12) if column == SIZE else None
 
     def more(self, row: int, column: int, role: int) -> object:
+        if column == NAME and role == Qt.ItemDataRole.AccessibleTextRole and self._left[row]:
+            return f"{self.sources[row].name}, {self._left[row]} left out"
         if column != RELOAD or not self.is_changed(row):
             return None
         if role == Qt.ItemDataRole.AccessibleTextRole:

@@ -483,11 +483,16 @@ class DocumentsPage(ExplorePage):
         if 0 <= row < self.rows.count():
             self.exploring.open(*self.rows.listed.documents.place_of(self.rows.document_at(row)))
 
+    def _leave_out(self, row: int) -> None:
+        if 0 <= row < self.rows.count():
+            self.exploring.leave_out(*self.rows.listed.documents.place_of(self.rows.document_at(row)))
+
     def _show_menu(self, place: QPoint) -> None:
         menu = Menu(self)
         row = self.table_view.currentIndex().row()
         menu.addAction("&Open in the Text Pane", partial(self._open, row)).setEnabled(row >= 0)
         menu.addAction("&Copy", self.table_view.copy)
+        menu.addAction("&Leave This Document Out", partial(self._leave_out, row)).setEnabled(row >= 0)
         order = menu.add_menu("&Sort By")
         order.addAction("Order of the Corpus", partial(self._sort_by, _ORDER))
         for each, title in zip(self.rows.listed.columns, self.rows.titles, strict=True):

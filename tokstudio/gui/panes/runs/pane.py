@@ -89,7 +89,7 @@ class TextButton(QToolButton):
         """Lists the actions and the sources of the corpus."""
         menu.clear()
         menu.addActions(self._actions)
-        of_entry = by_entry(self._corpus.sources)
+        of_entry = by_entry(self._corpus.remaining)
         if len(of_entry) < 2:
             return
         menu.addSeparator()
@@ -103,7 +103,7 @@ class TextButton(QToolButton):
             menu.addAction(f"{len(of_entry) - _MOST:,} more").setEnabled(False)
 
     def _choose(self, name: str, number: int, count: int) -> None:
-        named = by_entry(self._corpus.sources)
+        named = by_entry(self._corpus.remaining)
         if number < len(named) and named[number][0] == name and len(named[number][1]) == count:
             self._on_text.choose(ChosenText.of_sources(*named[number]))
 

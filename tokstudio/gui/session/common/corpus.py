@@ -1,25 +1,28 @@
-"""The corpus of the studio: its sources, their weights and statistics, and their division into documents."""
+"""The corpus of the studio: its sources, their weights and division into documents, and what is left out of them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import SAMPLES
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.corpus.corpus import ONCE, Corpus
+from tokstudio.core.corpus.leaving_out import LeavingOut, LeftOut
 from tokstudio.core.corpus.readers.contents import Reading
-from tokstudio.core.corpus.source import Source, entries, entry_name
+from tokstudio.core.corpus.rules import RULES
+from tokstudio.core.corpus.source import Source, document_numbers, document_shards, entries, entry_name
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
 from tokstudio.gui.session.common import source_jobs
-from tokstudio.gui.session.common.jobs import Job, Jobs
+from tokstudio.gui.session.common.jobs import Cancelled, Job, Jobs
 from tokstudio.gui.session.common.source_jobs import ChangedSources, KeptSources, Read, Replaced, Unread
 from tokstudio.gui.state.problems import Problem, is_missing, problem_of, read_together
 from tokstudio.gui.state.training_plans import KeptCounts
@@ -40,6 +43,7 @@ class CorpusState(QObject):
     outdated_changed = Signal()
     source_found = Signal(object, object)  # a missing source is available again, unchanged: its placeholder, the source
     division_cancelled = Signal(str)  # the text is still divided by this
+    left_out_changed = Signal()  # `left_out`, `is_leaving_out` or `leaving_problem`
 
     def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -58,11 +62,34 @@ class CorpusState(QObject):
         self._before: dict[Source, Source] = {}  # the same text in its earlier division
         self._counting: Job | None = None
         self._splitting: Job | None = None
+        self.left_out = LeavingOut()  # what is left out, or is to be once `is_leaving_out` is false
+        self.leaving_problem = ""  # why the last wish to leave something out was not carried out; "" if it was
+        self._reduced: Corpus | None = None  # the sources without it; None where nothing is left out, or not yet
+        self._leaving: Job | None = None
+        self._wish = LeavingOut()  # what that job leaves out
+        # Of these sources: the last two, so that Undo gives the same sources, which runs were trained on.
+        self._reductions: dict[LeavingOut, Corpus] = {}
+        self._wholes: WeakKeyDictionary[Source, Source] = WeakKeyDictionary()
 
     @property
     def current(self) -> Corpus:
-        """All sources with their weights, in order."""
-        return Corpus(self.sources).weighted(self.weights)
+        """All sources with their weights, in order, without what is left out."""
+        return (self._reduced or Corpus(self.sources)).weighted(self.weights)
+
+    @property
+    def remaining(self) -> tuple[Source, ...]:
+        """The sources without what is left out of them."""
+        return self.sources if self._reduced is None else self._reduced.sources
+
+    @property
+    def left(self) -> LeftOut:
+        """The documents and lines that are left out."""
+        return (self._reduced and self._reduced.left) or LeftOut()
+
+    @property
+    def is_leaving_out(self) -> bool:
+        """Whether documents and lines are being left out; until then, `current` still has them."""
+        return self._leaving is not None
 
     @property
     def weights(self) -> tuple[int, ...]:
@@ -113,23 +140,94 @@ class CorpusState(QObject):
         sources = (Source.from_texts([text], name).split_work(self._documents) for name, text in texts)
         self.set_sources((*self.sources, *map(finish, sources)))
 
-    def set_sources(self, sources: tuple[Source, ...]) -> None:
-        """Replaces the sources, and counts them again; those that stay keep their weights."""
+    def set_sources(
+        self,
+        sources: tuple[Source, ...],
+        left_out: LeavingOut | None = None,
+        replaced: Mapping[Source, Source] | None = None,
+        reduced: Corpus | None = None,
+    ) -> None:
+        """Replaces the sources, and counts them again; those that stay keep their weights.
+
+        What is left out stays so of those that stay, or that replace others (`replaced` has the new source of each),
+        unless `left_out` says what is; its rules hold for new ones as well, but not where all sources are others.
+        `reduced` has the sources without it, if that is known. While a text is missing, nothing can be left out.
+        """
         self.settle_weights()
-        self.sources = sources
-        self.counts.use(sources)
+        self._end_leaving()
+        before, self.sources = self.sources, sources
+        self.left_out = carried(self.left_out, before, sources, replaced or {}) if left_out is None else left_out
+        self._reduced, self._reductions, self.leaving_problem = None, {}, ""
         self._before = {source: self._before[source] for source in sources if source in self._before}
         sources_before = set(sources)
         self.outdated = {source: word for source, word in self.outdated.items() if source in sources_before}
-        self.statistics = None
-        if self._counting is not None:
-            self._counting.cancel()
-            self._counting = None
-        if sources:
-            corpus = self.current
-            self._counting = self._jobs.start(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
-        self.sources_changed.emit()
-        self.statistics_changed.emit()
+        if self.left_out and reduced is not None:
+            self._reduced, self._reductions = reduced, {self.left_out: reduced}
+            self.remember_wholes(zip(reduced.sources, sources, strict=True))
+        elif self.left_out and not any(map(is_missing, sources)):
+            self._begin_leaving(self.left_out)
+        self._renew()
+        self.left_out_changed.emit()
+
+    def leave_out(self, what: LeavingOut) -> None:
+        """Leaves documents and lines out of the sources, and nothing else, in the background.
+
+        Where that is impossible, nothing changes, and the user is told why.
+        """
+        if self.is_leaving_out and what == self._wish:
+            return
+        self._end_leaving()
+        self.leaving_problem = ""
+        if what == self.left_out and bool(what) == (self._reduced is not None):
+            self.left_out_changed.emit()
+        elif not what or what in self._reductions:
+            self._take(what, self._reductions.get(what))
+        elif (missing := next(filter(is_missing, self.sources), None)) is not None:
+            self._refuse(f"{missing.name} is missing: restore and reload it, or remove it from the corpus.")
+        else:
+            self._begin_leaving(what)
+            self.left_out_changed.emit()
+
+    def with_left_out(self, rules: Iterable[str], documents: Iterable[tuple[Source, Iterable[int]]]) -> LeavingOut:
+        """What is left out now, and also by more rules with their usual thresholds, and more documents.
+
+        Documents are given by sources of `remaining` and their numbers there.
+        """
+        chosen = dict(self.left_out.rules)
+        chosen |= {name: RULES[name].threshold for name in rules if name not in chosen}
+        named = set(self.left_out.documents)
+        for source, some in documents:
+            index, numbers, shards = self.remaining.index(source), document_numbers(source), document_shards(source)
+            named.update((index, int(shards[one]), int(numbers[one])) for one in some)
+        ordered = tuple((name, chosen[name]) for name in RULES if name in chosen)
+        return LeavingOut(ordered, tuple(sorted(named)), self.left_out.lines)
+
+    @property
+    def left_out_text(self) -> str:
+        """How much is left out: "12 documents, 312 kB"; "" for nothing."""
+        left, lines = self.left, int((self.left.line >= 0).sum())
+        return _amounts(len(left) - lines, lines, int(left.size.sum()))
+
+    def left_out_texts(self) -> list[str]:
+        """The same for each source."""
+        left, most = self.left, len(self.sources)
+        is_line = left.line >= 0
+        counts = (np.bincount(left.source[each], minlength=most) for each in (~is_line, is_line))
+        sizes = np.bincount(left.source, left.size, most).astype(np.int64)
+        return [_amounts(*row) for row in zip(*(each.tolist() for each in (*counts, sizes)), strict=True)]
+
+    @property
+    def reduced(self) -> Corpus | None:
+        """The sources without what is left out, unweighted; None where nothing is."""
+        return self._reduced
+
+    def whole(self, source: Source) -> Source:
+        """The whole text of a source of which something may be left out."""
+        return self._wholes.get(source, source)
+
+    def remember_wholes(self, pairs: Iterable[tuple[Source, Source]]) -> None:
+        """Notes sources of which something is left out, each with its whole text."""
+        self._wholes.update((part, whole) for part, whole in pairs if part is not whole)
 
     def set_weights(self, weights: tuple[int, ...], *, moving: bool = False) -> None:
         """Sets the weight of each source, in thousandths; with `moving`, more changes follow until `settle_weights`."""
@@ -271,7 +369,8 @@ class CorpusState(QObject):
         replaced = old if old in self.sources else next((one for one in self.sources if _same_place(one, old)), None)
         if replaced is not None:
             self._weights[new] = self._weights.get(replaced, ONCE)
-            self.set_sources(tuple(new if source is replaced else source for source in self.sources))
+            sources = tuple(new if source is replaced else source for source in self.sources)
+            self.set_sources(sources, replaced={replaced: new})
             if changed.problem:
                 self.report(Problem(changed.problem, path=new.path))
             elif is_missing(old):
@@ -293,7 +392,9 @@ class CorpusState(QObject):
             weights = {source.value: self._weights.get(source, ONCE) for source in self.sources if source in gone}
             usual = self._weights.get(old, ONCE)
             self._weights.update({one: weights.get(one.value, usual) for one in changed.made})
-            self.set_sources((*self.sources[:first], *changed.made, *after))
+            of_value = {one.value: one for one in changed.made}
+            replaced = {one: of_value[one.value] for one in self.sources if one in gone and one.value in of_value}
+            self.set_sources((*self.sources[:first], *changed.made, *after), replaced=replaced)
             for path, remark in source_jobs.dropped(changed.made):
                 self.report(Problem(remark, path=path, remark=True))
             if changed.documents != self._documents:
@@ -301,11 +402,79 @@ class CorpusState(QObject):
 
     def _take_split(self, changed: ChangedSources) -> None:
         if self.sender() is self._splitting:
-            self._divided = self._documents
+            before, self._divided = self._divided, self._documents
             new_of = dict(changed.pairs)
             self._before |= {new: old for old, new in changed.pairs if new is not old}
             self._weights.update({new: self._weights.get(old, ONCE) for old, new in changed.pairs})
-            self.set_sources(tuple(new_of.get(source, source) for source in self.sources))
+            sources = tuple(new_of.get(source, source) for source in self.sources)
+            left_out = carried(self.left_out, self.sources, sources, new_of)
+            if before != self._divided:
+                left_out = divided(left_out, sources, self._divided)
+            self.set_sources(sources, left_out)
+
+    # ---- leaving out
+
+    def _begin_leaving(self, what: LeavingOut) -> None:
+        self._wish, whole = what, Corpus(self.sources)
+        self._leaving = self._jobs.start(partial(whole.without_work, what), self._take_reduced, self._not_left_out)
+        self._leaving.cancelled.connect(self._leaving_cancelled)
+
+    def _end_leaving(self) -> None:
+        """Ends the job, and what it was to do."""
+        if self._leaving is not None:
+            job, self._leaving = self._leaving, None
+            job.cancel()
+
+    def _take_reduced(self, reduced: Corpus) -> None:
+        if self.sender() is self._leaving:
+            self._leaving = None
+            self.remember_wholes(zip(reduced.sources, self.sources, strict=True))
+            self._take(self._wish, reduced)
+
+    def _take(self, what: LeavingOut, reduced: Corpus | None) -> None:
+        self.left_out, self._reduced = what, reduced
+        if reduced is not None:
+            others = [(each, corpus) for each, corpus in self._reductions.items() if each != what]
+            self._reductions = dict([*others[-1:], (what, reduced)])
+        # The entry of Undo is made before anything looks at the text.
+        self.left_out_changed.emit()
+        self._renew()
+
+    def _not_left_out(self, error: Exception) -> None:
+        """Says why something is not left out; where other sources made it impossible, nothing is left out any more."""
+        if self.sender() is not self._leaving:
+            return
+        self._leaving = None
+        self._refuse(problem_of(error).text)
+
+    def _refuse(self, text: str) -> None:
+        others = bool(self.left_out) and self._reduced is None
+        self.leaving_problem = f"Nothing is left out any more. {text}" if others else text
+        if others:
+            self.left_out = LeavingOut()
+        self.report(Problem(self.leaving_problem))
+        self.left_out_changed.emit()
+        if others:
+            self._renew()
+
+    def _leaving_cancelled(self) -> None:
+        if self.sender() is self._leaving:
+            self._not_left_out(Cancelled("Cancelled."))
+
+    def _renew(self) -> None:
+        """Counts the text that remains, and tells that it is another."""
+        self.counts.use(self.remaining)
+        self.statistics = None
+        if self._counting is not None:
+            self._counting.cancel()
+            self._counting = None
+        if self.sources and not self.is_leaving_out:
+            corpus = self.current
+            self._counting = self._jobs.start(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
+        self.sources_changed.emit()
+        self.statistics_changed.emit()
+
+    # ---- answers of jobs
 
     def _reading_failed(self, error: Exception) -> None:
         self.report(problem_of(error))
@@ -323,6 +492,60 @@ def sample_title(source: Source) -> str:
     return next(titles, "") if source.path is None else ""
 
 
+def _amounts(documents: int, lines: int, size: int) -> str:
+    amounts = [several(documents, "document")] if documents else []
+    amounts += [several(lines, "line")] if lines else []
+    return ", ".join([*amounts, size_text(size)]) if amounts else ""
+
+
 def _same_place(one: Source, other: Source) -> bool:
     """Whether two sources are the same part of the same file."""
     return (one.path, one.member, one.value) == (other.path, other.member, other.value)
+
+
+# --- What is left out of sources that take the place of others --------------------------------------------------------
+
+
+def joined_steps(steps: Sequence[LeavingOut]) -> LeavingOut:
+    """All that several steps leave out."""
+    rules = {name: threshold for step in steps for name, threshold in step.rules}
+    documents = sorted({row for step in steps for row in step.documents})
+    lines = sorted({row for step in steps for row in step.lines})
+    return LeavingOut(tuple((name, rules[name]) for name in RULES if name in rules), tuple(documents), tuple(lines))
+
+
+def carried(
+    what: LeavingOut, before: Sequence[Source], after: Sequence[Source], replaced: Mapping[Source, Source]
+) -> LeavingOut:
+    """What is left out of the sources that stay, or replace others; nothing where none stays."""
+    place_of = {source: place for place, source in enumerate(after)}
+    places = {number: place_of[now] for number, old in enumerate(before) if (now := replaced.get(old, old)) in place_of}
+    if not places:
+        return LeavingOut()
+    documents = sorted((places[row[0]], *row[1:]) for row in what.documents if row[0] in places)
+    lines = sorted((places[row[0]], *row[1:]) for row in what.lines if row[0] in places)
+    return LeavingOut(what.rules, tuple(documents), tuple(lines))
+
+
+def divided(what: LeavingOut, sources: Sequence[Source], documents: Documents) -> LeavingOut:
+    """The same lines, where each became a document of its own or all of a text became one; rows stay as they are."""
+    new_documents, new_lines = set[tuple[int, int, int]](), set[tuple[int, int, int, int]]()
+    for index, shard, number in what.documents:
+        if _has_rows(sources[index]):
+            new_documents.add((index, shard, number))
+        elif documents == "file":
+            new_lines.add((index, shard, 0, number))
+        else:
+            new_documents.update((index, shard, line) for line in range(sources[index].documents))
+    for index, shard, number, line in what.lines:
+        if _has_rows(sources[index]):
+            new_lines.add((index, shard, number, line))
+        elif documents == "file":
+            new_lines.add((index, shard, 0, number))
+        else:
+            new_documents.add((index, shard, line))
+    return LeavingOut(what.rules, tuple(sorted(new_documents)), tuple(sorted(new_lines)))
+
+
+def _has_rows(source: Source) -> bool:
+    return source.is_rows or source.counts is not None

@@ -111,7 +111,7 @@ class RunList(QObject):
 
     def bring_back(self, run: StudioRun, at: int) -> None:
         """Lists a run that was deleted at its place again."""
-        if run.uses.counted is not None and run.uses.counted.text.sources != self._corpus.sources:
+        if run.uses.counted is not None and run.uses.counted.text.sources != self._corpus.remaining:
             run.uses.take_counted(None)
         self.all.insert(min(at, len(self.all)), run)
         self.changed.emit()

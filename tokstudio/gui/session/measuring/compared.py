@@ -157,7 +157,7 @@ class TextSets:
 
     def _corpus_work(self) -> Work[ReadTexts]:
         yield from ()
-        return ReadTexts([(source.name, source) for source in self._corpus.sources])
+        return ReadTexts([(source.name, source) for source in self._corpus.remaining])
 
     def _held_out_work(self) -> Work[ReadTexts]:
         run = self._held_out_of = self._runs.active

@@ -53,6 +53,7 @@ class ComparisonState(QObject):
     opened_changed = Signal()  # the sets that were opened
     stack_asked = Signal()  # to show the texts in each tokenizer, one below another
     words_asked = Signal()  # to show the words
+    vocabularies_asked = Signal(str, str)  # to show the vocabularies of two tokenizers, by their names
     _texts_read = Signal(int, object, object)
     _cell_found = Signal(object, object)
 
@@ -104,6 +105,11 @@ class ComparisonState(QObject):
     def sets(self) -> list[TextSet]:
         """The sets of texts to choose from."""
         return self._sets.all
+
+    @property
+    def opened_sets(self) -> list[TextSet]:
+        """Those that the user has opened for measuring only."""
+        return [each for each in self._sets.opened if each.paths]
 
     @property
     def columns(self) -> tuple[ComparedColumn, ...]:
@@ -251,6 +257,11 @@ class ComparisonState(QObject):
         self.set_own_words(words)
         self.words_asked.emit()
 
+    def show_vocabularies(self, first: StudioRun, second: StudioRun) -> None:
+        """Compares two runs, and shows their vocabularies."""
+        self._runs.show_curves({first: True, second: True})
+        self.vocabularies_asked.emit(first.name, second.name)
+
     def set_own_words(self, words: str) -> None:
         """Compares other words, separated by white space or commas."""
         if words != self.own_words:
@@ -307,7 +318,7 @@ class ComparisonState(QObject):
             self._forget_rows()
 
     def _sources_changed(self) -> None:
-        arrays = {id(source.data) for source in self._corpus.sources}
+        arrays = {id(source.data) for source in self._corpus.remaining}
         self._texts = {key: text for key, text in self._texts.items() if key[1] in arrays}
         if self.texts is self._sets.of_corpus:
             self._forget_rows()

@@ -93,6 +93,7 @@ class Exploring(QObject):
         self.note = ""  # which sources are not in it; "" for none
         self.limits: frozenset[int] | None = None  # the sources of the exploration that pages show; None for all
         self.table: WrittenTable | None = None  # what the page in sight lists
+        self._limited: tuple[object, Exploration] | None = None
         self._made_of: tuple[object, ...] = ()
         self._run: StudioRun | None = None
         self._rest = QTimer(self, singleShot=True, interval=jobs.pauses.updates)
@@ -111,6 +112,17 @@ class Exploring(QObject):
     def limit_names(self) -> tuple[str, ...]:
         """The names of the sources to which pages are limited; none where they show all."""
         return tuple(self.sources[number].name for number in sorted(self.limits or ()))
+
+    @property
+    def limited_exploration(self) -> Exploration | None:
+        """The exploration of the sources to which pages are limited; that of all where they show all."""
+        if self.exploration is None or self.limits is None:
+            return self.exploration
+        key = self.exploration, self.limits
+        if self._limited is None or self._limited[0] != key:
+            chosen = Corpus(tuple(self.sources[number] for number in sorted(self.limits)))
+            self._limited = key, Exploration(chosen, self.exploration.tokenizer, self._store)
+        return self._limited[1]
 
     @property
     def token(self) -> int | None:
@@ -158,40 +170,45 @@ class Exploring(QObject):
             shown, size = size_text(last - first), size_text(stop - start)
             self.jobs.tell(f"The document has {size}: {shown} of it are shown.")
 
+    def leave_out(self, number: int, document: int) -> None:
+        """Leaves a document of a source out of the corpus."""
+        self._corpus.leave_out(self._corpus.with_left_out((), [(self.sources[number], [document])]))
+
     def _renew(self) -> None:
         """Makes another exploration if the corpus or the tokenizer is another."""
         run = self._runs.active
         run = run if run is not None and run.ready else None
         playhead = min(self._view.playhead, len(run)) if run is not None else 0
-        made_of = (self._corpus.sources, run, playhead)
+        made_of = (self._corpus.remaining, run, playhead)
         if made_of == self._made_of:
             return
-        before = self.sources
-        chosen = [before[number] for number in self.limits or ()]
-        self._made_of, self._run = made_of, run
+        before, whole = self.sources, self._corpus.whole
+        chosen = {whole(before[number]) for number in self.limits or ()}
+        self._made_of, self._run, self._limited = made_of, run, None
         self._explore(run.tokenizer.at(playhead) if run is not None else None)
         if self.sources != before:
-            limits = frozenset(number for number, source in enumerate(self.sources) if source in set(chosen))
+            limits = frozenset(number for number, source in enumerate(self.sources) if whole(source) in chosen)
             self.limits = limits or None
             self.limited.emit()
         self.changed.emit()
 
     def _explore(self, tokenizer: Tokenizer | None) -> None:
-        texts = tuple(each for each in self._corpus.sources if each.counts is None and not is_missing(each))
-        left_out = [each for each in self._corpus.sources if each not in set(texts)]
+        sources = self._corpus.remaining
+        texts = tuple(each for each in sources if each.counts is None and not is_missing(each))
+        others = [each for each in sources if each not in set(texts)]
         before, self.exploration, self.note, self.problem = self.exploration, None, "", ""
         if texts:
             if before is not None and before.corpus.sources == texts:
                 self.exploration = before.at(tokenizer)
             else:
                 self.exploration = Exploration(Corpus(texts), tokenizer, self._store)
-            if left_out:
-                names = first_few([each.name for each in left_out], _MOST_NAMED, str)
+            if others:
+                names = first_few([each.name for each in others], _MOST_NAMED, str)
                 self.note = f"Not shown: {names}: no documents (word counts, or text that is missing)."
-        elif not left_out:
+        elif not others:
             self.problem = _NO_TEXT
         else:
-            self.problem = _MISSING if any(map(is_missing, left_out)) else _ONLY_WORDS
+            self.problem = _MISSING if any(map(is_missing, others)) else _ONLY_WORDS
 
     def _forget_deleted(self) -> None:
         # A deleted run is released at once, even while nothing is shown.

@@ -73,6 +73,7 @@ class TrainingControl(QObject):
         corpus.sources_changed.connect(self._forget_forecast)
         corpus.sources_changed.connect(self.state_changed)
         corpus.weights_settled.connect(self.state_changed)
+        corpus.left_out_changed.connect(self.state_changed)
         corpus.division_cancelled.connect(self._keep_division)
         corpus.texts_added.connect(self._take_over)
 
@@ -137,6 +138,8 @@ class TrainingControl(QObject):
             return "All sources have the weight 0: give one a larger weight."
         if self._corpus.splitting:
             return "The corpus is being divided into documents."
+        if self._corpus.is_leaving_out:
+            return "Documents and lines are being left out of the corpus."
         return None
 
     @property

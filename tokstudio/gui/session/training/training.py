@@ -34,7 +34,7 @@ from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Job
 from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.session.common.view_state import ViewState
-from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun
+from tokstudio.gui.state.run import HeldOutState, RunOrigin, StudioRun, whole_state
 from tokstudio.gui.state.training_settings import Settings as Settings
 
 _MOST_UNREAD = 40
@@ -77,6 +77,8 @@ class Training(QObject):
         super().__init__(parent)
         self.run, self._threads, self._earlier = run, threads, earlier
         self._recorder, self._kept, self._counts = recorder, corpus.kept, corpus.counts
+        assert run.corpus is not None
+        self._wholes = tuple(map(corpus.whole, run.corpus.sources))
         self.prepared = earlier is not None  # whether the base of the run is known
         self._seconds = self.waited = 0.0  # of work, and between the merges of a played training
         self._single = threading.Event()
@@ -216,9 +218,10 @@ class Training(QObject):
         if self._recorder is not None:
             earlier = begun if self._earlier is None else replace(self._earlier, config=trainer.config)
             sources: list[ProjectSource] = []
-            for source in trainer.corpus.sources:
+            for source in self._wholes:
                 sources.append((yield from self._kept.keep_work(source)))
-            entry = ProjectRun(self.run.name, earlier, tuple(range(len(sources))), {"key": self.run.key})
+            state = {"key": self.run.key, **whole_state(trainer.corpus, self._wholes)}
+            entry = ProjectRun(self.run.name, earlier, tuple(range(len(sources))), state)
             yield from self._recorder.begin_work(entry, tuple(sources))
         return begun
 
