@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.wording import first_few
+from tokstudio.gui.panes.explore.clean_up import CleanUpPage
 from tokstudio.gui.panes.explore.documents import DocumentsPage
 from tokstudio.gui.panes.explore.page import ExplorePage
 from tokstudio.gui.session.session import Session
@@ -21,7 +22,7 @@ from tokstudio.gui.widgets.menus import button_of, link_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 
 #: The pages, in the order of their tabs.
-PAGES: tuple[type[ExplorePage], ...] = (DocumentsPage,)
+PAGES: tuple[type[ExplorePage], ...] = (DocumentsPage, CleanUpPage)
 _MOST_NAMED = 3
 
 

@@ -1,0 +1,267 @@
+"""The page Clean Up: what the rules find, what is ticked, and the training without it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import csv
+import random
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
+
+from tests.gui.person import at_window, quiet
+from tests.gui.tables import column_texts
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.leaving_out import LeavingOut
+from tokstudio.core.corpus.rules import RULES
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.exploration.exploration import explore
+from tokstudio.gui.panes.explore.clean_up import RULE, sum_work
+from tokstudio.gui.state.training_settings import Settings
+
+pytestmark = pytest.mark.usefixtures("unstyled")
+
+WORDS = ("the cat sat on a mat and then it went to see an old friend near the river house " * 2).split()
+FOOTER = "All rights reserved by the owner of this page.\n"
+BLOB = "q7Zp0Xk2Lw9Vb4Nc8Rt1Ys6Hd3Jf5Gm" * 3
+
+
+def documents() -> list[str]:
+    """A hundred short documents with a footer; some are equal, one has a blob, one repeats a word."""
+    chance = random.Random(7)
+    texts = [f"{' '.join(chance.choice(WORDS) for _ in range(30))}.\n{FOOTER}" for _ in range(100)]
+    texts[11] = texts[10] = texts[5]
+    texts[40] += "".join(chance.choice("ABCDEFGHIJKLMNOPabcdefghijklmnop0123456789+/") for _ in range(900)) + "\n"
+    texts[50] += "zorblax " * 300 + "\n"
+    return texts
+
+
+def opened(qtbot, window, texts: list[str] | None = None, *, size: int = 420, held_out: float = 0.0):
+    """Trains on the documents, and shows the page with what it finds."""
+    session = window.session
+    session.corpus.set_sources((Source.from_texts(texts or documents(), "forum"),))
+    session.training.set_settings(Settings(vocabulary_size=size, pattern="gpt2", held_out=held_out))
+    quiet(qtbot, window)
+    window.actions_by_id["train"].trigger()
+    quiet(qtbot, window)
+    return shown(qtbot, window)
+
+
+def shown(qtbot, window):
+    window.actions_by_id["workspace_explore"].trigger()
+    window.explore.arrive("clean-up")
+    settle(qtbot, window)
+    return window.explore.page
+
+
+def settle(qtbot, window) -> None:
+    page = window.explore.page
+    qtbot.wait(30)
+    qtbot.waitUntil(lambda: not (page.busy or window.session.jobs.running or window.session.training.busy))
+
+
+def row_of(page, rule: str) -> int:
+    return column_texts(page.rows, RULE).index(rule)
+
+
+def tick(qtbot, page, rule: str) -> None:
+    """Clicks the box of a rule."""
+    index, option = page.rows.index(row_of(page, rule), RULE), QStyleOptionViewItem()
+    page.findings.initViewItemOption(option)
+    option.rect = page.findings.visualRect(index)
+    option.features |= QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator
+    box = page.findings.style().subElementRect(QStyle.SubElement.SE_ItemViewItemCheckIndicator, option, page.findings)
+    qtbot.mouseClick(page.findings.viewport(), Qt.MouseButton.LeftButton, pos=box.center())
+
+
+@at_window()
+def test_each_finding_has_a_row_that_says_what_it_is_and_what_lives_from_it(qtbot, window):
+    page = opened(qtbot, window)
+    QAbstractItemModelTester(page.rows, page.rows)
+    QAbstractItemModelTester(page.example_rows, page.example_rows)
+    exploration = window.session.exploring.exploration
+    findings = exploration.findings()
+    assert column_texts(page.rows, RULE) == [each.rule for each in findings]
+    assert {"duplicates", "blobs", "repetition", "repeated-lines", "owners"} <= {each.rule for each in findings}
+    assert column_texts(page.rows, 4) == [f"{len(each.tokens):,}" for each in findings]
+    assert column_texts(page.rows, 2) == [f"{each.bytes:,}" for each in findings]
+    nothing = [rule for rule in RULES if rule not in {each.rule for each in findings}]
+    assert page.note.text() == f"Found nothing: {', '.join(nothing)}."
+    page.findings.setFocus()
+    page.findings.setCurrentIndex(page.rows.index(row_of(page, "repetition"), RULE))
+    assert page.meaning.text().startswith("repetition: lines of 20 bytes and more in which at least 0.8")
+    assert page.example_rows.text(0, 0).strip("\u2068\u2069") == "forum, document 51, line 3"
+    assert "zorblax·zorblax" in page.example_rows.text(0, 1)
+    page.examples.activated.emit(page.example_rows.index(0, 0))
+    assert window.session.view.text == documents()[50]
+    quiet(qtbot, window)
+    blob = next(each for each in findings if each.rule == "blobs")
+    page.findings.setCurrentIndex(page.rows.index(row_of(page, "blobs"), RULE))
+    assert [chip.id for chip in page.chips.chips] == blob.tokens[:200].tolist()
+    assert page.living.text().startswith(f"{len(blob.tokens)} tokens live from it")
+    page.chips.clicked.emit(page.chips.chips[0].id)
+    assert window.session.view.chosen == int(blob.tokens[0])
+
+
+@at_window()
+def test_what_is_ticked_is_summed_and_trained_without_and_the_runs_are_compared(qtbot, window):
+    session, page = window.session, opened(qtbot, window, held_out=0.1)
+    before = session.runs.active
+    assert not page.train.isEnabled()
+    tick(qtbot, page, "blobs")
+    page.findings.setFocus()
+    page.findings.setCurrentIndex(page.rows.index(row_of(page, "repetition"), 2))
+    qtbot.keyClick(page.findings, Qt.Key.Key_Space)
+    settle(qtbot, window)
+    found = {each.rule: each for each in page.rows.findings}
+    size = found["blobs"].bytes + found["repetition"].bytes
+    assert page.sum.text().startswith(f"2 lines, {size / 1000:.1f} kB (")
+    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    settle(qtbot, window)
+    assert session.cleaning.problem == ""
+    after = session.runs.active
+    assert after is not before
+    assert after.config == before.config
+    expected = Corpus(session.corpus.sources).without(["blobs", "repetition"])
+    assert [one.data.tobytes() for one in after.corpus.sources] == [one.data.tobytes() for one in expected.sources]
+    first, second = ({bytes(token) for token in run.tokenizer.tokens} for run in (before, after))
+    outcome = session.cleaning.outcome
+    assert (outcome.gone, outcome.come) == (len(first - second), len(second - first))
+    assert outcome.ratios[1] == pytest.approx(after.held_out.ratio)
+    went = f"{outcome.gone} tokens went, {outcome.come} came, held-out "
+    assert page.sum.text().startswith(went)
+    assert f"held out of {after.name}; {before.name} was trained on parts of it." in page.note.text()
+    assert window.corpus.left_out.text() == f"2 lines, {size / 1000:.1f} kB left out"
+    assert {"blobs", "repetition"}.isdisjoint(column_texts(page.rows, RULE)), "the rest is looked at"
+    qtbot.mouseClick(page.show_them, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not window.compare.visibleRegion().isEmpty())
+    settle(qtbot, window)
+    compared = window.compare.vocabularies
+    names = (compared.first.currentText().strip(), compared.second.currentText().strip())
+    assert names == (before.name, after.name)
+    qtbot.keyClick(window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    settle(qtbot, window)
+    assert not session.corpus.left_out
+    assert session.history.redo_text == "Leave Out Blobs, Repetition"
+
+
+@at_window()
+def test_owners_are_left_out_by_name_and_a_document_by_its_menu(qtbot, window):
+    session, page = window.session, opened(qtbot, window)
+    owners = next(each for each in page.rows.findings if each.rule == "owners")
+    tick(qtbot, page, "owners")
+    settle(qtbot, window)
+    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    settle(qtbot, window)
+    named = tuple((0, 0, number) for number in owners.marked.document.tolist())
+    assert session.corpus.left_out == LeavingOut(documents=named)
+    kept = session.exploring.sources[0]
+    first = kept.data[: kept.ends[0]].tobytes()
+    assert first == documents()[0].encode()
+    session.exploring.leave_out(0, 1)
+    settle(qtbot, window)
+    assert session.corpus.left_out.documents == tuple(sorted({*named, (0, 0, 1)}))
+    assert session.history.undo_text == "Leave Out 1 Document"
+    assert "without" in session.cleaning.after.name
+
+
+@at_window()
+def test_a_rule_that_leaves_nothing_says_so_and_changes_nothing(qtbot, window):
+    page = opened(qtbot, window, ["zorblax " * 50 + "\n", "quindle " * 60 + "\n"], size=300)
+    tick(qtbot, page, "repetition")
+    settle(qtbot, window)
+    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    settle(qtbot, window)
+    assert page.problem.text().startswith("Nothing of the text would be left: repetition")
+    assert not page.problem.isHidden()
+    assert page.again.isHidden()
+    assert len(window.session.runs.all) == 1
+    assert not window.session.corpus.left_out
+    assert page.rows.chosen == {"repetition"}, "another choice can be made"
+
+
+@at_window()
+def test_word_counts_and_a_text_without_anything_are_said(qtbot, window, tmp_path):
+    path = tmp_path / "words.tsv"
+    path.write_text("cat\t3\nmat\t2\n")
+    window.session.corpus.open_counts([path])
+    quiet(qtbot, window)
+    page = shown(qtbot, window)
+    assert page.empty.isVisible()
+    assert "word counts, which have no documents" in page.empty.label.text()
+    window.session.corpus.add_text("A short text.\n")
+    settle(qtbot, window)
+    assert page.nothing.isVisible()
+    assert page.nothing.label.text().startswith("Nothing was found: no duplicates, near-duplicates, blobs")
+    window.session.corpus.add_text("zorblax " * 50)
+    settle(qtbot, window)
+    tick(qtbot, page, "repetition")
+    assert not page.train.isEnabled()
+    assert "has word counts" in page.train.toolTip()
+    assert page.living.text() == "Train a tokenizer to see which tokens live from it."
+
+
+@at_window()
+def test_a_training_that_is_stopped_is_not_compared_and_the_text_stays_left_out(qtbot, window):
+    session, page = window.session, opened(qtbot, window)
+    tick(qtbot, page, "blobs")
+    session.training.set_played(True)
+    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: session.training.current is not None and session.training.current.prepared)
+    page.cancel_work()
+    settle(qtbot, window)
+    assert page.trouble.startswith("Training was stopped")
+    assert session.corpus.left_out.rules == (("blobs", 64.0),)
+    assert session.cleaning.outcome is None
+
+
+@at_window()
+def test_the_findings_are_written_as_a_table(qtbot, window, answers, tmp_path):
+    page = opened(qtbot, window)
+    answers.target = tmp_path / "findings.csv"
+    window.actions_by_id["save_explored_csv"].trigger()
+    quiet(qtbot, window)
+    rows = list(csv.reader(answers.target.read_text("utf-8").splitlines()))
+    assert rows[0] == ["rule", "documents", "lines", "bytes", "share", "tokens"]
+    assert [row[0] for row in rows[1:]] == column_texts(page.rows, RULE)
+    tick(qtbot, page, "repeated-lines")
+    settle(qtbot, window)
+    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    settle(qtbot, window)
+    answers.target = tmp_path / "left.csv"
+    window.actions_by_id["save_left_out_csv"].trigger()
+    quiet(qtbot, window)
+    rows = list(csv.DictReader(answers.target.read_text("utf-8").splitlines()))
+    lines = [line for text in documents() for line in text.splitlines() if len(line) >= 20]
+    assert len(rows) == len(lines) - len(set(lines))
+    assert rows[0].items() >= {"source": "forum", "document": "2", "line": "2", "reason": "repeated-lines"}.items()
+
+
+def test_each_document_and_line_counts_once_in_the_sum():
+    chance = np.random.default_rng(3)
+    alphabet = ["one line here that is long enough\n", "another line that is long enough\n", "zorblax " * 9 + "\n"]
+    for _ in range(20):
+        texts = ["".join(chance.choice(alphabet, 3)) for _ in range(6)]
+        corpus = Corpus((Source.from_texts(texts[:3], "a"), Source.from_texts(texts[3:], "b")))
+        findings = explore(corpus).findings()
+        sizes = [len(source.data) for source in corpus.sources]
+        work = sum_work(findings, sizes)
+        try:
+            while True:
+                next(work)
+        except StopIteration as end:
+            total = end.value
+        whole = {(s, d) for each in findings for s, d, line in _marks(each) if line < 0}
+        lines = {(s, d, line) for each in findings for s, d, line in _marks(each) if line >= 0 and (s, d) not in whole}
+        size = sum(len(text) for number, text in enumerate(texts) if (number // 3, number % 3) in whole) + sum(
+            len(texts[3 * s + d].splitlines(keepends=True)[line]) for s, d, line in lines
+        )
+        assert total == (len(whole), len(lines), size)
+
+
+def _marks(finding):
+    found = finding.marked
+    return zip(found.source.tolist(), found.document.tolist(), found.line.tolist(), strict=True)
