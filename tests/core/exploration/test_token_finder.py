@@ -23,6 +23,7 @@ from tokstudio.core.exploration import token_finder
 from tokstudio.core.exploration.search import Search
 from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.core.libraries.client import LibraryProcess
+from tokstudio.core.model.algorithms import Boundless, Picky, SuperBPE
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
@@ -318,6 +319,21 @@ def test_tokens_in_a_row_are_found_across_the_parts_of_a_long_document(monkeypat
         for part in (16, 50):
             small_pieces(monkeypatch, part=part, block=part)
             assert len(found(corpus, tokenizer, *wanted)) == len(expected_hits)
+
+
+@pytest.mark.parametrize(
+    "algorithm", [Picky(threshold=0.7), SuperBPE(transition=280), Boundless()], ids=["picky", "superbpe", "boundless"]
+)
+def test_tokens_of_other_algorithms_are_found_as_often_as_they_are_used(algorithm, monkeypatch):
+    texts = ["by the end of the day, at the end of the way\n" * 30, "", "the end of it all"]
+    corpus = Corpus.from_texts(texts)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm=algorithm))
+    uses = finish(count_uses_work(tokenizer, corpus))
+    small_pieces(monkeypatch, part=20, block=40)
+    for token in np.flatnonzero(uses).tolist():
+        assert len(found(corpus, tokenizer, token)) == uses[token]
+    pair = tokenizer.encode(texts[0])[4:6]
+    assert len(found(corpus, tokenizer, *pair)) == len(expected_rows(corpus, tokenizer, pair))
 
 
 def test_tokens_of_neighbouring_documents_are_not_in_a_row():

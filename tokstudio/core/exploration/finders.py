@@ -190,6 +190,8 @@ class RegexFinder:
             for document, end in enumerate(ends[first:last].tolist(), first):
                 part, document_begin = raw[begin - start : end - start], begin
                 begin = end
+                if not part:
+                    continue
                 text = part.decode("utf-8", "surrogateescape")
                 try:
                     # A generator for each of millions of lines would take longer than most of them.
