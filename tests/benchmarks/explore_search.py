@@ -64,13 +64,13 @@ def text_search(chosen: argparse.Namespace) -> None:
     with texts(chosen, "mixed_100mb.txt") as (file,):
         here, _ = opened(chosen, file)
         for what, wanted in _SEARCHES.items():
-            # For the option -P and its classes, grep reads the text by its language.
+            # Where its output goes nowhere, grep ends at the first line that it finds.
             options = ["-P"] if "regex" in wanted else ["-F"]
             options += ["-i"] * (wanted.get("case") is False) + ["-w"] * wanted.get("whole_words", False)
             command = ["grep", "-c", *options, wanted.get("regex") or wanted["text"], str(file)]
             grep = None
             if shutil.which("grep"):
-                grep = lambda command=command: subprocess.run(command, stdout=subprocess.DEVNULL, check=False)  # noqa: E731
+                grep = lambda command=command: subprocess.run(command, stdout=subprocess.PIPE, check=False)  # noqa: E731
             took, other = beside(lambda wanted=wanted: here.search(**wanted), grep)
             first, _ = beside(lambda wanted=wanted: first_hit(here, wanted), None)
             rows.append([what, f"{1000 * first:.0f} ms", f"{took:.2f} s", "" if other is None else f"{other:.2f} s"])
