@@ -187,7 +187,7 @@ _MENUS: dict[str, str] = {
     "workspace_back < >&Panes < maximise_pane float_pane reset_layout - >&Theme theme_system theme_light theme_dark < "
     ">Text_&Size text_larger text_smaller text_reset < - "
     ">T&okens_in_Text show_white_space byte_level_characters show_ids recognise_specials - encode_with_dropout "
-    "dropout_again < >Cur&ves_of_Tokenizers < compression_marks >&Columns_of_Tokenizers <",
+    "dropout_again < >Cur&ves_of_Tokenizers < compression_marks >&Columns_of_Tokenizers < >Columns_of_Voca&bulary <",
     "&Corpus": "open_corpus open_folder open_counts paste_corpus "
     ">Sa&mples sample_article sample_scripts sample_python sample_rubbish - "
     "sample_train_article sample_train_scripts sample_train_python sample_train_rubbish < - "

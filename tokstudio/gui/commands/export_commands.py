@@ -25,6 +25,7 @@ from tokstudio.core.surgery.proof import save_proved_work
 from tokstudio.core.tokenizer.tokenizer import AllowedSpecial, Tokenizer
 from tokstudio.gui.commands.actions import Window
 from tokstudio.gui.dialogs.export.queue import wrote
+from tokstudio.gui.session.measuring.exploring import WrittenTable
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.widgets.file_dialogs import Choosers
@@ -58,7 +59,14 @@ class ExportCommands(QObject):
             self._window.show_export(self._session.runs.active, formats)
 
     def export_table(self, name: str) -> None:
-        """Writes the merge log or the vocabulary in one of the formats of `_TABLES`."""
+        """Writes the merge log or the vocabulary in one of the formats of `_TABLES`.
+
+        While figures of the corpus are shown, the vocabulary is written as it is listed, with them.
+        """
+        listed = self._window.vocabulary.written() if name == "vocabulary-csv" else None
+        if listed is not None:
+            self._save_table(listed)
+            return
         run, path = self._session.runs.active, self._ask_target(*_TABLES[name])
         if path is not None and run is not None:
             work = partial(save_proved_work, run.tokenizer, path, name)
@@ -66,9 +74,12 @@ class ExportCommands(QObject):
 
     def save_explored(self) -> None:
         """Writes what the Explore pane lists."""
-        table = self._session.exploring.table
-        path = self._ask_target(table.title, table.name, "CSV (*.csv)") if table is not None else None
-        if table is not None and path is not None:
+        if (table := self._session.exploring.table) is not None:
+            self._save_table(table)
+
+    def _save_table(self, table: WrittenTable) -> None:
+        path = self._ask_target(table.title, table.name, "CSV (*.csv)")
+        if path is not None:
             self._session.jobs.start(partial(table.write, path), self._written, writes=True)
 
     def save_left_out(self) -> None:

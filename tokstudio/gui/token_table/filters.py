@@ -51,6 +51,8 @@ USES_STATES = {
     "Only in longer tokens": (NO_LONGER,),
     "Not in the corpus": (NEVER,),
 }
+IN_ONE, MOSTLY_IN_ONE, MOSTLY_REPEATED = "In one document", "Mostly in one document", "Mostly in repeated lines"
+PLACES = (IN_ONE, MOSTLY_IN_ONE, MOSTLY_REPEATED)
 SCRIPT = "script:"  # the prefix of a script in the choice
 _WORDS = {USED: "", UNCOUNTED: "", NO_LONGER: "only in longer tokens", NEVER: "not in the corpus", UNUSED: "0 uses"}
 _UNREACHED = {MADE_OTHERWISE: "other merges come first", CUT: "always cut by the pattern"}
@@ -107,6 +109,9 @@ _TIPS = {
     "0 uses now": "It does not occur in the corpus at the playhead",
     "Only in longer tokens": "It occurred, but later merges used all of it",
     "Not in the corpus": "It never occurred in the corpus",
+    IN_ONE: "All its uses are in one document, or piece where the corpus has few documents",
+    MOSTLY_IN_ONE: "90 % of its uses are in one document, or piece where the corpus has few documents",
+    MOSTLY_REPEATED: "90 % of its uses are in lines of 20 bytes and more that equal an earlier line",
     "In the texts": "It occurs in the texts that are compared",
     "Not in the texts": "It does not occur in the texts that are compared",
 }
@@ -118,7 +123,14 @@ class FilterPanel(QFrame):
     changed = Signal()  # the filters have changed
 
     def __init__(
-        self, theme: Theme, parent: QWidget, kinds: Iterable[str], uses: Iterable[str], *, has_scripts: bool
+        self,
+        theme: Theme,
+        parent: QWidget,
+        kinds: Iterable[str],
+        uses: Iterable[str],
+        places: Iterable[str] = (),
+        *,
+        has_scripts: bool,
     ) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self._theme = theme
@@ -126,7 +138,7 @@ class FilterPanel(QFrame):
         self.boxes: dict[str, QCheckBox] = {}
         self.setProperty("card", True)
         self.setAccessibleName("Filter by kind, script, use and length")
-        self._build(kinds, uses, has_scripts)
+        self._build(kinds, uses, tuple(places), has_scripts)
         theme.follow(self._apply_style)
 
     def chosen(self) -> frozenset[str]:
@@ -193,7 +205,7 @@ class FilterPanel(QFrame):
         super().showEvent(event)
         next(iter(self.boxes.values())).setFocus(Qt.FocusReason.PopupFocusReason)
 
-    def _build(self, kinds_shown: Iterable[str], uses: Iterable[str], has_scripts: bool) -> None:
+    def _build(self, kinds_shown: Iterable[str], uses: Iterable[str], places: Sequence[str], has_scripts: bool) -> None:
         grid = QGridLayout(self)
         grid.setContentsMargins(14, 12, 14, 12)
         grid.setHorizontalSpacing(24)
@@ -212,10 +224,13 @@ class FilterPanel(QFrame):
         for ground in (self._scroll.viewport(), self._inner):
             ground.setAutoFillBackground(False)
         kinds = (*self._group("Kind", kinds_shown), *self._group("Uses", uses), STRETCH)
+        content = self._group("Content", LOOKS)
+        if places:
+            content += self._group("Place in the corpus", places)
         scripts = (plain_label("title", "Script, with share of tokens"), self._no_scripts, (self._scroll, 1))
         grid.addLayout(column(*kinds, spacing=2), 0, 0)
         below = scripts if has_scripts else (STRETCH,)
-        grid.addLayout(column(*self._group("Content", LOOKS), *below, spacing=2), 0, 1)
+        grid.addLayout(column(*content, *below, spacing=2), 0, 1)
         grid.addLayout(self._build_lengths(), 1, 0, 1, 2)
         self.expression = QCheckBox("&Regular expression")
         self.expression.setToolTip("Read the filter as a regular expression; or write one between slashes")
@@ -263,10 +278,16 @@ class FilterButton(QToolButton):
     """Opens a `FilterPanel`, and shows the number of its filters."""
 
     def __init__(
-        self, theme: Theme, kinds: Iterable[str] = MADE, uses: Iterable[str] = USES_STATES, *, has_scripts: bool = True
+        self,
+        theme: Theme,
+        kinds: Iterable[str] = MADE,
+        uses: Iterable[str] = USES_STATES,
+        places: Iterable[str] = (),
+        *,
+        has_scripts: bool = True,
     ) -> None:
         super().__init__(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.panel = FilterPanel(theme, self, kinds, uses, has_scripts=has_scripts)
+        self.panel = FilterPanel(theme, self, kinds, uses, places, has_scripts=has_scripts)
         self.setIcon(icon("filter", theme))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setToolTip("Filter by kind, script, use and length")

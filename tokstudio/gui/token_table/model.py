@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -33,6 +33,7 @@ class TokenColumn:
     yields: int = 0  # columns with the highest number are hidden first if there is no room; 0 is never hidden
     muted: bool = False  # whether it is drawn in the muted colour
     word: str = ""  # the word of the glossary that the title is, or ""
+    optional: bool = False  # whether it is shown only if the user chooses it
 
 
 class TokenCell(NamedTuple):
@@ -62,6 +63,7 @@ class TokenTable(TableModel):
         self.tokens: RunTokens | None = None
         #: Whether rows are being added, moved or removed; selections in the meantime are not the user's.
         self.changing = False
+        self.chosen: frozenset[int] = frozenset()  # the optional columns that are shown
         self._shown: dict[int, Shown] = {}
         self._in_characters = False
         self.set_columns(self.columns)
@@ -145,6 +147,10 @@ class TokenTable(TableModel):
         self.titles = [column.title for column in columns]
         self.tips = [explained(column.tip, column.word) for column in columns]
         self.numbers = [number for number, column in enumerate(columns) if column.kind == "number"]
+
+    def choose_columns(self, chosen: Collection[int]) -> None:
+        """Sets which optional columns are shown."""
+        self.chosen = frozenset(chosen)
 
     def copied_token(self, slot: int) -> str:
         """A token for the clipboard; a very long one is cut."""

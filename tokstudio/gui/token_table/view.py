@@ -19,6 +19,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
+    QAction,
     QColor,
     QFont,
     QFontMetricsF,
@@ -40,6 +41,7 @@ from tokstudio.gui.token_text.token_label import paint_special
 from tokstudio.gui.widgets.figures import RowTable, keeps_copy
 from tokstudio.gui.widgets.labels import END, ISOLATE, guarded_painter, is_right_to_left, laid_out, utf16_offsets
 from tokstudio.gui.widgets.layouts import show_in_body
+from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.sliced_work import Slices
 
 # --- Draws the cells of tables of tokens: figures, words, tokens with marks of white space, bytes ---------------------
@@ -248,6 +250,7 @@ class FollowTable(RowTable):
     rowChosen = Signal(int)  # the user has made another row current
     rowActivated = Signal(int)  # Enter, or a double click
     copied = Signal(int, int)  # the number of rows on the clipboard, and of selected rows
+    columnsChosen = Signal(str)  # the user has shown or hidden columns: `choices_text`
 
     def __init__(self, model: TokenTable, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -263,6 +266,7 @@ class FollowTable(RowTable):
         self.setModel(model)
         self.setAccessibleName(name)
         self._set_up()
+        self.columns_menu = self._make_columns_menu()
         model.reordering.connect(self._lighten_selection)
         theme.follow(self._apply_style)
 
@@ -288,6 +292,46 @@ class FollowTable(RowTable):
         self._header.setSectionsClickable(True)
         self.setSortingEnabled(True)
         self.sortByColumn(column, order)
+
+    # ---- optional columns
+
+    @property
+    def choices_text(self) -> str:
+        """The optional columns that are shown, as a text for the preferences."""
+        return ",".join(action.text() for action in self.columns_menu.actions() if action.isChecked())
+
+    def set_choices(self, text: str) -> None:
+        """Restores `choices_text`; unknown columns are ignored."""
+        titles = set(text.split(","))
+        for action in self.columns_menu.actions():
+            action.setChecked(action.text() in titles)
+        self._choose_columns()
+
+    def _make_columns_menu(self) -> Menu:
+        menu = Menu(self)
+        for number, column in enumerate(self._model.columns):
+            if column.optional:
+                action = QAction(column.title, menu, checkable=True, statusTip=f"{column.tip}.")
+                action.setData(number)
+                menu.addAction(action)
+        menu.triggered.connect(self._tell_choice)
+        if not menu.isEmpty():
+            self._header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            self._header.customContextMenuRequested.connect(
+                lambda place: menu.popup(self._header.viewport().mapToGlobal(place))
+            )
+        return menu
+
+    def _choose_columns(self) -> None:
+        chosen = [action.data() for action in self.columns_menu.actions() if action.isChecked()]
+        if frozenset(chosen) != self._model.chosen:
+            self._model.choose_columns(chosen)
+            self._fitted = ()
+            self.refit()
+
+    def _tell_choice(self) -> None:
+        self._choose_columns()
+        self.columnsChosen.emit(self.choices_text)
 
     # ---- rows
 
@@ -378,7 +422,7 @@ class FollowTable(RowTable):
     def _fit(self) -> None:
         columns, room = self._model.columns, self.viewport().width()
         least = [self._least_width(i, one) for i, one in enumerate(columns)]
-        kept = set(range(len(columns)))
+        kept = {i for i, one in enumerate(columns) if not one.optional or i in self._model.chosen}
         yielding = sorted((i for i in kept if columns[i].yields), key=lambda i: -columns[i].yields)
         while yielding and sum(least[i] for i in kept) > room:
             kept.remove(yielding.pop(0))

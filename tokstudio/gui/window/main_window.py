@@ -382,6 +382,7 @@ class MainWindow(QMainWindow):
         texts = menus["Measure_On"]
         texts.aboutToShow.connect(partial(self.runs.text_button.fill, texts))
         menus["Columns_of_Tokenizers"].addActions(self.runs.table.columns_menu.actions())
+        menus["Columns_of_Vocabulary"].addActions(self.vocabulary.table.columns_menu.actions())
         themes = QActionGroup(self)
         for mode in ("system", "light", "dark"):
             themes.addAction(self.actions_by_id[f"theme_{mode}"])
@@ -421,6 +422,7 @@ class MainWindow(QMainWindow):
         self.corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
         self.corpus.problems.textAsked.connect(self.opening.importing.read_as_text)
         self.runs.table.columnsChosen.connect(partial(self.preferences.set, "run_columns"))
+        self.vocabulary.table.columnsChosen.connect(partial(self.preferences.set, "token_columns"))
         self.sizes.widthChosen.connect(partial(self.preferences.set, "model_width"))
         self.sizes.tiedChosen.connect(partial(self.preferences.set, "model_tied"))
         session.player.changed.connect(self._keep_speed)
@@ -555,6 +557,7 @@ class MainWindow(QMainWindow):
         for name in ("show_white_space", "compression_marks", *others):
             self.actions_by_id[name].setChecked(preferences.get(name, name not in others))
         self.runs.table.set_choices(preferences.get("run_columns", ""))
+        self.vocabulary.table.set_choices(preferences.get("token_columns", ""))
         self.sizes.set_model(preferences.get("model_width", MODEL_WIDTH), preferences.get("model_tied", True))
         self.session.comparison.set_own_words(preferences.get("compared_words", ""))
         self.session.player.set_speed(preferences.get("playing_speed", ""))

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer
 
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.wording import in_units
+from tokstudio.core.base.wording import in_units, percent_text
 from tokstudio.gui.panes.vocabulary import selection
+from tokstudio.gui.panes.vocabulary.spread import Spread
 from tokstudio.gui.session.measuring.token_facts import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
-from tokstudio.gui.token_table.filters import notes
+from tokstudio.gui.token_table.filters import PLACES, notes
 from tokstudio.gui.token_table.model import COPIED_BYTES, TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import Matches, RowsJob
@@ -77,6 +78,7 @@ class OrderedTokens:
 
 
 _HEX_BYTES = 24
+_WIDEST = {selection.BUNCHED: "000.0", selection.DISPERSION: "0.00", selection.EMITTED: percent_text(1)}
 _MOST_AT_ONCE = 200_000  # tokens that are counted at every move of the playhead
 
 
@@ -100,6 +102,27 @@ class VocabularyModel(TokenTable):
             "Kind", "words", "Byte, character, merge, special, whole word or unreachable", yields=1, muted=True
         ),
         TokenColumn("Notes", "words", "Not UTF-8, white space, or why it is not used", 2, 14, yields=5, muted=True),
+        TokenColumn(
+            "Documents", "number", "How many documents of the corpus have it, or pieces", word="range", optional=True
+        ),
+        TokenColumn(
+            "Top document", "words", "The document with most of its uses, and their share", 4, 12, optional=True
+        ),
+        TokenColumn(
+            "Bunched",
+            "number",
+            "Expected documents with it, if strewn at random, by actual ones",
+            word="bunched",
+            optional=True,
+        ),
+        TokenColumn("Dispersion", "number", "Gries' DP over pieces", word="dispersion", optional=True),
+        TokenColumn(
+            "Emitted",
+            "number",
+            "Its uses by how often it is made while the text is encoded",
+            word="emitted",
+            optional=True,
+        ),
     )
 
     def __init__(self, indexing: TokenIndexing, parent: QObject | None = None) -> None:
@@ -110,6 +133,8 @@ class VocabularyModel(TokenTable):
         self.present: NDArray[np.bool_] | None = None  # which of them are there; None where all are
         self._rows = OrderedTokens()
         self._uses = TokenUses()
+        self._spread: Spread | None = None
+        self._spread_of: tuple[StudioRun, int] | None = None  # the run and the playhead of the spread
         self._matches: Matches | None = None  # of the last answered filter
         self._job = RowsJob(indexing, self)
         self._job.done.connect(self._take)
@@ -155,6 +180,35 @@ class VocabularyModel(TokenTable):
             self.tell()
         else:
             self._schedule()
+
+    @property
+    def spread(self) -> Spread | None:
+        """Where in the corpus the tokens are, if that is known at the playhead."""
+        return self._spread if self._spread_of == (self.run, self.playhead) else None
+
+    @property
+    def needs_spread(self) -> bool:
+        """Whether a chosen column or filter needs it."""
+        return bool(self.chosen) or not self.question.chosen.isdisjoint(PLACES)
+
+    def show_spread(self, spread: Spread | None, run: StudioRun | None = None, playhead: int = 0) -> None:
+        """Shows where in the corpus the tokens of a run are after a number of merges, after that is known."""
+        if spread is self._spread:
+            return
+        self._spread, self._spread_of = spread, None if run is None else (run, playhead)
+        self._name_units(spread is None or spread.of_documents)
+        if self.question.column in selection.OF_CORPUS or not self.question.chosen.isdisjoint(PLACES):
+            self._refresh()
+        self.tell()
+
+    def _name_units(self, of_documents: bool) -> None:
+        """Names two columns after what is counted: documents, or pieces of few documents."""
+        titles = ("Documents", "Top document") if of_documents else ("Pieces", "Top piece")
+        if self.titles[selection.RANGE] != titles[0]:
+            named = dict(zip((selection.RANGE, selection.TOP), titles, strict=True))
+            columns = (replace(one, title=named.get(at, one.title)) for at, one in enumerate(self.columns))
+            self.set_columns(tuple(columns))
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, selection.RANGE, selection.TOP)
 
     def show_reach(self) -> None:
         """Shows which tokens no text becomes, after that is known."""
@@ -226,7 +280,8 @@ class VocabularyModel(TokenTable):
             tokens.kind_of(slot),
             notes(slot, tokens, self._uses),
         )
-        return "\t".join([*map(str, fields), *more])
+        of_corpus = (self._in_corpus(slot, column) for column in sorted(self.chosen))
+        return "\t".join([*map(str, fields), *more, *of_corpus])
 
     def widest(self, column: int) -> str:
         if self.run is None or self.tokens is None:
@@ -238,6 +293,8 @@ class VocabularyModel(TokenTable):
         if column == selection.USES:
             highest = self.run.uses.highest
             return "–" if highest is None else figure(highest, self.run.weight_scale)
+        if column in _WIDEST:
+            return _WIDEST[column]
         return max(KINDS, key=len) if column == selection.KIND else "00,000"
 
     def count(self) -> int:
@@ -257,7 +314,31 @@ class VocabularyModel(TokenTable):
             return figure(slot - self._first + 1 if slot >= self._first else None)
         if column == selection.USES:
             return figure(self._uses.count_of(slot), self._uses.scale)
+        if column in selection.OF_CORPUS:
+            return self._in_corpus(slot, column)
         return self.tokens.kind_of(slot) if column == selection.KIND else notes(slot, self.tokens, self._uses)
+
+    def _in_corpus(self, slot: int, column: int) -> str:
+        """A figure of the corpus; a dash where it is not known or there is none."""
+        assert self.tokens is not None
+        spread, token = self.spread, self.tokens.id_of(slot)
+        if spread is None or token >= len(spread.measured.uses):
+            return "–"
+        measured = spread.measured
+        if column == selection.RANGE:
+            return f"{int(measured.range[token]):,}"
+        by_column = {
+            selection.TOP: measured.top_share,
+            selection.BUNCHED: measured.bunched,
+            selection.DISPERSION: measured.dp,
+            selection.EMITTED: measured.emitted,
+        }
+        value = float(by_column[column][token])
+        if np.isnan(value):
+            return "–"
+        if column == selection.TOP:
+            return spread.top_text(token)
+        return percent_text(value) if column == selection.EMITTED else f"{value:,.{2 - (column == selection.BUNCHED)}f}"
 
     # ---- rows
 
@@ -335,11 +416,13 @@ class VocabularyModel(TokenTable):
                 matches, self._matches = self._matches, None
                 if matches is None or matches.query is not question.query:
                     matches = Matches(question.query)
-                size, uses, present = self.size, self._uses, self.present
+                size, uses, present, spread = self.size, self._uses, self.present, self.spread
 
                 def work() -> Work[selection.Answer]:
                     return selection.rows_work(
-                        selection.ShownTokens.of(tokens, size, uses, question.query, present), question, matches
+                        selection.ShownTokens.of(tokens, size, uses, question.query, present, spread),
+                        question,
+                        matches,
                     )
 
                 self._job.run(tokens, work, indexed=question.needs_index)

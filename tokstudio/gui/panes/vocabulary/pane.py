@@ -4,27 +4,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
+import numpy as np
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.panes.vocabulary.selection import MERGE
+from tokstudio.gui.panes.vocabulary.spread import Spread, spread_work, written
 from tokstudio.gui.session.availability import why_no_counts
 from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.filters import FilterButton, UsesOffer
+from tokstudio.gui.token_table.filters import MOSTLY_REPEATED, PLACES, FilterButton, UsesOffer
 from tokstudio.gui.token_table.query import FilterQuery, Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
 from tokstudio.gui.widgets.menus import button_of
+from tokstudio.gui.widgets.work_line import WorkLine
 
 _EMPTY = (
     "The tokens of the vocabulary are listed here, with their parts and their uses in the corpus. "
     "Train a tokenizer, or open one."
 )
+_PHASES = {"encoding": "Encoding the corpus", "measuring dispersion": "Measuring", "counting uses": "Counting uses"}
 
 
 class VocabularyPane(TablePane):
@@ -37,12 +43,19 @@ class VocabularyPane(TablePane):
         self._as_expressions = False
         self.follow(actions["byte_level_characters"])
         self.offer(actions["why_merge"], actions["forbid_tokens"], actions["prune_tokens"], actions["copy"])
-        self.kinds = FilterButton(theme)
+        self.kinds = FilterButton(theme, places=PLACES)
         self.panel = self.kinds.panel
         self.header.addWidget(self.kinds)
         self.header.addWidget(button_of(actions["export_vocabulary_csv"], "Export the vocabulary as CSV"))
         self.uses_offer = UsesOffer(actions["count_uses"], theme)
         self.body.insertWidget(0, self.uses_offer)
+        self._exploring = session.exploring
+        self.spreading = asked = Inquiry(session.jobs, self)
+        self.work = WorkLine("Vocabulary", theme, _PHASES, lambda: asked.progress, asked.cancel, asked.again)
+        self.body.addWidget(self.work)
+        asked.changed.connect(self._take_spread)
+        session.exploring.changed.connect(self._forget_spread)
+        self.table.columnsChosen.connect(self._ask_spread)
         # The latest merges first, as the bytes 00, 01, 02 are of little interest.
         self.table.sort_by_columns(MERGE, Qt.SortOrder.DescendingOrder)
 
@@ -71,8 +84,13 @@ class VocabularyPane(TablePane):
         self.table.refit()
         self._offer_uses()
         self._make_index()
+        self._ask_spread()
         self._show_token(scroll=False)
         self._count_matches()
+
+    def leave(self) -> None:
+        self.spreading.leave()
+        self.work.rest()
 
     def _count_matches(self) -> None:
         super()._count_matches()
@@ -93,12 +111,57 @@ class VocabularyPane(TablePane):
         self.panel.ask_for_all()
 
     def busy(self) -> bool:
-        return super().busy() or ("Unreachable" in self.panel.chosen() and self._session.reachability.busy)
+        chosen = self.panel.chosen()
+        if not chosen.isdisjoint(PLACES) and self.spreading.busy:
+            return True
+        return super().busy() or ("Unreachable" in chosen and self._session.reachability.busy)
 
     def selected_tokens(self) -> list[int]:
         """The ids of the selected rows, while the pane is seen."""
         rows = self.table.selected_rows() if self.seen and self._tokens.run is self._session.runs.active else []
         return [token for each in rows if (token := self._tokens.token_at(each)) is not None]
+
+    def written(self) -> WrittenTable | None:
+        """The listed rows with the figures of the corpus, as a table that can be written; None while none is shown."""
+        spread, model = self._tokens.spread, self._tokens
+        if spread is None or not model.chosen or model.tokens is None:
+            return None
+        ids = np.array([model.token_at(row) for row in range(model.rowCount())], np.int64)
+        return written(spread, ids)
+
+    # ---- where in the corpus the tokens are
+
+    def _ask_spread(self) -> None:
+        """Asks where the tokens are, if a column or a filter needs it and the tokenizer is that of the exploration."""
+        exploration, needed = self._exploring.exploration, self._tokens.needs_spread
+        fits = self._exploring.place == (self._tokens.run, self._tokens.playhead)
+        if not self.seen or not needed or exploration is None or exploration.tokenizer is None or not fits:
+            if not self.spreading.busy or not needed:
+                self.spreading.forget()
+            self._show_work()
+            return
+        with_lines = MOSTLY_REPEATED in self.panel.chosen()
+        self.spreading.ask((exploration, with_lines), partial(spread_work, exploration, with_lines))
+
+    def _take_spread(self) -> None:
+        answer, (run, playhead) = self.spreading.answer, self._exploring.place
+        if isinstance(answer, Spread) and answer.exploration is self._exploring.exploration:
+            self._tokens.show_spread(answer, run, playhead)
+            self.table.refit()
+        self._show_work()
+        self._count_matches()
+
+    def _forget_spread(self) -> None:
+        """Follows another exploration; what is known of the last is released at once."""
+        self._tokens.show_spread(None)
+        self.spreading.forget()
+        self._ask_spread()
+
+    def _show_work(self) -> None:
+        problem = self.spreading.problem
+        if self._tokens.needs_spread and self._tokens.run is not None:
+            problem = problem or self._exploring.problem
+        self.work.show_state(self.spreading.busy, problem)
 
     # ---- the session
 
@@ -164,6 +227,7 @@ class VocabularyPane(TablePane):
         if tokens.run is not None and "Unreachable" in panel.chosen():
             self._session.reachability.ask(tokens.run)
         tokens.set_choice(panel.chosen(), panel.lengths())
+        self._ask_spread()
         self.table.verticalScrollBar().setValue(0)
 
     def _sorted(self) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.analysis.token_index import NOT_UTF8, WHITE_SPACE, TokenIndex
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.gui.panes.vocabulary.spread import Spread
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
 from tokstudio.gui.token_table.filters import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.token_table.query import Query
@@ -18,7 +20,9 @@ from tokstudio.gui.token_table.search import Matches
 from tokstudio.gui.token_table.token_uses import UNCOUNTED, USED, TokenUses
 
 #: The columns of the vocabulary.
-ID, TOKEN, BYTES, LENGTH, PARTS, MERGE, USES, KIND, NOTES = range(9)
+ID, TOKEN, BYTES, LENGTH, PARTS, MERGE, USES, KIND, NOTES, RANGE, TOP, BUNCHED, DISPERSION, EMITTED = range(14)
+#: Those that need the corpus, and are shown if they are chosen.
+OF_CORPUS = (RANGE, TOP, BUNCHED, DISPERSION, EMITTED)
 
 _NOTED = WHITE_SPACE | NOT_UTF8
 
@@ -61,15 +65,22 @@ class ShownTokens:
     index: TokenIndex | None  # an index of all of them; None if none is needed
     numbered: tuple[int, ...]  # the slots with the number of the query
     present: NDArray[np.bool_] | None = None  # bool [size], which of them are there; None where all are
+    spread: Spread | None = None  # where in the corpus they are, by id; None if not known
 
     @classmethod
     def of(
-        cls, tokens: RunTokens, size: int, uses: TokenUses, query: Query, present: NDArray[np.bool_] | None = None
+        cls,
+        tokens: RunTokens,
+        size: int,
+        uses: TokenUses,
+        query: Query,
+        present: NDArray[np.bool_] | None = None,
+        spread: Spread | None = None,
     ) -> ShownTokens:
         """Takes the current tokens."""
         tables = tokens.ids, tokens.kinds(size), tokens.lengths()[:size], tokens.parts[: max(size - tokens.first, 0)]
         numbered = () if query.number is None else (tokens.slot_of(query.number), tokens.slot_of_merge(query.number))
-        return cls(size, tokens.first, *tables, tokens.reach, uses, tokens.index, numbered, present)
+        return cls(size, tokens.first, *tables, tokens.reach, uses, tokens.index, numbered, present, spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +127,9 @@ def _chosen_work(tokens: ShownTokens, question: VocabularyQuestion) -> Work[NDAr
         for script in scripts:
             of_look |= index.of_script(script)
         is_chosen &= of_look[:size]
+    in_places = tokens.spread.in_places(chosen) if tokens.spread is not None else None
+    if in_places is not None:
+        is_chosen &= _by_slot(tokens, in_places)
     if question.lengths is not None:
         is_chosen &= (tokens.lengths >= question.lengths[0]) & (tokens.lengths <= question.lengths[1])
     return is_chosen
@@ -128,9 +142,33 @@ def _order_work(tokens: ShownTokens, question: VocabularyQuestion) -> Work[NDArr
         order = yield from index.order_work()
         order = order[order < size]
         return order[::-1] if question.descending else order
+    if question.column in OF_CORPUS:
+        yield Progress("sorting tokens")
+        return _order_in_corpus(tokens, question)
     key = _key(tokens, question.column)[:size].astype(np.int64)
     yield Progress("sorting tokens")
     return np.argsort(-key if question.descending else key, kind="stable").astype(np.int32)
+
+
+def _order_in_corpus(tokens: ShownTokens, question: VocabularyQuestion) -> NDArray[np.int32]:
+    """Sorts by a figure of the corpus; tokens without one are the last in both directions."""
+    if tokens.spread is None:
+        return np.arange(tokens.size, dtype=np.int32)
+    measured = tokens.spread.measured
+    by_column = {
+        RANGE: measured.range,
+        TOP: measured.top_share,
+        BUNCHED: measured.bunched,
+        DISPERSION: measured.dp,
+        EMITTED: measured.emitted,
+    }
+    key = _by_slot(tokens, by_column[question.column].astype(np.float64), np.nan)
+    return np.argsort(-key if question.descending else key, kind="stable").astype(np.int32)
+
+
+def _by_slot(tokens: ShownTokens, by_id: NDArray[Any], otherwise: float | bool = False) -> NDArray[Any]:
+    """What tokens have by id, by slot; `otherwise` for an id that is not known."""
+    return np.append(by_id, otherwise)[np.minimum(tokens.ids[: tokens.size], len(by_id))]
 
 
 def _key(tokens: ShownTokens, column: int) -> NDArray:

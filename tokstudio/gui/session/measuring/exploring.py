@@ -94,8 +94,8 @@ class Exploring(QObject):
         self.limits: frozenset[int] | None = None  # the sources of the exploration that pages show; None for all
         self.table: WrittenTable | None = None  # what the page in sight lists
         self._limited: tuple[object, Exploration] | None = None
+        self.place: tuple[StudioRun | None, int] = (None, 0)  # the run of the exploration, and the playhead there
         self._made_of: tuple[object, ...] = ()
-        self._run: StudioRun | None = None
         self._rest = QTimer(self, singleShot=True, interval=jobs.pauses.updates)
         self._rest.timeout.connect(self._renew)
         corpus.sources_changed.connect(self._renew)
@@ -184,7 +184,7 @@ class Exploring(QObject):
             return
         before, whole = self.sources, self._corpus.whole
         chosen = {whole(before[number]) for number in self.limits or ()}
-        self._made_of, self._run, self._limited = made_of, run, None
+        self._made_of, self.place, self._limited = made_of, (run, playhead), None
         self._explore(run.tokenizer.at(playhead) if run is not None else None)
         if self.sources != before:
             limits = frozenset(number for number, source in enumerate(self.sources) if whole(source) in chosen)
@@ -212,7 +212,7 @@ class Exploring(QObject):
 
     def _forget_deleted(self) -> None:
         # A deleted run is released at once, even while nothing is shown.
-        if self._run is not None and self._run not in self._runs.shown:
+        if self.place[0] is not None and self.place[0] not in self._runs.shown:
             self._renew()
 
 
