@@ -24,7 +24,10 @@ class Plot:
     def __init__(self) -> None:
         self.drawn_in: list[threading.Thread] = []
         self.picture = QImage()
-        self.compression = self
+        self.compression = self.vocabulary = self
+
+    def written(self) -> None:
+        """No figures of the corpus are shown."""
 
     def to_image(self, width: int, height: int, scale: float) -> QImage:
         self.drawn_in.append(threading.current_thread())

@@ -24,6 +24,7 @@ from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.vocabulary.selection import BUNCHED, DISPERSION, EMITTED, OF_CORPUS, RANGE, TOP
 from tokstudio.gui.token_table.filters import IN_ONE, MOSTLY_IN_ONE, MOSTLY_REPEATED
 
+OPTIONAL = ("Documents", "Top document", "Bunched", "Dispersion", "Emitted")
 BANNER = "accept all cookies before you read on"
 PLAIN = [f"the cat {number} sat on the mat and the rat" for number in range(40)]
 ODD = [f"{text}\n{BANNER}" if at % 3 else text for at, text in enumerate(PLAIN[:9])]
@@ -66,9 +67,9 @@ def test_columns_are_computed_only_when_asked_for_and_equal_a_recount(qtbot, ses
     assert "Documents" not in shown(pane)
     assert session.exploring.exploration._dispersion is None, "nobody has asked"
     assert set(column_texts(pane.model, RANGE)) == {"–"}
-    choose(pane, "Documents", "Top document", "Bunched", "Dispersion", "Emitted")
+    choose(pane, *OPTIONAL)
     settle(qtbot, session, pane)
-    assert shown(pane)[-5:] == ["Documents", "Top document", "Bunched", "Dispersion", "Emitted"]
+    assert shown(pane)[-5:] == list(OPTIONAL)
     tokenizer, documents = session.view.tokenizer, [text.encode() for text in TEXTS]
     units = [Counter(encoded(tokenizer, document)) for document in documents]
     pieces, total = pieces_of(tokenizer, documents), sum(unit.total() for unit in units)
@@ -98,7 +99,7 @@ def test_columns_are_computed_only_when_asked_for_and_equal_a_recount(qtbot, ses
 def test_a_title_sorts_both_ways_and_tokens_without_a_figure_are_last(qtbot, session, pane, make_run, column):
     session.corpus.set_sources((rows(TEXTS),))
     make_run(vocabulary_size=300, pattern="gpt2")
-    choose(pane, "Documents", "Top document", "Bunched", "Dispersion", "Emitted")
+    choose(pane, *OPTIONAL)
     settle(qtbot, session, pane)
     measured = pane.model.spread.measured
     values = {
@@ -109,10 +110,8 @@ def test_a_title_sorts_both_ways_and_tokens_without_a_figure_are_last(qtbot, ses
         pane.table.sortByColumn(column, order)
         settle(qtbot, session, pane)
         sign = -1 if order == Qt.SortOrder.DescendingOrder else 1
-        key = {
-            token: (math.isnan(values[token]), 0 if math.isnan(values[token]) else sign * values[token])
-            for token in listed(pane.model)
-        }
+        figures = {token: sign * float(values[token]) for token in listed(pane.model)}
+        key = {token: (math.isnan(value), 0 if math.isnan(value) else value) for token, value in figures.items()}
         assert listed(pane.model) == sorted(sorted(key), key=key.__getitem__)
 
 
@@ -129,6 +128,9 @@ def test_a_moved_playhead_shows_dashes_until_its_figures_are_known(qtbot, sessio
     encode = run.tokenizer.at(5).encode
     assert now == {token: str(sum(token in ids for ids in map(encode, TEXTS))) for token in range(261)}
     assert any(now[token] != before[token] for token in now)
+    assert not pane.weights_note.isVisible()
+    session.corpus.set_weights((2000,))
+    assert pane.weights_note.isVisible()
 
 
 def test_kinds_list_tokens_of_one_document_and_of_repeated_lines(qtbot, session, pane, make_run):
@@ -213,13 +215,7 @@ def test_the_menu_of_the_header_is_kept_and_the_csv_has_the_figures(qtbot, windo
     header.customContextMenuRequested.emit(QPoint(5, 5))
     menu = pane.table.columns_menu
     assert menu.isVisible()
-    assert [action.text() for action in menu.actions()] == [
-        "Documents",
-        "Top document",
-        "Bunched",
-        "Dispersion",
-        "Emitted",
-    ]
+    assert [action.text() for action in menu.actions()] == list(OPTIONAL)
     qtbot.keyClick(menu, Qt.Key.Key_Down)
     qtbot.keyClick(menu, Qt.Key.Key_Return)
     menu.hide()

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.panes.vocabulary.selection import MERGE
 from tokstudio.gui.panes.vocabulary.spread import Spread, spread_work, written
@@ -23,6 +24,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filters import MOSTLY_REPEATED, PLACES, FilterButton, UsesOffer
 from tokstudio.gui.token_table.query import FilterQuery, Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
+from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.menus import button_of
 from tokstudio.gui.widgets.work_line import WorkLine
 
@@ -52,7 +54,11 @@ class VocabularyPane(TablePane):
         self._exploring = session.exploring
         self.spreading = asked = Inquiry(session.jobs, self)
         self.work = WorkLine("Vocabulary", theme, _PHASES, lambda: asked.progress, asked.cancel, asked.again)
+        self.weights_note = paragraph_label("muted", "Weights do not change the figures of documents and dispersion.")
+        self.weights_note.hide()
+        self.body.addWidget(self.weights_note)
         self.body.addWidget(self.work)
+        session.corpus.weights_changed.connect(self._show_work)
         asked.changed.connect(self._take_spread)
         session.exploring.changed.connect(self._forget_spread)
         self.table.columnsChosen.connect(self._ask_spread)
@@ -158,7 +164,9 @@ class VocabularyPane(TablePane):
         self._ask_spread()
 
     def _show_work(self) -> None:
-        problem = self.spreading.problem
+        problem, corpus = self.spreading.problem, self._session.corpus
+        weighted = self._tokens.spread is not None and set(corpus.weights) != {ONCE}
+        self.weights_note.setVisible(weighted and self._tokens.needs_spread)
         if self._tokens.needs_spread and self._tokens.run is not None:
             problem = problem or self._exploring.problem
         self.work.show_state(self.spreading.busy, problem)
