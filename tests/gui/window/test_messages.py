@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMainWindow
 
@@ -123,18 +123,13 @@ def test_the_rows_of_a_sample_stay_its_documents(qtbot, window):
     quiet(qtbot, window)
 
 
-@pytest.mark.parametrize("asks", [True, False])
-def test_a_notice_goes_by_itself_unless_it_asks_something(qtbot, theme, show, asks):
-    line = NoticeLine(theme, 1)
+@pytest.mark.parametrize(("asks", "stays"), [(True, 60), (False, 10)])
+def test_a_notice_that_asks_something_stays_longer(qtbot, theme, show, asks, stays):
+    line = NoticeLine(theme, 10)
     show(line, 400, 30)
     line.tell(Notice("other.txt was added.", "Replace", lambda: None, lambda: True, asks))
-    line.pause(hidden=True)
-    line.pause(hidden=False)
-    if asks:
-        qtbot.wait(50)
-    else:
-        qtbot.waitUntil(lambda: line.notice is None)
-    assert (line.notice is not None) == asks
+    assert line.findChild(QTimer).interval() == stays
+    qtbot.waitUntil(lambda: line.notice is None)
 
 
 @at_window("{book}")

@@ -241,7 +241,8 @@ def _sizes(scene: Scene) -> str:
         f"The first {half:,} merges bring a token from 1 byte to {run.bytes_per_token(half):.2f}, the other "
         f"{last - half:,} only to {run.bytes_per_token(last):.2f}. Each token costs a model a row of numbers, and a "
         "token that is rare in the text is seen too seldom to be learned. So the size follows the text. A rule of "
-        f"thumb: {fitting_sizes()}."
+        f"thumb: {fitting_sizes()}. The vocabulary has these and the 256 bytes. The marks on the curve show after how "
+        "many merges 90, 95 and 99 % of this compression are reached."
     )
 
 
@@ -252,7 +253,7 @@ def _own_trained(scene: Scene) -> str:
         f"By the rule of thumb, {size_text(size)} of text support about {fitting_merges(size):,} merges, so the "
         f"vocabulary size is {256 + fitting_merges(size):,}: the 256 bytes and these. Further merges would join pairs "
         f"that hardly ever occur. {several(len(run), 'merge was', 'merges were')} made. This is your tokenizer: Export "
-        "in the tool bar writes its files, and the Guide in the menu Help has more to read."
+        "in the tool bar writes its files, and the Guide has more to read."
     )
 
 
@@ -384,8 +385,8 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Now your text",
-        "Train on a text of your own: a file, or what you have copied. The settings are the same as before, but for "
-        "the vocabulary size, which is chosen to fit the text.",
+        "Train on a text of your own: a file, or what you have copied. The settings are those of the first training, "
+        "without pre-tokens, but for the vocabulary size, which is chosen to fit the text.",
         "Open a text, or paste one.",
         "compression",
         lambda scene: (

@@ -22,6 +22,7 @@ from tokstudio.gui.widgets.menus import link_button, tool_button
 
 _SHOWN_FOR = 1500  # milliseconds
 _WIDTH = 3  # pixels
+_TO_ANSWER = 6  # times as long as to read
 
 
 class Flash(QWidget):
@@ -81,8 +82,8 @@ class ReportCard(BottomCard):
 class NoticeLine(QWidget):
     """Shows the newest notice on one line until its button is pressed, it is closed, or there is nothing left to undo.
 
-    It goes by itself `rest` milliseconds after it was shown, or after the pointer or the focus has left it, unless it
-    asks something.
+    It goes by itself `rest` milliseconds after it was shown, or after the pointer or the focus has left it; one that
+    asks something stays six times as long.
     """
 
     changed = Signal()  # a notice is shown, or none is
@@ -96,6 +97,7 @@ class NoticeLine(QWidget):
         self.close_button = close_button(theme, "Close the notice", "Close")
         self.close_button.clicked.connect(self.clear)
         row((self.text, 1), self.act_button, self.close_button, spacing=8, margins=(8, 0, 8, 0), parent=self)
+        self._patience = rest
         self._over = QTimer(self, singleShot=True, interval=rest)
         self._over.timeout.connect(self._rest)
         self.hide()
@@ -111,7 +113,7 @@ class NoticeLine(QWidget):
         self.act_button.setText(notice.verb)
         self.text.setText(notice.text)
         self.changed.emit()
-        self.pause(hidden=notice.asks)
+        self._over.start(self._patience * (_TO_ANSWER if notice.asks else 1))
 
     def add(self, sentence: str) -> None:
         """Shows a sentence behind the notice, if the notice does not say it."""
@@ -121,7 +123,7 @@ class NoticeLine(QWidget):
     def pause(self, hidden: bool) -> None:
         """Lets no time pass while something hides it."""
         if self._notice is not None:
-            self._over.stop() if hidden or self._notice.asks else self._over.start()
+            self._over.stop() if hidden else self._over.start()
 
     def _rest(self) -> None:
         focus = self.window().focusWidget()

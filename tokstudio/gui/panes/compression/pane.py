@@ -377,12 +377,12 @@ class CompressionPane(Fitting, Pane):
     def _of_other_corpora(self) -> str:
         """Which curves are of another corpus, also where the legend has no room for their names; "" for none."""
         drawn = self.plot.content.curves.values() if self.stack.currentWidget() is self.plot else ()
-        names = [each.name for each in drawn if each.other_corpus]
+        names = list(dict.fromkeys(each.name.removesuffix(f", {_HELD_OUT}") for each in drawn if each.other_corpus))
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
         was = "was" if len(names) == 1 else "were"
         sentence = (
-            f"{', '.join(names[:_MOST_NAMED])}{more} {was} trained on another text, or with other weights or another "
-            "held-out share: the heights of these curves cannot be compared."
+            f"{', '.join(names[:_MOST_NAMED])}{more} {was} trained on other text, or other shares of it: the heights "
+            "of the curves cannot be compared."
         )
         return sentence if names else ""
 

@@ -30,7 +30,7 @@ class Notice(NamedTuple):
     verb: str  # of the button
     act: Callable[[], None]  # what the button does: it undoes the action
     holds: Callable[[], bool]  # whether that is still possible
-    asks: bool = False  # whether it is a question, which stays until it is answered
+    asks: bool = False  # whether it is a question, which stays longer
 
 
 class _Thread(QThread):
