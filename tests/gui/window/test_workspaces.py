@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.person import at_the_window, at_window, quiet
+from tests.gui.person import at_the_window, at_window, quiet, trained
 from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import places, set_height
 from tokstudio.gui.project.document import ProjectDocument
@@ -397,6 +397,25 @@ def test_a_tab_that_is_dragged_out_of_its_bar_becomes_a_window(qtbot, unstyled, 
     pane.setFloating(False)
     settle(qtbot, window)
     assert not pane.isFloating()
+
+
+@pytest.mark.parametrize("begin", ["learn", "train"])
+@at_window("{book}")
+def test_the_text_in_other_tokenizers_is_shown_in_compare_and_no_window_grows(qtbot, unstyled, book, window, begin):
+    window.places.enter(begin)
+    trained(qtbot, window)
+    window.session.view.set_text("The cat sat.")
+    settle(qtbot, window)
+    height = window.height()
+    window.text.encode.caption.click()
+    assert window.places.workspace == "compare"
+    assert window.compare.isVisible()
+    assert window.compare.same_text.isVisible()
+    window.actions_by_id["workspace_back"].trigger()
+    settle(qtbot, window)
+    assert window.places.workspace == begin
+    assert window.compare.isHidden()
+    assert window.height() == height
 
 
 def tab_texts(bar: QTabBar) -> list[str]:

@@ -431,7 +431,9 @@ class MainWindow(QMainWindow):
         self.places.changed.connect(self._show_places)
         self.places.moved.connect(self._tell_workspace)
         session.view.place_asked.connect(lambda: self.places.open(self.text))
-        session.comparison.vocabularies_asked.connect(lambda: self.places.open(self.compare))
+        comparison = session.comparison
+        for asked in (comparison.stack_asked, comparison.words_asked, comparison.vocabularies_asked):
+            asked.connect(lambda: self.places.open(self.compare))
         session.comparison.words_changed.connect(self._keep_words)
         self.preferences.changed.connect(self._apply_preferences)
         self.finder.message.connect(self.status.say)

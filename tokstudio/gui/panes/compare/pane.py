@@ -293,8 +293,6 @@ class ComparePane(Fitting, Pane):
     def _show_tab(self, tab: int) -> None:
         self.tabs.setCurrentIndex(tab)
         self._refresh()
-        self.show()
-        self.raise_()
 
     def _show_vocabularies(self, first: str, second: str) -> None:
         self._show_tab(_VOCABULARIES)
