@@ -12,8 +12,10 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.wording import first_few
 from tokstudio.gui.panes.explore.clean_up import CleanUpPage
+from tokstudio.gui.panes.explore.compare_sources import CompareSourcesPage
 from tokstudio.gui.panes.explore.documents import DocumentsPage
 from tokstudio.gui.panes.explore.page import ExplorePage
+from tokstudio.gui.panes.explore.words import WordsPage
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence
@@ -22,7 +24,7 @@ from tokstudio.gui.widgets.menus import button_of, link_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 
 #: The pages, in the order of their tabs.
-PAGES: tuple[type[ExplorePage], ...] = (DocumentsPage, CleanUpPage)
+PAGES: tuple[type[ExplorePage], ...] = (DocumentsPage, WordsPage, CompareSourcesPage, CleanUpPage)
 _MOST_NAMED = 3
 
 

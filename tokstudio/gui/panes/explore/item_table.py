@@ -1,0 +1,216 @@
+"""Tables of words and tokens in the Explore pane: rows over arrays, filtered as in Vocabulary and sorted in a job."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QItemSelectionModel, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QFont
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.gui.session.measuring.exploring import WrittenTable, table_work
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.query import Query
+from tokstudio.gui.token_text.spelling import marked, shown
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.labels import isolated
+from tokstudio.gui.widgets.layouts import Fitting
+
+_STEP = 1 << 11
+_LONGEST = 160  # bytes of an item that are shown
+TEXT = "text"  # the key of the column with the items
+
+
+class HasTexts(Protocol):
+    """Rows with texts: words, tokens or boilerplate."""
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        ...
+
+    def raw(self, row: int) -> bytes:
+        """The bytes of a row."""
+        ...
+
+
+class ItemColumn(NamedTuple):
+    """A column with numbers: its key, and how they are shown."""
+
+    key: str
+    title: str
+    tip: str
+    kind: Literal["count", "ratio"] = "count"
+    widest: str = "00,000,000"
+
+
+@dataclass(frozen=True, eq=False)
+class ItemList:
+    """Words or tokens with what is known of them.
+
+    Attributes:
+        texts: The items.
+        title: Of the column that has them.
+        columns: The others.
+        values: Of each column, an array of one number a row; NaN where there is none.
+        ids: The ids of single tokens; None for others.
+    """
+
+    texts: HasTexts
+    title: str
+    columns: tuple[ItemColumn, ...]
+    values: tuple[NDArray[Any], ...]
+    ids: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True)
+class ItemQuestion:
+    """Which items are listed, and in what order."""
+
+    query: Query
+    by: str
+    descending: bool
+
+
+def item_rows_work(items: ItemList, among: NDArray[np.int64], asked: ItemQuestion) -> Work[NDArray[np.int64]]:
+    """The rows to list among some, int64; without a column to sort by, in their order."""
+    query, rows = asked.query, among
+    if query:
+        kept: list[int] = []
+        for number, row in enumerate(among.tolist()):
+            if number % _STEP == 0:
+                yield Progress("filtering", number, len(among))
+            raw = items.texts.raw(row)
+            limits = query.lengths
+            if limits is not None and not limits[0] <= len(raw) <= limits[1]:
+                continue
+            is_named = query.number is not None and items.ids is not None and int(items.ids[row]) == query.number
+            if is_named or query.accepts(raw):
+                kept.append(row)
+        rows = np.array(kept, np.int64)
+    at = next((at for at, each in enumerate(items.columns) if each.key == asked.by), None)
+    if at is None:
+        return rows
+    yield Progress("sorting")
+    key = items.values[at][rows].astype(np.float64)
+    return rows[np.argsort(-key if asked.descending else key, kind="stable")]
+
+
+class ItemRows(TableModel):
+    """The listed items."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.items: ItemList | None = None
+        self.rows: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def show(self, items: ItemList | None, rows: NDArray[np.int64]) -> None:
+        """Lists some of the items."""
+        self.beginResetModel()
+        self.items, self.rows = items, rows if items is not None else rows[:0]
+        if items is not None:
+            self.titles = (items.title, *(each.title for each in items.columns))
+            self.tips = ("", *(each.tip for each in items.columns))
+            self.numbers = range(1, len(self.titles))
+        self.endResetModel()
+
+    def count(self) -> int:
+        return len(self.rows)
+
+    def text(self, row: int, column: int) -> str:
+        assert self.items is not None
+        number = int(self.rows[row])
+        if column == 0:
+            return isolated(marked(shown(self.items.texts.raw(number), _LONGEST)))
+        each, value = self.items.columns[column - 1], self.items.values[column - 1][number]
+        if np.isnan(value):
+            return "–"
+        return f"{float(value):,.2f}" if each.kind == "ratio" else f"{int(value):,}"
+
+    def tip(self, row: int, column: int) -> str:
+        lines = (f"{title}: {self.text(row, at)}" for at, title in enumerate(self.titles) if at)
+        return "\n".join((self.text(row, 0), *lines))
+
+    def font(self, row: int, column: int) -> QFont | None:
+        return self._theme.tabular_font() if column else self._theme.monospace_font()
+
+    def written(self, title: str, name: str) -> WrittenTable | None:
+        """The rows as a table to write; None without rows."""
+        if self.items is None or not len(self.rows):
+            return None
+        return WrittenTable(title, name, partial(_write_work, self.items, self.rows))
+
+
+def _write_work(items: ItemList, rows: NDArray[np.int64], path: Path) -> Work[Path]:
+    titles = (items.title.lower(), *(each.title.lower() for each in items.columns))
+    return (yield from table_work(path, titles, _cells(items, rows)))
+
+
+def _cells(items: ItemList, rows: NDArray[np.int64]) -> Iterator[Sequence[object]]:
+    for row in rows.tolist():
+        numbers: list[object] = [values[row].item() for values in items.values]
+        yield items.texts.raw(row).decode("utf-8", "replace"), *("" if n != n else n for n in numbers)
+
+
+class ItemTable(Fitting, ReadOnlyTable):
+    """The table of items; a click on a title of a number sorts."""
+
+    sorted = Signal(str, bool)  # by which column, and whether descending
+    opened = Signal(int)  # a row
+
+    def __init__(self, model: ItemRows, theme: Theme, name: str) -> None:
+        super().__init__(name, about=lambda: ())
+        self._rows, self._theme = model, theme
+        self._shown: tuple[object, ...] = ()
+        self._by, self._descending = "", True
+        self.setModel(model)
+        header = self.horizontalHeader()
+        # With the table's selection model, a header asks for every selected row, up to a million, at every repaint.
+        header.setSelectionModel(QItemSelectionModel(model, self))
+        header.setSectionsClickable(True)
+        header.setSortIndicatorShown(True)
+        header.sectionClicked.connect(self._sort)
+        self.activated.connect(lambda index: self.opened.emit(index.row()))
+        model.modelReset.connect(self.fit)
+        theme.follow(self._apply_style)
+
+    def show_order(self, by: str, descending: bool) -> None:
+        """Marks the column that the rows are sorted by."""
+        self._by, self._descending = by, descending
+        columns = self._rows.items.columns if self._rows.items is not None else ()
+        at = next((at for at, each in enumerate(columns, 1) if each.key == by), -1)
+        with QSignalBlocker(self.horizontalHeader()):
+            order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
+            self.horizontalHeader().setSortIndicator(at, order)
+
+    def fit(self) -> None:
+        """Gives each column the width of its title and its numbers, and the first what is left."""
+        items, header, room = self._rows.items, self.horizontalHeader(), self.viewport().width()
+        if items is None or (items.title, items.columns, room) == self._shown:
+            return
+        self._shown = items.title, items.columns, room
+        metrics, others = self.fontMetrics(), 0
+        for at, each in enumerate(items.columns, 1):
+            width = max(map(metrics.horizontalAdvance, (each.title + "   ", each.widest))) + self._theme.scaled(12)
+            header.resizeSection(at, width)
+            others += width
+        header.resizeSection(0, max(self._theme.scaled(130), room - others))
+
+    def _sort(self, at: int) -> None:
+        if self._rows.items is None or not at:
+            self.show_order(self._by, self._descending)
+            return
+        key = self._rows.items.columns[at - 1].key
+        self.sorted.emit(key, not self._descending if key == self._by else True)
+
+    def _apply_style(self) -> None:
+        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(24))
+        self._shown = ()
+        self.fit()
