@@ -159,7 +159,7 @@ def repeated_bytes_work(corpus: WithSources, threshold: float = 20) -> Work[tupl
     first too, with the white space at their ends and their line feeds.
     """
     refuse_word_counts(corpus)
-    _, sums = yield from _repeated_lines_work(corpus, int(threshold), Gone(corpus.sources))
+    _, sums = yield from _repeated_lines_work(corpus, int(threshold), Gone(corpus.sources), listed=False)
     return tuple(np.split(sums, np.cumsum([source.documents for source in corpus.sources])[:-1]))
 
 
@@ -232,8 +232,10 @@ def _in_order(rule: str, found: list[Marked], parts: int) -> Marked:
     return marks if parts == 1 else marks[np.lexsort((marks.start, marks.source))]
 
 
-def _repeated_lines_work(corpus: WithSources, least: int, gone: Gone) -> Work[tuple[Marked, NDArray[np.int64]]]:
-    """All lines but the first of those that are equal, and the bytes of all of them in each document."""
+def _repeated_lines_work(
+    corpus: WithSources, least: int, gone: Gone, *, listed: bool = True
+) -> Work[tuple[Marked, NDArray[np.int64]]]:
+    """All lines but the first of those that are equal, unless not `listed`, and the bytes of all in each document."""
     from tokstudio.core.kernels.lines import hash_texts
 
     rule, total = "repeated-lines", _size_of(corpus)
@@ -245,7 +247,7 @@ def _repeated_lines_work(corpus: WithSources, least: int, gone: Gone) -> Work[tu
             hashes = np.empty((len(lines.starts), 2), np.uint64)
             hash_texts(lines.data, read_only(lines.starts), read_only(lines.stops), least, True, hashes)
             marks = seen.look_up(hashes, lines.documents + firsts[lines.source], lines.stops - lines.starts)
-            if marks.any():
+            if listed and marks.any():
                 found.append(lines.marked(rule, marks))
             yield Progress(f"looking for {rule}", done, total)
 
