@@ -51,6 +51,18 @@ def _choose_pattern(studio: Studio) -> None:
     studio.session.training.set_settings(replace(studio.session.training.settings, pattern="gpt2"))
 
 
+def _look_at_origin(studio: Studio) -> None:
+    from PySide6.QtWidgets import QApplication
+
+    studio.window.commands.train_sample("rubbish")
+    while studio.session.training.current is not None:
+        QApplication.processEvents()
+        time.sleep(0.01)
+    (token,) = studio.session.view.tokenizer.tokens.spelling(b"rundlepo")
+    studio.session.view.look_at(token)
+    studio.window.token.tabs.setCurrentIndex(2)
+
+
 PICTURES = {
     "token": Picture("text", 420, 330),
     "merges": Picture("merges", 420, 330, 16),
@@ -59,6 +71,7 @@ PICTURES = {
     "sizes": Picture("sizes", 480, 300),
     "japanese": Picture("text", 420, 400, 744, lambda studio: studio.session.view.set_text(JAPANESE)),
     "pattern": Picture("configure", 420, 420, 744, _choose_pattern),
+    "origin": Picture("token", 420, 360, 744, _look_at_origin),
 }
 
 

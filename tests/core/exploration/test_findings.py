@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -14,6 +15,7 @@ from tests.core.exploration.recount import by_line, documents_of, encoded
 from tests.core.exploration.test_dispersion import TOKENIZERS, corpora, corpus_of, tokenizer_of
 from tokstudio import ConfigError, Corpus, TrainingConfig, explore, train
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.resources import sample_rows
 from tokstudio.core.corpus.rules import marks_work
 from tokstudio.core.corpus.source import Source
 
@@ -112,3 +114,17 @@ def test_without_a_tokenizer_rules_find_the_same_text(rubbish):
 def test_an_unknown_rule_is_refused(rubbish):
     with pytest.raises(ConfigError, match="no rule"):
         explore(rubbish[0]).findings(["dirt"])
+
+
+def test_the_only_owner_of_the_sample_is_who_repeats_words_of_his_own():
+    rows = sample_rows("rubbish")
+    corpus = Corpus((replace(Source.from_texts(rows, "rubbish"), is_rows=True),))
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=1000))
+    found = {each.rule: each for each in explore(corpus, tokenizer).findings()}
+    planted = {"duplicates", "blobs", "repetition", "mojibake", "repeated-lines", "owners"}
+    # A duplicate is a near duplicate, too.
+    assert found.keys() == planted | {"near-duplicates"}
+    owner = found["owners"].marked.document.tolist()
+    assert owner == [number for number, row in enumerate(rows) if "quobblefrindt" in row]
+    assert len(owner) == 1
+    assert len(found["owners"].tokens) > 5

@@ -96,6 +96,24 @@ def test_a_document_is_opened_from_the_table_and_the_bar_code(qtbot, session, pa
     assert [row[0] for row in rows] == column_texts(page.rows, PLACE)
 
 
+def test_a_document_is_left_out_by_a_click_and_undo_brings_it_back(qtbot, session, page):
+    look_at(qtbot, session, page, b" zorb")
+    page.table.setCurrentIndex(page.rows.index(1, 0))
+    assert not page.leave_out.isEnabled(), "a source is no document"
+    page.table.setCurrentIndex(page.rows.index(3, 0))
+    uses = int(column_texts(page.rows, USES)[3])
+    qtbot.mouseClick(page.leave_out, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not session.corpus.is_leaving_out and not session.jobs.running, timeout=PATIENCE)
+    settle(qtbot, page)
+    assert [source.documents for source in session.corpus.remaining] == [40, 10]
+    # Its number is that of the file still.
+    assert page.sentence.text() == "Its one use is in one of 50 documents: b, row 7."
+    session.history.undo()
+    qtbot.waitUntil(lambda: not session.corpus.is_leaving_out and not session.jobs.running, timeout=PATIENCE)
+    settle(qtbot, page)
+    assert int(column_texts(page.rows, USES)[3]) == uses
+
+
 def test_weights_are_said_not_to_matter(qtbot, session, page):
     look_at(qtbot, session, page, b" zorb")
     assert not page.note.isVisible()

@@ -28,7 +28,8 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.bar_code import BarCode
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import in_a_sentence, isolated, paragraph_label, set_word
-from tokstudio.gui.widgets.layouts import Fitting, TallBody, column, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, TallBody, column, row, stacked
+from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.work_line import WorkLine
 from tokstudio.version import __version__
@@ -41,6 +42,7 @@ _FACTS = (
     "Bunched: how many documents would have it if it were strewn at random, by how many have it.\n"
     "DP: half the sum over pieces of the differences between their share of the text and of its uses; 0 is even."
 )
+_LEAVE_OUT = "Leave the chosen document out of the corpus; Undo brings it back"
 _WAITING = "Counting begins in a moment."
 _PHASES = {"encoding": "Encoding the corpus", "counting uses": "Counting uses", "measuring dispersion": "Measuring"}
 _MOST_SOURCES = 10
@@ -215,6 +217,7 @@ class OriginPage(QWidget):
         self._rest.timeout.connect(self._ask)
         self._exploring.changed.connect(self._renew)
         session.corpus.weights_changed.connect(self._show)
+        session.corpus.left_out_changed.connect(self._show_leave_out)
 
     @property
     def busy(self) -> bool:
@@ -250,7 +253,10 @@ class OriginPage(QWidget):
         self.note = paragraph_label("muted", _WEIGHTS)
         asked, content = self.asked, QWidget()
         self.work = WorkLine("Origin", theme, _PHASES, lambda: asked.progress, asked.cancel, asked.again)
-        column(self.sentence, self.facts, self.bars, (self.table, 1), spacing=4, parent=content)
+        self.leave_out = link_button("Leave This Document Out", self._leave_out, _LEAVE_OUT)
+        self.table.selectionModel().currentRowChanged.connect(self._show_leave_out)
+        left = row(self.leave_out, STRETCH)
+        column(self.sentence, self.facts, self.bars, (self.table, 1), left, spacing=4, parent=content)
         self.empty = EmptyState(_WILL_SHOW)
         self.empty.setMinimumWidth(1)
         self._content = TallBody(content, self.table)
@@ -339,8 +345,20 @@ class OriginPage(QWidget):
         first = next((at for at, each in enumerate(self.rows.rows) if each.kind == _DOCUMENT), -1)
         if first >= 0:
             self.table.setCurrentIndex(self.rows.index(first, 0))
+        self._show_leave_out()
 
     # ---- documents
+
+    def _show_leave_out(self) -> None:
+        """Enables the button while a document is chosen."""
+        at = self.table.currentIndex().row()
+        is_document = 0 <= at < len(self.rows.rows) and self.rows.rows[at].kind == _DOCUMENT
+        self.leave_out.setEnabled(is_document and not self._corpus.is_leaving_out)
+
+    def _leave_out(self) -> None:
+        answer, at = self._answer, self.table.currentIndex().row()
+        if answer is not None and 0 <= at < len(self.rows.rows) and self.rows.rows[at].kind == _DOCUMENT:
+            self._exploring.leave_out(*_place_of(answer.exploration, self.rows.rows[at].document))
 
     def _open_row(self, number: int) -> None:
         answer = self._answer
