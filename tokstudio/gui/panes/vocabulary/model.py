@@ -251,6 +251,10 @@ class VocabularyModel(TokenTable):
         """Whether the token exists at the playhead."""
         return slot < self.size and (self.present is None or bool(self.present[slot]))
 
+    def listed_ids(self) -> NDArray[np.int32]:
+        """int32, the ids of the tokens in the rows."""
+        return np.zeros(0, np.int32) if self.tokens is None else self.tokens.ids[self._rows.array()]
+
     def cell(self, row: int, column: int) -> TokenCell:
         slot = self.slot_at(row)
         assert self.tokens is not None

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 
@@ -130,10 +129,7 @@ class VocabularyPane(TablePane):
     def written(self) -> WrittenTable | None:
         """The listed rows with the figures of the corpus, as a table that can be written; None while none is shown."""
         spread, model = self._tokens.spread, self._tokens
-        if spread is None or not model.chosen or model.tokens is None:
-            return None
-        ids = np.array([model.token_at(row) for row in range(model.rowCount())], np.int64)
-        return written(spread, ids)
+        return None if spread is None or not model.chosen else written(spread, model.listed_ids())
 
     # ---- where in the corpus the tokens are
 

@@ -93,7 +93,7 @@ _TITLES = ("id", "kind", "text", "hex", "bytes", "uses_in_the_text")
 _OF_PARTS = ("top_{}", "top_share", "bunched", "dp", "dp_norm", "emitted")
 
 
-def written(spread: Spread, ids: NDArray[np.int64]) -> WrittenTable | None:
+def written(spread: Spread, ids: NDArray[np.int32]) -> WrittenTable | None:
     """The tokens with these ids as a table that can be written; None where they are not tokens of merges."""
     tokenizer = spread.exploration.tokenizer
     if not isinstance(tokenizer, Tokenizer):
@@ -101,13 +101,13 @@ def written(spread: Spread, ids: NDArray[np.int64]) -> WrittenTable | None:
     return WrittenTable("Vocabulary as CSV", "vocabulary.csv", partial(_write_work, spread, tokenizer, ids))
 
 
-def _write_work(spread: Spread, tokenizer: Tokenizer, ids: NDArray[np.int64], path: Path) -> Work[Path]:
+def _write_work(spread: Spread, tokenizer: Tokenizer, ids: NDArray[np.int32], path: Path) -> Work[Path]:
     unit = spread.measured.part_unit
     titles = (*_TITLES, unit, *(title.format(unit[:-1]) for title in _OF_PARTS))
     return (yield from table_work(path, titles, _rows(spread, tokenizer, ids)))
 
 
-def _rows(spread: Spread, tokenizer: Tokenizer, ids: NDArray[np.int64]) -> Iterator[Sequence[object]]:
+def _rows(spread: Spread, tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Iterator[Sequence[object]]:
     measured = spread.measured
     figures = (measured.top_share, measured.bunched, measured.dp, measured.dp_norm, measured.emitted)
     for token in ids.tolist():
