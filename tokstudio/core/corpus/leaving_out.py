@@ -25,6 +25,7 @@ from tokstudio.core.corpus.source import Source, WithSources, document_numbers, 
 _PIECE = 1 << 20
 _MOST_NAMED = 8
 _SHARD_BITS = 44
+_LARGEST_INT32 = (1 << 31) - 1
 _REASONS = (NAMED, *RULES)  # the rule of each row of what was left out, by its number
 
 
@@ -305,23 +306,30 @@ def without_work(
     See `Corpus.without`.
     """
     found = yield from _found_work(corpus, step)
+    rules = np.repeat(np.array([_REASONS.index(each.rule) for each in found], np.int8), list(map(len, found)))
     marks = joined_marks("", found)
-    rules = np.repeat([_REASONS.index(each.rule) for each in found], list(map(len, found)))
+    del found
+    yield Progress("leaving out")
     order = np.lexsort((marks.start, marks.document, marks.source))
-    marks, rules = marks[order], rules[order].astype(np.int8)
+    # Each column is freed before the next is sorted: there may be a row for every line of the text.
+    unsorted = [marks.stop, marks.start, marks.line, marks.document, marks.source]
+    del marks
+    ordered: Any = [unsorted.pop()[order] for _ in range(len(unsorted))]
+    marks, rules = Marked("", *ordered), rules[order]
+    del order, ordered
     sources, texts = list(corpus.sources), [""] * len(corpus.sources)
     shards, numbers = np.zeros(len(marks), np.int32), np.zeros(len(marks), np.int64)
-    lines = marks.line.copy()
+    lines = marks.line if all(source.cuts is None for source in sources) else marks.line.copy()
     total, done, budget = sum(len(source.data) for source in sources), 0, Budget()
     borders = np.searchsorted(marks.source, np.arange(len(sources) + 1)).tolist()
     for index, source in enumerate(corpus.sources):
         here = slice(borders[index], borders[index + 1])
         if borders[index] < borders[index + 1]:
             own = marks[here]
-            numbers[here] = document_numbers(source)[own.document]
-            shards[here] = document_shards(source)[own.document]
+            numbers[here], shards[here] = _numbers_of(source, own.document)
             is_line = own.line >= 0
-            lines[here][is_line] = file_lines(source, own.document, own.start, own.line)[is_line]
+            if source.cuts is not None:
+                lines[here][is_line] = file_lines(source, own.document, own.start, own.line)[is_line]
             sources[index], texts[index] = yield from _reduced_work(source, own, budget, done, total)
         done += len(source.data)
     if len(marks) and not any(len(source.data) for source in sources) and total:
@@ -423,20 +431,29 @@ def _named_lines_work(corpus: WithSources, lines: Sequence[tuple[int, int, int, 
 
 def _reduced_work(source: Source, own: Marked, budget: Budget, before: int, total: int) -> Work[tuple[Source, str]]:
     """A source without some documents and lines, and the hash of its whole text."""
-    lengths = np.diff(source.ends, prepend=0)
-    taken = np.bincount(own.document, own.bytes, source.documents).astype(np.int64)
-    goes = (lengths > 0) & (taken == lengths)
+    left = np.diff(source.ends, prepend=0)
+    goes = left > 0
+    np.subtract.at(left, own.document, own.bytes)
+    goes &= left == 0
     goes[own.document[own.line < 0]] = True
     stays = np.flatnonzero(~goes)
-    ends = np.cumsum((lengths - taken)[stays], dtype=np.int64)
-    store, digest = TextStore(source.name, budget), hashlib.sha256()
+    ends = np.cumsum(left[stays], dtype=np.int64)
+    del left, goes
+    digest, filled, size = hashlib.sha256(), 0, int(ends[-1]) if len(ends) else 0
+    # Filled in place, as the size is known; what does not fit goes to the disk.
+    whole = np.empty(size, np.uint8) if budget.take(size) else None
+    store = TextStore(source.name, budget)
     for at in range(0, len(source.data), _PIECE):
         piece = np.ascontiguousarray(source.data[at : at + _PIECE])
         digest.update(piece.data)
         for kept in _kept(piece, at, own):
-            store.add(kept)
+            if whole is None:
+                store.add(kept)
+            else:
+                whole[filled : filled + len(kept)] = kept
+                filled += len(kept)
         yield Progress("leaving out", before + at, total)
-    data = yield from store.finish_work()
+    data = (yield from store.finish_work()) if whole is None else whole
     summed = np.concatenate([np.zeros(1, np.int64), np.cumsum(own.bytes)])
 
     def moved(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -444,8 +461,8 @@ def _reduced_work(source: Source, own: Marked, budget: Budget, before: int, tota
         return offsets - summed[np.searchsorted(own.start, offsets)]
 
     places = None if source.places is None else source.places[stays]
-    rows = _rows_after(source, stays, ends)
     cuts = _cuts_after(source, own, stays, moved)
+    rows = _rows_after(source, stays, ends)
     return replace(source, data=data, ends=ends, places=places, rows=rows, cuts=cuts), digest.hexdigest()
 
 
@@ -462,16 +479,29 @@ def _kept(piece: NDArray[np.uint8], at: int, own: Marked) -> Iterator[NDArray[np
         yield piece[stays]
 
 
-def _rows_after(source: Source, stays: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _numbers_of(source: Source, documents: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The row or line of some documents in their files, and the numbers of these files."""
+    if source.rows is None:
+        return documents, np.broadcast_to(np.int64(0), len(documents))
+    runs = source.rows[np.searchsorted(source.rows[:, 0], documents, side="right") - 1].astype(np.int64)
+    return documents + runs[:, 2] - 1 - runs[:, 0], runs[:, 3]
+
+
+def _rows_after(
+    source: Source, stays: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.int32] | NDArray[np.int64] | None:
     """`Source.rows` of the documents that stay."""
     if len(stays) == source.documents and source.rows is None:
         return None
-    numbers, shards = document_numbers(source)[stays], document_shards(source)[stays]
+    numbers, shards = _numbers_of(source, stays)
     begins = np.ones(len(stays), np.bool_)
     begins[1:] = (np.diff(numbers) != 1) | (np.diff(shards) != 0)
     firsts = np.flatnonzero(begins)
     starts = np.concatenate([np.zeros(1, np.int64), ends])[firsts]
-    return np.stack([firsts, starts, numbers[firsts] + 1, shards[firsts]], axis=1).astype(np.int64)
+    runs = np.empty((len(firsts), 4), np.int64)
+    for column, numbers_of_runs in enumerate((firsts, starts, numbers[firsts] + 1, shards[firsts])):
+        runs[:, column] = numbers_of_runs
+    return runs.astype(np.int32) if len(runs) and int(runs.max()) <= _LARGEST_INT32 else runs
 
 
 def _cuts_after(

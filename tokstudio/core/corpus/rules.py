@@ -145,7 +145,7 @@ def marks_work(
     if rule == "near-duplicates":
         return (yield from near_duplicates_work(corpus, value, gone))
     if rule == "repeated-lines":
-        marks, _ = yield from _repeated_lines_work(corpus, int(value), gone)
+        marks, _ = yield from _repeated_lines_work(corpus, int(value), gone, has_sums=False)
         return marks
     if rule == "rare-script":
         return (yield from _rare_script_work(corpus, value, gone))
@@ -159,7 +159,7 @@ def repeated_bytes_work(corpus: WithSources, threshold: float = 20) -> Work[tupl
     first too, with the white space at their ends and their line feeds.
     """
     refuse_word_counts(corpus)
-    _, sums = yield from _repeated_lines_work(corpus, int(threshold), Gone(corpus.sources), listed=False)
+    _, sums = yield from _repeated_lines_work(corpus, int(threshold), Gone(corpus.sources), has_sums=True)
     return tuple(np.split(sums, np.cumsum([source.documents for source in corpus.sources])[:-1]))
 
 
@@ -233,9 +233,9 @@ def _in_order(rule: str, found: list[Marked], parts: int) -> Marked:
 
 
 def _repeated_lines_work(
-    corpus: WithSources, least: int, gone: Gone, *, listed: bool = True
+    corpus: WithSources, least: int, gone: Gone, has_sums: bool
 ) -> Work[tuple[Marked, NDArray[np.int64]]]:
-    """All lines but the first of those that are equal, unless not `listed`, and the bytes of all in each document."""
+    """All lines but the first of those that are equal; or with `has_sums`, the bytes of all of them in each document."""
     from tokstudio.core.kernels.lines import hash_texts
 
     rule, total = "repeated-lines", _size_of(corpus)
@@ -247,11 +247,11 @@ def _repeated_lines_work(
             hashes = np.empty((len(lines.starts), 2), np.uint64)
             hash_texts(lines.data, read_only(lines.starts), read_only(lines.stops), least, True, hashes)
             marks = seen.look_up(hashes, lines.documents + firsts[lines.source], lines.stops - lines.starts)
-            if listed and marks.any():
+            if not has_sums and marks.any():
                 found.append(lines.marked(rule, marks))
             yield Progress(f"looking for {rule}", done, total)
 
-    found, sums, parts = yield from _in_parts_work(int(firsts[-1]), True, look)
+    found, sums, parts = yield from _in_parts_work(int(firsts[-1]) if has_sums else 0, has_sums, look)
     return _in_order(rule, found, parts), sums
 
 
