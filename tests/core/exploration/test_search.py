@@ -398,3 +398,59 @@ def test_both_cases_of_a_search_without_case_and_words_agree():
     for case, whole in product((True, False), repeat=2):
         made = searched(Corpus.from_text(text), TextFinder("the", case, whole))
         assert made.total == {(True, True): 1, (True, False): 2, (False, True): 4, (False, False): 5}[case, whole]
+
+
+def test_a_search_as_it_stands_does_not_change_while_it_goes_on(monkeypatch):
+    monkeypatch.setattr(finders, "FIRST_PIECE", 50)
+    monkeypatch.setattr(finders, "PIECE", 50)
+    corpus = Corpus.from_texts(["a b " * 100, "b a " * 100])
+    made = Search(corpus, TextFinder("a"))
+    finish(made.find_work(5))
+    before = made.so_far()
+    hits, counts, bars = list(before), before.counts.tolist(), before.bars(0).tolist()
+    assert 5 <= len(hits) < 100
+    finish(made.find_work())
+    assert (list(before), before.counts.tolist(), before.bars(0).tolist()) == (hits, counts, bars)
+    finish(before.find_work())
+    assert len(before) == len(hits), "it finds no more"
+    assert list(made)[: len(hits)] == hits
+    assert made.total == 200
+
+
+@settings(patient, max_examples=200)
+@given(st.lists(st.text("ab\n", max_size=20), min_size=1, max_size=4), st.integers(1, 30))
+def test_each_hit_has_its_line(texts, window):
+    whole = "".join(texts)
+    sources = tuple(Source.from_texts([text], str(number)) for number, text in enumerate(texts))
+    corpora = Corpus(sources), Corpus((Source.from_texts(texts),))
+    for corpus, parts in zip(corpora, (texts, [whole]), strict=True):
+        made = searched(corpus, TextFinder("a"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(search, "_WINDOW", window)
+            lines = finish(made.line_numbers_work()).tolist()
+        spots = [(part, at) for part in parts for at, character in enumerate(part) if character == "a"]
+        assert lines == [part.count("\n", 0, at) + 1 for part, at in spots]
+
+
+def test_lines_of_parts_and_rows_of_data_sets_are_those_of_their_files(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(f'{{"text": "{text}"}}\n' for text in ("", "a", "b", "", "a a")))
+    made = searched(Corpus.from_files(path, least_characters=1), TextFinder("a"))
+    assert finish(made.line_numbers_work()).tolist() == [2, 5, 5]
+    # A text of which lines were left out: lines 3 to 4, then 9.
+    runs = np.array([[0, 0, 3, 0], [2, 4, 9, 0]], np.int64)
+    data, ends = np.frombuffer(b"a\nb\naa", np.uint8), np.array([2, 4, 6])
+    source = Source("x.txt", None, "utf-8", "", data, ends, rows=runs)
+    made = searched(Corpus((source,)), TextFinder("a"))
+    assert finish(made.line_numbers_work()).tolist() == [3, 9, 9]
+    assert finish(searched(Corpus.from_counts({"b": 1, "aa": 3}), TextFinder("a")).line_numbers_work()).tolist() == [
+        2,
+        2,
+    ]
+
+
+def test_the_hit_at_a_place_of_a_source():
+    made = searched(Corpus((Source.from_texts(["xa a"]), Source.from_texts(["a"]))), TextFinder("a"))
+    assert [made.row_at(0, at) for at in (0, 1, 2, 3, 4)] == [0, 0, 1, 1, -1]
+    assert [made.row_at(1, at) for at in (0, 1)] == [2, -1]
+    assert [made.span(row) for row in range(3)] == [(0, 0, 1, 2), (0, 0, 3, 4), (1, 0, 0, 1)]

@@ -242,8 +242,11 @@ class Exploration:
         case: bool = True,
         whole_words: bool = False,
         sources: Sequence[str | int] | None = None,
+        width: int = 60,
     ) -> Search:
         """A search that has found nothing yet: `Search.find_work` does in bounded pieces what `search` does.
+
+        Hits have at most `width` characters on each side.
 
         Raises:
             ConfigError: As `search`, but nothing takes long.
@@ -261,7 +264,7 @@ class Exploration:
             raise ConfigError("Tokens are found as they are: case and whole words are for text and expressions.")
         else:
             finder = TokenFinder(self._with_vocabulary(), [token] if token is not None else ids or ())
-        return Search(self.corpus, finder, sources=numbers)
+        return Search(self.corpus, finder, sources=numbers, width=width)
 
     def source_tokens(self) -> NDArray[np.int64]:
         """The tokens of each source, int64 [sources], as for `Search.per_million`."""

@@ -10,6 +10,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -158,10 +159,51 @@ class Search:
                 raise
             yield Progress(_PHASE, self._before + self._searched, self._size)
 
+    def so_far(self) -> Search:
+        """The search as it stands, which other threads may read: it finds nothing more, and what it found stays."""
+        other = copy(self)
+        other.counts, other._bars = self.counts.copy(), {number: bars.copy() for number, bars in self._bars.items()}
+        other._parts, other._search = [self._arrays()], _nothing()
+        return other
+
+    def continues_in(self, other: Search) -> bool:
+        """Whether another is the same search, which has gone on."""
+        return other._finder is self._finder and len(other) >= len(self)
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The numbers of the sources that are searched."""
+        return tuple(self._chosen)
+
+    def span(self, row: int) -> tuple[int, int, int, int]:
+        """The source and the document of a kept hit, its first byte in the source and the byte after its last."""
+        number, begin, end, document = (int(array[row]) for array in self._arrays())
+        return number, document, begin, end
+
+    def row_at(self, source: int, position: int) -> int:
+        """The first kept hit of a source that begins at a byte or after it; -1 for none."""
+        numbers, begins, *_ = self._arrays()
+        first, last = _bounds(numbers, source, source + 1)
+        row = first + int(np.searchsorted(begins[first:last], position))
+        return row if row < last else -1
+
+    def line_numbers_work(self) -> Work[NDArray[np.int64]]:
+        """The line of its file that each kept hit begins in, from 1; the row of a data set, the word of word counts."""
+        numbers, begins, _, documents = self._arrays()
+        found = [np.zeros(0, np.int64)]
+        for number in self._chosen:
+            source, here = self._corpus.sources[number], slice(*_bounds(numbers, number, number + 1))
+            if here.start == here.stop:
+                continue
+            if source.is_rows or source.counts is not None:
+                found.append(_row_numbers(source, documents[here]))
+            else:
+                found.append((yield from _line_numbers_work(source, begins[here])))
+        return np.concatenate(found)
+
     def hit(self, row: int) -> Hit:
         """The hit of a row, of those that are kept."""
-        number, begin, end, document = (int(array[row]) for array in self._arrays())
-        return self._hit(number, document, begin, end)
+        return self._hit(*self.span(row))
 
     def hits(self, first: int = 0, last: int | None = None) -> list[Hit]:
         """The hits from row `first` to before `last`."""
@@ -295,6 +337,40 @@ class Search:
             "forever.",
             field="regex",
         )
+
+
+def _bounds(values: NDArray[np.int64], low: int, high: int) -> tuple[int, int]:
+    """Where values from `low` to before `high` are in ascending ones."""
+    return int(np.searchsorted(values, low)), int(np.searchsorted(values, high))
+
+
+def _nothing() -> Work[None]:
+    yield from ()
+
+
+def _row_numbers(source: Source, documents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of documents in the file of a data set, from 1."""
+    if source.rows is None:
+        return documents + 1
+    run = source.rows[np.searchsorted(source.rows[:, 0], documents, side="right") - 1]
+    return run[:, 2] + documents - run[:, 0]
+
+
+def _line_numbers_work(source: Source, begins: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
+    """The lines in its file of bytes of a text, ascending, from 1; lines that were left out count."""
+    runs = np.zeros((1, 4), np.int64) if source.rows is None else source.rows
+    lines, feeds = np.zeros(len(begins), np.int64), 0
+    marks = runs[:, 1].astype(np.int64)  # where runs begin
+    before = np.zeros(len(marks), np.int64)
+    for start in range(0, int(begins[-1]) + 1, _WINDOW):
+        here = np.flatnonzero(source.data[start : start + _WINDOW] == ord("\n")) + start
+        for places, numbers in ((begins, lines), (marks, before)):
+            first, last = _bounds(places, start, start + _WINDOW)
+            numbers[first:last] = feeds + np.searchsorted(here, places[first:last])
+        feeds += len(here)
+        yield Progress(_PHASE, start, int(begins[-1]))
+    run = np.searchsorted(marks, begins, side="right") - 1
+    return lines - before[run] + (1 if source.rows is None else runs[run, 2])
 
 
 def _chosen(found: HitBatch, chosen: NDArray[np.bool_], source: Source) -> HitBatch:

@@ -94,6 +94,8 @@ def list_actions(
             opening.importing.change_columns, obstacle=availability.no_data_set),
         Action("clear_corpus", "&Clear Corpus", "Remove all sources from the corpus.",
             lambda: session.corpus.set_sources(()), icon="remove", obstacle=availability.no_corpus),
+        Action("search_corpus", "&Search the Corpus", "Search the corpus for a text, an expression or tokens.",
+            window.show_search, keys=("Ctrl+Alt+F",), icon="find", obstacle=availability.no_corpus),
         Action("save_explored_csv", "&Table of Explore as CSV…", "Write what the Explore pane lists to a table.",
             exporting.save_explored, icon="export", obstacle=availability.nothing_explored),
         Action("weights_as_they_are", "&As They Are", "Let every source of the corpus count once.",

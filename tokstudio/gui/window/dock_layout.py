@@ -485,7 +485,9 @@ class Arrangement(QObject):
         self._front[self.workspace, upper[0]] = second
         for before, after in itertools.pairwise((upper[-1], *lower)):
             self._window.tabifyDockWidget(before, after)
-        self._put(self.state())
+        # The layout of panes that wait for the first run has two places; they are joined again when it comes.
+        if self._waiting.isEmpty():
+            self._put(self.state())
         first.raise_()
         self._sizes.choose(at, sizes)
         if not sizes:

@@ -200,6 +200,11 @@ class MainWindow(QMainWindow):
         """Shows the pane that compares tokenizers."""
         self.places.open(self.compare)
 
+    def show_search(self) -> None:
+        """Shows the search in the corpus."""
+        self.places.open(self.explore)
+        self.explore.arrive("search")
+
     def show_why(self) -> None:
         """Shows the pane that explains a merge."""
         self.places.open(self.why)

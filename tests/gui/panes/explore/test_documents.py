@@ -251,7 +251,7 @@ def test_work_is_cancelled_and_begins_again(qtbot, monkeypatch, window):
     page = window.explore.page
     qtbot.waitUntil(page.cancel.isVisible)
     qtbot.waitUntil(lambda: page.work.doing.text() == "Reading documents…")
-    assert page.bar.value() == 500
+    assert page.work.bar.value() == 500
     qtbot.mouseClick(page.cancel, Qt.MouseButton.LeftButton)
     assert page.problem.text() == "Cancelled."
     assert not page.cancel.isVisible()

@@ -19,12 +19,14 @@ from tokstudio import load
 from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.exploration.search import Search
+from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import TrainingConfig, train
-from tokstudio.gui.panes.token.lines_table import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel, LineSearch
 from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.project.snapshot import run_state
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.token_table.hits_table import LEFT, PLACE, RIGHT, TOKEN, WIDTH, FoundHits, HitRows, HitSearch
 
 ARABIC = "كان الولد يقرأ، الكتاب في المدرسة كل صباح، وكانت المعلمة تسأل التلاميذ عن الجديد.\n"
 CORPUS = "the cat sat on the mat\n\tand the cat ate the rat;\r\nthat is that. naïve 太阳\n" * 30
@@ -51,6 +53,11 @@ def settled(qtbot, pane: TokenPane) -> list:
 
 def token_of(session: Session, raw: bytes) -> int:
     return session.view.tokenizer.tokens.spelling(raw)[0]
+
+
+def lines_with(corpus: Corpus, tokenizer: Tokenizer, token: int) -> FoundHits:
+    finder = TokenFinder(tokenizer, [token])
+    return finish(HitSearch(corpus, lambda: Search(corpus, finder, width=WIDTH), (tokenizer, token)).more_work())
 
 
 def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session, trained):
@@ -81,8 +88,8 @@ def test_lines_come_at_the_playhead_as_one_scrolls_and_are_copied(qtbot, session
     session.view.set_playhead(0)
     trained.tabs.setCurrentIndex(1)
     assert trained.lines.searching
-    assert len(settled(qtbot, trained)) == 200
-    assert trained.lines.note.text() == f"The first 200 of {CORPUS.count('t'):,} places; scroll for more"
+    assert len(settled(qtbot, trained)) == CORPUS.count("t")
+    assert trained.lines.note.text() == f"{CORPUS.count('t'):,} places"
     session.view.look_at(ord("a"))
     session.view.set_playhead(len(session.runs.active))
     uses = session.runs.active.uses.of(ord("a"), session.view.playhead)
@@ -91,14 +98,7 @@ def test_lines_come_at_the_playhead_as_one_scrolls_and_are_copied(qtbot, session
     assert len(settled(qtbot, trained)) >= min(200, CORPUS.count("a")) > uses
     session.view.look_at(ord("t"))
     session.view.set_playhead(0)
-    settled(qtbot, trained)
-    table = trained.lines.table
-    table.setFocus()
-    for _ in range(4):
-        qtbot.keyClick(table, Qt.Key.Key_End)
-        settled(qtbot, trained)
-    assert trained.lines.model.rowCount() == CORPUS.count("t")
-    assert trained.lines.note.text() == f"{CORPUS.count('t'):,} places"
+    assert len(settled(qtbot, trained)) == CORPUS.count("t")
     session.view.look_at(ord("a"))
     session.view.set_playhead(0)
     lines = settled(qtbot, trained)
@@ -162,11 +162,11 @@ def test_a_tokenizer_of_another_library_has_lines_too(qtbot, session, pane, tmp_
 
 
 def test_scrolling_lists_more_lines_and_the_note_says_so(qtbot, make_run, session, pane):
-    make_run(CORPUS * 20, vocabulary_size=330)
+    make_run(CORPUS * 200, vocabulary_size=330, pattern="gpt2")
     session.view.set_playhead(0)
     session.view.look_at(ord("t"))
     found = len(settled(qtbot, pane))
-    assert pane.lines.note.text() == f"The first {found:,} of 8,400 places; scroll for more"
+    assert pane.lines.note.text() == f"The first {found:,} of 84,000 places; scroll for more"
     qtbot.keyClick(pane.lines.table, Qt.Key.Key_End)
     assert len(settled(qtbot, pane)) > found
 
@@ -232,11 +232,11 @@ def drawn(pane: TokenPane, row: int, column: int):
 
 
 def test_hiding_the_page_or_stop_ends_the_search(qtbot, monkeypatch, session, trained):
-    def for_ever(search: LineSearch, most: int):
+    def for_ever(search: HitSearch, most: int):
         while True:
             yield Progress("searching")
 
-    monkeypatch.setattr(LineSearch, "more_work", for_ever)
+    monkeypatch.setattr(HitSearch, "more_work", for_ever)
     lines = trained.lines
     session.view.look_at(ord("t"))
     qtbot.waitUntil(lambda: bool(session.jobs.running), timeout=PATIENCE)
@@ -256,7 +256,7 @@ def test_a_part_of_a_character_is_shown_by_its_bytes():
     corpus = Corpus.from_text("a 日\nb 旦 c")
     assert "日".encode() == b"\xe6\x97\xa5"
     assert "旦".encode() == b"\xe6\x97\xa6"
-    lines = finish(LineSearch(corpus, Tokenizer(np.empty((0, 2), np.int32)), 0x97).more_work(10))
+    lines = lines_with(corpus, Tokenizer(np.empty((0, 2), np.int32)), 0x97)
     shown = [(line.left, line.token, line.right, line.number) for line in lines]
     assert shown == [("a  E6 ", "97", " A5 ", 1), ("b  E6 ", "97", " A6  c", 2)]
 
@@ -264,10 +264,10 @@ def test_a_part_of_a_character_is_shown_by_its_bytes():
 def test_a_line_of_word_counts_has_the_word_and_its_count():
     corpus = Corpus.from_counts({"sea": 5, "shells": 3, "sells": 3, "shore": 1})
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=258))
-    lines = finish(LineSearch(corpus, tokenizer, ord("h")).more_work(10))
+    lines = lines_with(corpus, tokenizer, ord("h"))
     assert [(line.left, line.token, line.number, line.count) for line in lines] == [("s", "h", 2, 3), ("s", "h", 4, 1)]
-    model = ConcordanceModel()
-    model.append(lines)
+    model = HitRows()
+    model.show(lines)
     assert model.index(0, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 2, which occurs 3 times")
     assert model.index(1, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 4, which occurs once")
     assert [model.index(0, column).data() for column in (LEFT, TOKEN, RIGHT, PLACE)] == ["s", "h", "ells", "2"]
@@ -280,21 +280,21 @@ def test_lines_keep_the_numbers_of_rows_and_of_lines_that_are_left_out(tmp_path)
         (tmp_path / f"part-{number}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     corpus = Corpus.from_files(tmp_path)
     tokenizer = train(Corpus.from_text("of of"), TrainingConfig(vocabulary_size=257, pattern="gpt2"))
-    lines = finish(LineSearch(corpus, tokenizer, 256).more_work(100))
+    lines = lines_with(corpus, tokenizer, 256)
     assert [(line.left, line.source, line.number) for line in lines] == [
         (f"two {n} ", f"part-{number}.jsonl", n)
         for number, missing in enumerate((2, 3))
         for n in range(1, 6)
         if n != missing
     ]
-    model = ConcordanceModel()
-    model.append(lines)
+    model = HitRows()
+    model.show(lines)
     assert model.index(4, PLACE).data() == "1"
     assert model.index(4, PLACE).data(Qt.ItemDataRole.ToolTipRole).endswith("part-1.jsonl, row 1")
     (tmp_path / "a.txt").write_text("x\nmany of them\ny\n\nmany of these\nz\nof all of them\n")
     corpus = Corpus.from_files(tmp_path / "a.txt", "line", least_characters=5)
     tokenizer = train(Corpus.from_text("of of"), TrainingConfig(vocabulary_size=257, pattern="gpt2"))
-    lines = finish(LineSearch(corpus, tokenizer, 256).more_work(100))
+    lines = lines_with(corpus, tokenizer, 256)
     assert [line.number for line in lines] == [2, 5, 7, 7]
 
 
@@ -304,7 +304,7 @@ def test_a_byte_at_the_end_of_a_word_is_shown_alone(tmp_path):
     bpe.normalizer = tokenizers.normalizers.Lowercase()
     bpe.save(str(tmp_path / "tokenizer.json"))
     corpus = Corpus.from_counts({"aÉ": 5, "a": 3, "É": 2})
-    lines = finish(LineSearch(corpus, load(tmp_path), 2).more_work(10))
+    lines = lines_with(corpus, load(tmp_path), 2)
     assert [(line.left, line.token, line.right, line.number, line.count) for line in lines] == [
         ("aÉ", "A9", "", 1, 5),
         ("É", "A9", "", 3, 2),

@@ -68,6 +68,9 @@ class ExplorePage(QWidget):
         """Forgets the exploration: there is another, or none."""
         self.asked.forget()
 
+    def take_keyboard(self) -> None:
+        """Takes the focus where there is something to type."""
+
     def follow_token(self) -> None:
         """Follows the chosen token."""
 
@@ -121,5 +124,6 @@ class ExplorePage(QWidget):
     def update_state(self) -> None:
         """Shows the answer, and what goes on."""
         self.show_answer()
+        self.note.setVisible(bool(self.note.text()))
         self.work.show_state(self.busy, self.trouble)
         self.tabled.emit()

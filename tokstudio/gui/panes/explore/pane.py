@@ -15,6 +15,7 @@ from tokstudio.gui.panes.explore.clean_up import CleanUpPage
 from tokstudio.gui.panes.explore.compare_sources import CompareSourcesPage
 from tokstudio.gui.panes.explore.documents import DocumentsPage
 from tokstudio.gui.panes.explore.page import ExplorePage
+from tokstudio.gui.panes.explore.search import SearchPage
 from tokstudio.gui.panes.explore.words import WordsPage
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
@@ -24,7 +25,7 @@ from tokstudio.gui.widgets.menus import button_of, link_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 
 #: The pages, in the order of their tabs.
-PAGES: tuple[type[ExplorePage], ...] = (DocumentsPage, WordsPage, CompareSourcesPage, CleanUpPage)
+PAGES: tuple[type[ExplorePage], ...] = (DocumentsPage, SearchPage, WordsPage, CompareSourcesPage, CleanUpPage)
 _MOST_NAMED = 3
 
 
@@ -71,6 +72,7 @@ class ExplorePane(Pane):
         for number, page in enumerate(self.pages):
             if page.titled.lower().replace(" ", "-") == part:
                 self.tabs.setCurrentIndex(number)
+                page.take_keyboard()
 
     def catch_up(self) -> None:
         self._refresh()

@@ -6,25 +6,28 @@ The search starts when the page is visible and the token has not changed for a m
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.gui.panes.token.lines_table import ConcordanceModel, ConcordanceTable, Line, LineSearch
+from tokstudio.core.exploration.search import Search
+from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.hits_table import WIDTH, FoundHits, HitRows, HitSearch, HitsTable
 from tokstudio.gui.widgets.labels import named, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
 
 _FIRST, _MORE = 200, 500
-_MOST = 20_000
 _NO_CORPUS = "Lines with the token come from the corpus: open a text."
 _LET_GO = "The corpus of this run is no longer available."
 _NOWHERE = "The token does not occur in the corpus at this playhead position."
@@ -42,10 +45,10 @@ class LinesPage(QWidget):
         self._corpus, self._runs, self._view = session.corpus, session.runs, session.view
         self._wanted: tuple[object, ...] | None = None
         self._begun: tuple[object, ...] | None = None
-        self._search: LineSearch | None = None
+        self._search: HitSearch | None = None
         self._uses: int | None = None
-        self.model = ConcordanceModel(self)
-        self.table = ConcordanceTable(self.model, theme)
+        self.model = HitRows(self)
+        self.table = HitsTable(self.model, theme, "Lines with the token")
         self._build()
         self._rest = QTimer(self, singleShot=True, interval=session.jobs.pauses.updates)
         self._rest.timeout.connect(self._begin)
@@ -127,7 +130,9 @@ class LinesPage(QWidget):
         # Weighted uses are not a number of places.
         weighted = run.has_counts and corpus.weights is not None
         self._uses = None if weighted else run.uses.of(token, self._view.playhead)
-        self._search = LineSearch(corpus, tokenizer, token, held_out)
+        finder = TokenFinder(tokenizer, [token])
+        begin = partial(Search, corpus, finder, held_out=held_out, width=WIDTH)
+        self._search = HitSearch(corpus, begin, (tokenizer, token))
         self._look(_FIRST)
 
     def _look(self, most: int) -> None:
@@ -139,14 +144,14 @@ class LinesPage(QWidget):
             self._say(_SEARCHING)
 
     def _more(self) -> None:
-        rows = self.model.rowCount()
-        if self._search is not None and not self._search.done and rows and not self._jobs.busy and rows < _MOST:
+        found = self.model.found
+        if self._search is not None and found is not None and not found.search.done and not self._jobs.busy:
             self._look(_MORE)
 
-    def _take(self, lines: list[Line]) -> None:
+    def _take(self, found: FoundHits) -> None:
         self.stop.hide()
-        self.model.append(lines)
-        rows, search = self.model.rowCount(), self._search
+        self.model.show(found, grown=True)
+        rows = self.model.rowCount()
         if not rows:
             tokenizer, token = self._view.tokenizer, self._view.token
             is_special = tokenizer is not None and token in tokenizer.special_tokens.values()
@@ -155,15 +160,17 @@ class LinesPage(QWidget):
         if self.stack.currentWidget() is not self.table:
             self.stack.setCurrentWidget(self.table)
             self.table.scrollToTop()
-        done = search is not None and search.done
-        more = "" if done or rows == self._uses else "; no more are listed" if rows >= _MOST else "; scroll for more"
+        done = found.search.done
+        more = "" if rows == (found.search.places if done else self._uses) else "; scroll for more"
+        more = "; no more are listed" if found.search.is_cut else more
         self.note.setText(self._count(rows, done) + more)
 
     def _count(self, rows: int, done: bool) -> str:
         places = several(rows, "place")
-        if done or rows == self._uses:
+        search = self.model.found.search if self.model.found is not None else None
+        known = search.places if search is not None and done else self._uses
+        if rows == known:
             return places
-        known = self._uses or (self._search.places if self._search is not None else None)
         return f"The first {rows:,} of {known:,} places" if known else f"The first {places}"
 
     def _failed(self, error: Exception) -> None:
@@ -189,8 +196,7 @@ class LinesPage(QWidget):
         self._jobs.cancel()
         self._begun = self._search = None
         self.stop.hide()
-        if self.model.rowCount():
-            self.model.clear()
+        self.model.clear()
 
     def _say(self, text: str) -> None:
         self.note.setText("")

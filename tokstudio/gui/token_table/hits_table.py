@@ -1,15 +1,17 @@
-"""A table of lines with a token in the middle column."""
+"""A table of the hits of a search: each in its line, with the hit in the middle column."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile, zip_longest
+from time import monotonic
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -24,11 +26,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.source import known_line, row_of
+from tokstudio.core.corpus.source import row_of
 from tokstudio.core.exploration.search import Hit, Search
-from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.rows import direction
@@ -38,109 +39,112 @@ from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel, keep
 from tokstudio.gui.widgets.labels import guarded_painter, laid_out, utf16_offsets
 from tokstudio.gui.widgets.layouts import Fitting
 
-# --- Finds the lines of a corpus with a token, a few hundred at a time, in any thread ---------------------------------
+# --- Hits of a search as lines, in any thread -------------------------------------------------------------------------
 
-_PIECE = 1 << 18
 _LONGEST_TOKEN = 400  # characters
 _WIDTH = 60  # characters on each side
+WIDTH = _WIDTH + 1  # that a `Search` gives, so that it is known what is cut
 _ENDS = ("Cc", "Zl", "Zp")  # characters that end a line
 _PART = "\ufffd"  # part of a character
+_REST = 0.2  # seconds between two looks at what is found
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One occurrence of a token, in its line."""
+    """One hit, in its line."""
 
     left: str  # the text before it in its line
-    token: str  # the token with marks for white space, or its bytes if it is not text
+    token: str  # the hit with marks for white space, or its bytes if it is not text
     right: str  # the text after it in its line
     source: str  # the name of the file or text
-    number: int  # the number of the line or row in its file, from 1; the word number for word counts
+    number: int  # the number of the line or row in its file, from 1; the word number for word counts; 0 if not counted
     count: int  # the count of the word, for word counts; else 1
     unit: str  # what the number counts: "line", "row" of a data set, or "word" of word counts
-    right_to_left: bool  # whether the line is read from right to left at the token
+    right_to_left: bool  # whether the line is read from right to left at the hit
 
 
-class LineSearch:
-    """Finds the lines of one token, on request."""
+@dataclass(frozen=True, eq=False)
+class FoundHits:
+    """The hits of a search as it stands, in an order."""
 
-    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, token: int, held_out: float = 0.0) -> None:
-        self.done = False  # whether all lines have been found
-        self._made = corpus, tokenizer, token, held_out
-        self._search: Search | None = None
-        self._listed = 0  # hits
-        self._source, self._at, self._number = -1, 0, 1
+    corpus: Corpus
+    search: Search  # see `Search.so_far`
+    numbers: NDArray[np.int64] | None = None  # [hits], the line of each in its file; None until they are counted
+    order: NDArray[np.int64] | None = None  # the hit in each row; None for the order of the corpus
+    token: tuple[Tokenizer, int] | None = None  # what hits are, where that is one token
 
-    @property
-    def places(self) -> int | None:
-        """How many lines there are; None until the whole corpus is searched."""
-        return self._search.places if self._search is not None and self._search.done else None
+    def __len__(self) -> int:
+        return len(self.search)
 
-    def more_work(self, most: int) -> Work[list[Line]]:
-        """Finds at most a number of further lines.
+    def __iter__(self) -> Iterator[Line]:
+        return map(self.line, range(len(self)))
 
-        Raises:
-            ConfigError: The token is not in the vocabulary.
-            FormatError: The library that encodes for the tokenizer refuses the text.
-        """
-        if self._search is None:
-            corpus, tokenizer, token, held_out = self._made
-            finder = TokenFinder(tokenizer, [token])
-            self._search = Search(corpus, finder, held_out=held_out, width=_WIDTH + 1)
-        search, last = self._search, self._listed + most
-        if len(search) < last:
-            yield from search.find_work(last - len(search))
-        hits = search.hits(self._listed, last)
-        self._listed += len(hits)
-        lines: list[Line] = []
-        for hit in hits:
-            yield from self._count_lines_work(hit)
-            lines.append(self._line(hit))
-        self.done = search.done and self._listed == len(search)
-        return lines
+    def hit_at(self, row: int) -> int:
+        """The hit in a row."""
+        return row if self.order is None else int(self.order[row])
 
-    def _count_lines_work(self, hit: Hit) -> Work[None]:
-        """Counts lines up to a hit; hits come in the order of the corpus."""
-        source = self._made[0].sources[hit.source]
-        if hit.source != self._source:
-            self._source = hit.source
-            self._at, self._number = known_line(source, 0)
-        if source.counts is not None:
-            self._number = hit.document + 1
-            return
-        if source.is_rows:
-            return
-        at, number = known_line(source, hit.position)
-        if at > self._at:
-            self._at, self._number = at, number
-        while self._at < hit.position:
-            end = min(self._at + _PIECE, hit.position)
-            self._number += int(np.count_nonzero(source.data[self._at : end] == ord("\n")))
-            if end - self._at == _PIECE:
-                yield Progress("searching")
-            self._at = end
+    def row_of(self, hit: int) -> int:
+        """The row of a hit."""
+        return hit if self.order is None else int(np.flatnonzero(self.order == hit)[0])
 
-    def _line(self, hit: Hit) -> Line:
-        corpus, tokenizer, token, _ = self._made
-        source = corpus.sources[hit.source]
+    def line(self, row: int) -> Line:
+        """The line of a row."""
+        number = self.hit_at(row)
+        hit = self.search.hit(number)
+        source, token = self.corpus.sources[hit.source], self.token
         left = hit.left if len(hit.left) <= _WIDTH else CUT + ending(hit.left, _WIDTH)
         right = hit.right if len(hit.right) <= _WIDTH else beginning(hit.right, _WIDTH) + CUT
-        if _PART in hit.text and token != tokenizer.alphabet.unknown:
+        raw = hit.text.encode("utf-8", "replace")
+        if token is not None and _PART in hit.text and token[1] != token[0].alphabet.unknown:
             # A part of a character: its own bytes, and the bytes beside it.
-            raw = tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
-            end = hit.position + tokenizer.tokens.length(token)
+            raw = token[0].tokens.prefix(token[1], _LONGEST_TOKEN)
+            end = hit.position + token[0].tokens.length(token[1])
             left = _left_with_bytes(source.data[max(0, hit.position - 3) : hit.position].tobytes(), left)
             right = _right_with_bytes(source.data[end : end + 3].tobytes(), right)
-        else:
+        elif token is not None and not raw:
             # If a library makes several tokens of a character, only one of them has the text.
-            raw = hit.text.encode("utf-8", "replace") or tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
+            raw = token[0].tokens.prefix(token[1], _LONGEST_TOKEN)
         text = token_label(raw, _LONGEST_TOKEN)
         way = _is_right_to_left(hit.left, raw, hit.right)
-        name, number, unit = source.name, self._number, "line" if source.counts is None else "word"
-        if source.is_rows:
-            # A token without text may be where its row ends and the next one begins.
-            (name, number), unit = row_of(source, hit.position - (not hit.text and bool(hit.left))), "row"
-        return Line(_plain(left), text, _plain(right), name, number, hit.count, unit, way)
+        unit = "row" if source.is_rows else "line" if source.counts is None else "word"
+        line = int(self.numbers[number]) if self.numbers is not None else 0
+        return Line(_plain(left), text, _plain(right), self._name(hit), line, hit.count, unit, way)
+
+    def _name(self, hit: Hit) -> str:
+        """The name of the source, or of the file of a data set."""
+        source = self.corpus.sources[hit.source]
+        if not source.shards:
+            return source.name
+        return row_of(source, int(source.ends[hit.document - 1]) if hit.document else 0)[0]
+
+
+class HitSearch:
+    """A search that goes on from job to job; while one runs, `found` is what there is so far."""
+
+    def __init__(self, corpus: Corpus, begin: Callable[[], Search], token: tuple[Tokenizer, int] | None = None) -> None:
+        self.found: FoundHits | None = None
+        self._corpus, self._begin, self._token = corpus, begin, token
+        self._search: Search | None = None
+
+    def more_work(self, most: int | None = None) -> Work[FoundHits]:
+        """Goes on until about `most` more hits are found, or all, and counts the lines up to them.
+
+        Raises:
+            ConfigError, FormatError: As the search does.
+        """
+        if self._search is None:
+            self._search = self._begin()
+        search, look_at, before = self._search, 0.0, -1
+        for progress in search.find_work(most):
+            if len(search) > before and monotonic() >= look_at:
+                before = len(search)
+                self.found = FoundHits(self._corpus, search.so_far(), token=self._token)
+                look_at = monotonic() + _REST
+            yield progress
+        found = search.so_far()
+        numbers = yield from found.line_numbers_work()
+        self.found = FoundHits(self._corpus, found, numbers, token=self._token)
+        return self.found
 
 
 def _right_with_bytes(behind: bytes, right: str) -> str:
@@ -178,48 +182,66 @@ def _plain(text: str) -> str:
     return "".join(mark_of(c) or _PART if unicodedata.category(c) in _ENDS else c for c in text)
 
 
-# --- The lines with a token as rows: the text before it, the token, the text after it, and the line number ------------
+# --- Hits as rows: the text before, the hit, the text after it, its source and the number of its line -----------------
 
-LEFT, TOKEN, RIGHT, PLACE = range(4)
+LEFT, TOKEN, RIGHT, SOURCE, PLACE = range(5)
+_MOST_CACHED = 1 << 13  # lines
 
 
-class ConcordanceModel(TableModel):
-    """Lines in the order of the corpus, added at the end as they are found."""
+class HitRows(TableModel):
+    """The lines of hits, each made when it is shown."""
 
-    titles = ("Before", "Token", "After", "Line")  # for a screen reader
+    titles = ("Before", "Hit", "After", "Source", "Line")  # for a screen reader
     numbers = (LEFT, PLACE)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._lines: list[Line] = []
+        self.found: FoundHits | None = None
+        self._count = 0
+        self._lines: dict[int, Line] = {}
 
     def clear(self) -> None:
         """Removes all lines."""
-        self.beginResetModel()
-        self._lines = []
-        self.endResetModel()
+        if self.found is not None:
+            self.show(None)
 
-    def append(self, lines: Sequence[Line]) -> None:
-        """Adds lines at the end."""
-        if lines:
-            first = len(self._lines)
-            self.beginInsertRows(QModelIndex(), first, first + len(lines) - 1)
-            self._lines += lines
+    def show(self, found: FoundHits | None, *, grown: bool = False) -> None:
+        """Shows hits; with `grown`, those that are shown already stay in their rows."""
+        count = len(found) if found is not None else 0
+        if not grown or count < self._count:
+            self.beginResetModel()
+            self.found, self._count, self._lines = found, count, {}
+            self.endResetModel()
+            return
+        before, self._lines = self._count, {}
+        if count > before:
+            self.beginInsertRows(QModelIndex(), before, count - 1)
+            self.found, self._count = found, count
             self.endInsertRows()
+        self.found = found
+        # Their lines may be counted now.
+        self.tell(0, before - 1)
 
     def line(self, row: int) -> Line:
         """The line of a row."""
-        return self._lines[row]
+        assert self.found is not None
+        line = self._lines.get(row)
+        if line is None:
+            if len(self._lines) >= _MOST_CACHED:
+                self._lines.clear()
+            line = self._lines[row] = self.found.line(row)
+        return line
 
     def count(self) -> int:
-        return len(self._lines)
+        return self._count
 
     def text(self, row: int, column: int) -> str:
-        line = self._lines[row]
-        return (line.left, line.token, line.right, f"{line.number:,}")[column]
+        line = self.line(row)
+        return (line.left, line.token, line.right, line.source, f"{line.number:,}" if line.number else "…")[column]
 
     def tip(self, row: int, column: int) -> str:
-        return f"{self._lines[row].source}, {place(self._lines[row])}"
+        line = self.line(row)
+        return f"{line.source}, {place(line)}" if line.number else line.source
 
     def alignment(self, column: int) -> int:
         return int(Qt.AlignmentFlag.AlignCenter) if column == TOKEN else super().alignment(column)
@@ -236,9 +258,10 @@ def place(line: Line) -> str:
 _FONT = 12
 _NEAR = 40  # rows before the end at which more are requested
 _PLACE_FROM = 340  # pixels of width from which line numbers are shown
+_SOURCE, _SOURCE_FROM = 110, 620  # pixels of a source's name, and of width from which it is shown
 _LARGEST_SHARE = 0.4  # of the width, for the token
 _LOOKED_AT = 200  # rows that determine the width of the token's column
-_MOST_COPIED = 20_000
+_MOST_COPIED = 1 << 12
 _MARGIN = 6  # at the outer edges of a line; the texts touch the token
 
 
@@ -249,7 +272,7 @@ class _Cells(QStyledItemDelegate):
     colour; marks and numbers are muted.
     """
 
-    def __init__(self, model: ConcordanceModel, theme: Theme, parent: QTableView) -> None:
+    def __init__(self, model: HitRows, theme: Theme, parent: QTableView) -> None:
         super().__init__(parent)
         self._model = model
         self._theme = theme
@@ -264,7 +287,7 @@ class _Cells(QStyledItemDelegate):
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
-        if index.column() != PLACE:
+        if index.column() < SOURCE:
             option.text = ""  # pyright: ignore[reportAttributeAccessIssue] (`paint` draws it)
         option.font = self.figures  # pyright: ignore[reportAttributeAccessIssue]
         for role in (QPalette.ColorRole.Text, QPalette.ColorRole.HighlightedText):
@@ -272,7 +295,7 @@ class _Cells(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
-        if index.column() == PLACE:
+        if index.column() >= SOURCE:
             return
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
         with guarded_painter(painter):
@@ -336,14 +359,15 @@ def _token_direction(line: Line) -> bool:
     return line.right_to_left and direction(line.token.encode()) >= 0
 
 
-class ConcordanceTable(Fitting, ReadOnlyTable):
-    """Shows a `ConcordanceModel`; asks for more lines near the end of the known ones."""
+class HitsTable(Fitting, ReadOnlyTable):
+    """Shows `HitRows`; asks for more lines near the end of the known ones. With `sources`, their names are shown."""
 
     moreWanted = Signal()  # the last lines are visible
     copied = Signal(int)  # the number of lines on the clipboard
 
-    def __init__(self, model: ConcordanceModel, theme: Theme) -> None:
-        super().__init__("Lines with the token")
+    def __init__(self, model: HitRows, theme: Theme, name: str, *, sources: bool = False) -> None:
+        super().__init__(name)
+        self._sources = sources
         self._theme = theme
         self._model = model
         self._cells = _Cells(model, theme, self)
@@ -356,7 +380,8 @@ class ConcordanceTable(Fitting, ReadOnlyTable):
         self.horizontalHeader().setMinimumSectionSize(8)
         self.verticalScrollBar().valueChanged.connect(self._look_ahead)
         self.verticalScrollBar().rangeChanged.connect(self._look_ahead)
-        model.rowsInserted.connect(self.fit)
+        for signal in (model.rowsInserted, model.modelReset):
+            signal.connect(self.fit)
         theme.follow(self._apply_style)
 
     def fit(self) -> None:
@@ -366,13 +391,19 @@ class ConcordanceTable(Fitting, ReadOnlyTable):
         # Long tokens in their cut form, so that the texts touch them too.
         shown = (self._cells.cut(text, _LARGEST_SHARE * room) for text in texts)
         token = math.ceil(max(map(self._cells.width_of, shown), default=0.0)) + 2
-        last = max(self._model.line(rows - 1).number if rows else 0, 9_999)
+        found = self._model.found
+        last = 9_999 if found is None or found.numbers is None else max(int(found.numbers.max(initial=0)), 9_999)
         number = QFontMetricsF(self._cells.figures).horizontalAdvance(f"{last:,}")
         padding = 24  # of the cell, and of the frame that Qt reserves
         place = round(number) + padding if room >= _PLACE_FROM else 0
+        named = self._sources and found is not None and len(found.search.sources) > 1
+        source = self._theme.scaled(_SOURCE) if named and room >= self._theme.scaled(_SOURCE_FROM) else 0
         self.setColumnHidden(PLACE, not place)
-        side = max((room - token - place) // 2, 10)
-        for column, width in ((LEFT, side), (TOKEN, token), (RIGHT, room - token - place - side), (PLACE, place)):
+        self.setColumnHidden(SOURCE, not source)
+        beside = place + source
+        side = max((room - token - beside) // 2, 10)
+        widths = (LEFT, side), (TOKEN, token), (RIGHT, room - token - beside - side), (SOURCE, source), (PLACE, place)
+        for column, width in widths:
             if width:
                 self.setColumnWidth(column, width)
 
