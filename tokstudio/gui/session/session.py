@@ -45,7 +45,7 @@ class Session(QObject):
         self.training = TrainingControl(self.jobs, self.corpus, self.runs, self.view, recorder, self)
         self.queue = TrainingQueue(self.jobs, self.corpus, self.training, self)
         self.history = History(self.jobs, self.corpus, self.runs, self.training, self.view, self)
-        self.cleaning = Cleaning(self.jobs, self.corpus, self.runs, self.training, self)
+        self.cleaning = Cleaning(self.jobs, self.corpus, self.runs, self.training, self.store, self)
         self.live = LiveTraining(self.jobs, self.corpus, self.runs, self.training, self.view, self)
         self.held_out = HeldOutMeasurer(self.jobs, self.runs, self)
         self.by_source = SourceMeasurer(self.jobs, self.corpus.counts, self)

@@ -15,6 +15,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractButton, QMainWindow, QWidget
 
+from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.training.forecast import fitting_merges
 from tokstudio.gui.commands.commands import Commands
@@ -59,6 +60,7 @@ class _Before:
     settings: Settings
     text: str
     workspace: str
+    left_out: LeavingOut
 
 
 class Tour(QObject):
@@ -181,17 +183,18 @@ class Tour(QObject):
     def _now(self) -> _Before:
         session = self._stage.session
         settings, text = session.training.settings, session.view.text
-        return _Before(session.corpus.sources, settings, text, self._stage.workspace())
+        return _Before(session.corpus.sources, settings, text, self._stage.workspace(), session.corpus.left_out)
 
     def _put_back(self) -> None:
         before, self._before, session = self._before, None, self._stage.session
         if before is None:
             return
-        corpus = before.sources if before.sources and has_article(session) else session.corpus.sources
+        is_back = bool(before.sources) and has_article(session)
+        corpus = before.sources if is_back else session.corpus.sources
         settings = before.settings if session.training.settings == SETTINGS else session.training.settings
         if corpus != session.corpus.sources or settings != session.training.settings:
             with session.history.together("Leave the Tour"):
-                session.corpus.set_sources(corpus)
+                session.corpus.set_sources(corpus, before.left_out if is_back else None)
                 session.training.set_settings(settings)
         if before.text or session.view.text == JAPANESE:
             # The guide says what English sentences become.

@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.analysis.token_counts import measure_work
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, size_text
@@ -45,10 +45,16 @@ class Cleaning(QObject):
     changed = Signal()  # `stage`, `problem` or `outcome`
 
     def __init__(
-        self, jobs: Jobs, corpus: CorpusState, runs: RunList, training: TrainingControl, parent: QObject | None = None
+        self,
+        jobs: Jobs,
+        corpus: CorpusState,
+        runs: RunList,
+        training: TrainingControl,
+        store: TokenStore,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._corpus, self._runs, self._training = corpus, runs, training
+        self._corpus, self._runs, self._training, self._store = corpus, runs, training, store
         self.stage = ""  # what goes on: `LEAVING_OUT`, `TRAINING` or `COMPARING`; "" for nothing
         self.problem = ""  # why the last training did not come to its end, or was not compared
         self.outcome: CleaningOutcome | None = None
@@ -153,8 +159,8 @@ class Cleaning(QObject):
             self._end("")
         else:
             self.stage = COMPARING
-            config = run.run.config
-            self._comparing.run(partial(compared_work, before.tokenizer, run.tokenizer, run.corpus, config))
+            tokenizers = before.tokenizer, run.tokenizer
+            self._comparing.run(partial(compared_work, tokenizers, run.corpus, run.run.config, self._store))
             self.changed.emit()
 
     def _take(self, outcome: CleaningOutcome) -> None:
@@ -177,19 +183,22 @@ class Cleaning(QObject):
             self._end("")
 
 
-def compared_work(before: Tokenizer, after: Tokenizer, corpus: Corpus, config: TrainingConfig) -> Work[CleaningOutcome]:
+def compared_work(
+    tokenizers: tuple[Tokenizer, Tokenizer], corpus: Corpus, config: TrainingConfig, store: TokenStore
+) -> Work[CleaningOutcome]:
     """Compares two tokenizers: on the text held out of the training of the second, else on that it was trained on."""
-    vocabularies = yield from vocabularies_work(before, after)
+    vocabularies = yield from vocabularies_work(*tokenizers)
     first, second = vocabularies.is_in.T
     text = corpus.sources
     if config.held_out:
         _, text = yield from hold_out_work(corpus.sources, config.held_out, corpus.weights)
+    size, tokens = sum(source.bytes for source in text), list[int]()
     try:
-        old = yield from measure_work(before, text, config)
-        new = yield from measure_work(after, text, config)
-        ratios = (old.bytes / old.tokens, new.bytes / new.tokens) if old.tokens and new.tokens else None
+        for tokenizer in tokenizers:
+            tokens.append((yield from store.counts_work(tokenizer, Corpus(text), recognise=True)).tokens)
     except ConfigError:
-        ratios = None  # a character that one of them lacks
+        tokens = []  # a character that one of them lacks
+    ratios = (size / tokens[0], size / tokens[1]) if all(tokens) and tokens else None
     gone, come = int((first & ~second).sum()), int((second & ~first).sum())
     return CleaningOutcome(gone, come, ratios, bool(config.held_out))
 
