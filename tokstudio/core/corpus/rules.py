@@ -235,7 +235,7 @@ def _in_order(rule: str, found: list[Marked], parts: int) -> Marked:
 def _repeated_lines_work(
     corpus: WithSources, least: int, gone: Gone, has_sums: bool
 ) -> Work[tuple[Marked, NDArray[np.int64]]]:
-    """All lines but the first of those that are equal; or with `has_sums`, the bytes of all of them in each document."""
+    """All lines but the first of those that are equal; or, with `has_sums`, bytes of all of them in each document."""
     from tokstudio.core.kernels.lines import hash_texts
 
     rule, total = "repeated-lines", _size_of(corpus)
