@@ -19,6 +19,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import leaving_out as module
 from tokstudio.core.corpus import marks, rules
 from tokstudio.core.corpus.leaving_out import LeavingOut, leaving_out
+from tokstudio.core.corpus.left_out_list import read_list_work, write_list_work
 from tokstudio.core.corpus.readers.files import FileText
 from tokstudio.core.corpus.sampling import hold_out_work, sample_work
 from tokstudio.core.corpus.source import Source, document_numbers, first_occurrence_work
@@ -354,7 +355,7 @@ def test_json_that_says_nothing_is_refused(values: dict[str, object]) -> None:
         ({"rules": "duplicates"}, r"Rules must be a sequence of names, such as \('duplicates',\)"),
         ({"rules": ["dupes"]}, 'There is no rule "dupes" to leave text out by: use duplicates, near-duplicates, '),
         ({"repeated_line": True}, 'There is no rule "repeated-line"'),
-        ({"near_duplicates": 80}, "threshold of near-duplicates must be from 0.5 to 1, not 80"),
+        ({"near_duplicates": 80}, "threshold of near-duplicates must be from 0.7 to 1, not 80"),
         ({"documents": [("b.txt", 0)]}, r'There is no source "b\.txt"\. The corpus has: "a", "same", "same"'),
         ({"documents": [("same", 0)]}, '"same" is the name of 2 sources: give the index'),
         ({"documents": [(4, 0)]}, "There is no source 4: the corpus has 4, counted from 0"),
@@ -407,3 +408,32 @@ def test_odd_corpora_are_reduced() -> None:
     one = Corpus.from_text("x" * 8_000_000 + "\nand some words\r\n").without(everything)
     assert _rows(one) == [(0, 0, 0, "repetition", 8_000_001)]
     assert Corpus.from_text("words\rwith carriage returns\ralone").without(everything).left_out["line"].size == 0
+
+
+def test_the_columns_of_an_exploration_name_documents_and_other_values_are_refused() -> None:
+    corpus = Corpus.from_texts(["one", "two", "three"])
+    assert corpus.without(documents=[(np.int32(0), np.int64(1))]).documents == 2
+    for row in [(0,), (None, 0), 3, (0, 1, 2), (0, 1 << 44), (0, "1")]:
+        with pytest.raises(ConfigError):
+            corpus.without(documents=[row])  # type: ignore[list-item]
+    with pytest.raises(ConfigError, match="owners needs a tokenizer"):
+        corpus.without(("owners",))
+
+
+def test_a_list_of_data_sets_whose_files_have_the_same_names_can_be_read(tmp_path: Path) -> None:
+    for folder in ("en", "de"):
+        (tmp_path / folder).mkdir()
+        for file in ("train-1.jsonl", "train-2.jsonl"):
+            rows = [f'{{"text": "{folder} {file} {number}"}}' for number in range(4)]
+            rows[2] = '{"text": "the same words"}'
+            (tmp_path / folder / file).write_text("\n".join(rows))
+    corpus = Corpus.from_files([tmp_path / "en", tmp_path / "de"])
+    reduced = corpus.without(("duplicates",))
+    finish(write_list_work(reduced, tmp_path / "list.csv"))
+    rows = (tmp_path / "list.csv").read_text().splitlines()
+    assert rows[1:] == ["0/train-2.jsonl,3,duplicates", "1/train-1.jsonl,3,duplicates", "1/train-2.jsonl,3,duplicates"]
+    again = finish(corpus.without_work(finish(read_list_work(tmp_path / "list.csv", corpus))))
+    assert again.sha256 == reduced.sha256
+    assert corpus.without(documents=[("en/train-2.jsonl", 2)]).documents == 15
+    with pytest.raises(ConfigError, match=r"name one of these, such as 0/train-1\.jsonl"):
+        corpus.without(documents=[(0, 2)])

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.texts import patient
-from tokstudio import ConfigError, Corpus
+from tokstudio import ConfigError, Corpus, explore
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
@@ -454,3 +454,9 @@ def test_the_hit_at_a_place_of_a_source():
     assert [made.row_at(0, at) for at in (0, 1, 2, 3, 4)] == [0, 0, 1, 1, -1]
     assert [made.row_at(1, at) for at in (0, 1)] == [2, -1]
     assert [made.span(row) for row in range(3)] == [(0, 0, 1, 2), (0, 0, 3, 4), (1, 0, 0, 1)]
+
+
+def test_an_expression_without_end_is_refused_for_its_memory():
+    corpus = Corpus.from_text("a line of some forty bytes, all in all.")
+    with pytest.raises(ConfigError, match="needs too much memory"):
+        explore(corpus).search(regex="(?R)")

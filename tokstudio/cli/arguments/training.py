@@ -203,6 +203,8 @@ def _rules(text: str) -> list[tuple[str, float | bool]]:
         if name not in RULES:
             raise argparse.ArgumentTypeError(f'there is no rule "{name}": use {", ".join(RULES)}')
         rules.append((name, shared.number(threshold) if sign else True))
+    if not rules:
+        raise argparse.ArgumentTypeError(f"name a rule: {', '.join(RULES)}")
     return rules
 
 

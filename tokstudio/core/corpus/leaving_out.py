@@ -97,8 +97,9 @@ def leaving_out(
     if thresholds:
         refuse_word_counts(corpus)
     finder = NamedDocuments(corpus)
-    found = {finder.document(which, number) for which, number in documents}
-    found_lines = {(*finder.document(which, number), _whole(line)) for which, number, line in lines}
+    found = {finder.document(*_parts(row, 2)) for row in documents}
+    named_lines = (_parts(row, 3) for row in lines)
+    found_lines = {(*finder.document(which, number), _whole(line)) for which, number, line in named_lines}
     return LeavingOut(tuple(thresholds.items()), tuple(sorted(found)), tuple(sorted(found_lines)))
 
 
@@ -113,6 +114,8 @@ class NamedDocuments:
     def document(self, which: str | int, number: int) -> tuple[int, int, int]:
         """The index of the source, the number of the file among its shards, and that of the document."""
         number = _whole(number)
+        if isinstance(which, np.integer):
+            which = int(which)
         if which not in self._places:
             self._places[which] = self._named(which)
         found = self._places[which]
@@ -120,7 +123,8 @@ class NamedDocuments:
             found = [(index, shard) for index, shard in found if self._has(index, shard, number)] or found[:1]
         if len(found) > 1:
             raise ConfigError(
-                f"{which} has {len(found)} documents with the number {number}, in several files: name one of these."
+                f"{which} has {len(found)} documents with the number {number}, counted from 0, in several files: name "
+                f"one of these, such as {self._name_of_file(*found[0])}."
             )
         return (*found[0], number)
 
@@ -164,19 +168,38 @@ class NamedDocuments:
             if source.path is not None and which in (source.path.name, str(source.path))
             for shard in range(max(1, len(source.shards)))
         ]
+        files = files or [
+            (index, shard)
+            for index, source in enumerate(sources)
+            for shard, name in enumerate(source.shards)
+            if which in (f"{index}/{name}", f"{source.name}/{name}")
+        ]
         if not files and not divided:
             names = first_few([source.name for source in sources], _MOST_NAMED)
             raise ConfigError(f"There is no source {shown(which)}. The corpus has: {names or 'none'}.")
         return files or divided
+
+    def _name_of_file(self, index: int, shard: int) -> str:
+        return f"{index}/{self._sources[index].shards[shard]}"
 
     def _with_shard(self, which: str) -> list[int]:
         return [index for index, source in enumerate(self._sources) if which in source.shards]
 
 
 def _whole(number: object) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+    whole = int(cast("int", number)) if isinstance(number, (int, np.integer)) and not isinstance(number, bool) else -1
+    if not 0 <= whole < 1 << _SHARD_BITS:
         raise ConfigError(f"The number of a document or a line must be a whole number from 0, not {number!r}.")
-    return int(number)
+    return whole
+
+
+def _parts(row: object, size: int) -> tuple[Any, ...]:
+    """The source and the numbers that name a document or a line."""
+    parts: list[Any] = list(cast("Sequence[Any]", row)) if isinstance(row, (tuple, list)) else []
+    if len(parts) != size or not isinstance(parts[0], (str, int, np.integer)):
+        what = "a source and the number of a document" + (", and that of a line" if size > 2 else "")
+        raise ConfigError(f"{row!r} must be {what}.")
+    return tuple(parts)
 
 
 def document_key(shard: int, number: int) -> int:

@@ -29,7 +29,7 @@ _ROWS = 1 << 12
 def write_list_work(corpus: Corpus, path: Path) -> Work[None]:
     """Writes what was left out of a corpus; raises FormatError where the file cannot be written.
 
-    A source is named by its file or its name, and by its index where that is the name of several.
+    A source is named by its file or its name, and by its index, with its file, where that is the name of several.
     """
     columns = corpus.left_out
     with StagedFiles() as staged:
@@ -53,7 +53,10 @@ def write_list_work(corpus: Corpus, path: Path) -> Work[None]:
 
 
 def _names(corpus: Corpus) -> dict[tuple[int, int], str]:
-    """What each file of each source is called in a list: a name that nothing else has, or the index of the source."""
+    """What each file of each source is called in a list: a name that nothing else has.
+
+    That is the name of the file or the source, else the index of the source, with its file where it has several.
+    """
     names: dict[tuple[int, int], str] = {}
     for index, source in enumerate(corpus.sources):
         for shard, name in enumerate(source.shards or (_file_of(source),)):
@@ -64,7 +67,12 @@ def _names(corpus: Corpus) -> dict[tuple[int, int], str]:
         source = corpus.sources[index]
         file = (source.path, source.member, shard) if source.value is not None else (index, shard)
         owners.setdefault(name, set()).add(file)
-    return {place: name if len(owners[name]) == 1 else str(place[0]) for place, name in names.items()}
+    return {place: name if len(owners[name]) == 1 else _indexed(corpus, *place) for place, name in names.items()}
+
+
+def _indexed(corpus: Corpus, index: int, shard: int) -> str:
+    shards = corpus.sources[index].shards
+    return f"{index}/{shards[shard]}" if shards else str(index)
 
 
 def _file_of(source: Source) -> str:

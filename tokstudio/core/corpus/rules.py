@@ -79,7 +79,7 @@ RULES = {
         Rule("duplicates", False, "documents, not empty, with the same bytes as an earlier one"),
         Rule("near-duplicates", False, "documents of which at least {} of the shingles, each five adjacent words, are "
              "those of an earlier one that stays, by the Jaccard index of both; a word is a run of letters, marks and "
-             "digits, or one character of a script without spaces", 0.8, 0.5, 1),
+             "digits, or one character of a script without spaces", 0.8, 0.7, 1),
         Rule("blobs", True, "lines of which at least half lies in runs of {} bytes or more of ASCII without a space "
              "that have the entropy of noise: at least 5 bits a byte, or 3 where all are hexadecimal digits", 64, 16),
         Rule("repetition", True, "lines of 20 bytes and more in which at least {} of the characters equal the one 1 to "
@@ -107,6 +107,8 @@ def check_rules(rules: Iterable[str], keywords: Mapping[str, object]) -> dict[st
     chosen: dict[str, object] = dict.fromkeys(rules, True)
     chosen |= {name.replace("_", "-"): value for name, value in keywords.items()}
     for name in chosen:
+        if name == "owners":
+            raise ConfigError("The rule owners needs a tokenizer: leave out the documents that Clean Up shows for it.")
         if name not in RULES:
             raise ConfigError(
                 f"There is no rule {shown(str(name))} to leave text out by: use {first_few(RULES, len(RULES), str)}."

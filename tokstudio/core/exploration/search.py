@@ -151,6 +151,9 @@ class Search:
                 # Not `yield from`: a cancelled search can be continued.
                 if next(self._search, None) is None:
                     self.done = True
+            except (MemoryError, RecursionError):
+                self._error = ConfigError("The regular expression needs too much memory: make it simpler.")
+                raise self._error from None
             except RegexTimeout as error:
                 self._error = self._too_slow(*error.args)
                 raise self._error from None
