@@ -418,5 +418,19 @@ def test_the_text_in_other_tokenizers_is_shown_in_compare_and_no_window_grows(qt
     assert window.height() == height
 
 
+@at_window()
+def test_a_guide_that_was_large_leaves_the_window_its_height(qtbot, window):
+    window.resize(1440, 900)
+    window.places.enter("learn")
+    window.guide.show_page("patterns")
+    settle(qtbot, window)
+    for _ in range(2):
+        window.places.maximise(window.guide)
+        settle(qtbot, window)
+        window.places.give_back()
+        settle(qtbot, window)
+        assert window.height() == 900
+
+
 def tab_texts(bar: QTabBar) -> list[str]:
     return [bar.tabText(at) for at in range(bar.count())]

@@ -6,9 +6,8 @@ Links do only what a menu can: `do:ACTION`, `pane:NAME` or `pane:NAME#PART`, `me
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from string import Template
 
@@ -67,10 +66,6 @@ class Browser(QTextBrowser):
         # Later: the scroll bar appears within `setHtml`, which would run twice.
         self._refit = QTimer(self, singleShot=True, interval=0)
         self._refit.timeout.connect(self._restyle)
-        self._settle = QTimer(self, singleShot=True, interval=0)
-        self._settle.timeout.connect(self._end_at_line)
-        self.verticalScrollBar().valueChanged.connect(self._end_at_line)
-        self.document().documentLayout().documentSizeChanged.connect(self._settle.start)
         self.setOpenLinks(False)
         self.setOpenExternalLinks(False)
         self.setAccessibleName("Page of the guide")
@@ -110,12 +105,9 @@ class Browser(QTextBrowser):
         super().resizeEvent(event)
         self._fit_pictures()
 
-        self._settle.start()
-
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._fit_pictures()
-        self._settle.start()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Alt+Left and Alt+Right go back and forward, as Backspace goes back."""
@@ -136,25 +128,6 @@ class Browser(QTextBrowser):
     def _fit_pictures(self) -> None:
         if self.isVisible() and self.width() != self._drawn_at and "![" in self._text:
             self._refit.start()
-
-    def _end_at_line(self) -> None:
-        """Leaves the room below the last whole line, or picture, empty."""
-        margins, top = self.viewportMargins(), self.verticalScrollBar().value()
-        room = self.viewport().height() + margins.bottom()
-        cut = [first for first, after in self._lines_at(top + room) if top + room // 2 < first < top + room < after]
-        margins.setBottom(math.ceil(top + room - min(cut)) if cut else 0)
-        if margins != self.viewportMargins():
-            self.setViewportMargins(margins)
-
-    def _lines_at(self, place: int) -> Iterator[tuple[float, float]]:
-        """Where the lines of paragraphs around a place of the page begin and end."""
-        layout, block = self.document().documentLayout(), self.document().begin()
-        while block.isValid():
-            place_of = layout.blockBoundingRect(block)
-            if place_of.top() < place < place_of.bottom():
-                for line in map(block.layout().lineAt, range(block.layout().lineCount())):
-                    yield place_of.top() + line.y(), place_of.top() + line.y() + line.height()
-            block = block.next()
 
     def _restyle(self) -> None:
         self.show_text(self._text, at=self.verticalScrollBar().value())

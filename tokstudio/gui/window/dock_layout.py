@@ -310,12 +310,13 @@ class Arrangement(QObject):
             return
         self.maximised.setFeatures(self._features)
         self.maximised = None
-        state, at, sizes = self._usual
+        (state, at, sizes), size = self._usual, self._window.size()
         with self._keeping_focus():
             self._put(state)
             self._show_titles()
             self._sizes.choose(at, sizes)
-            self._follow_height(self._window.height())
+            # Qt may have made the window higher, for panes that were laid out while they were hidden.
+            self._fit_into(size)
         self.changed.emit()
 
     def open(self, pane: Pane) -> None:
