@@ -199,7 +199,9 @@ def test_the_rows_of_several_files_are_those_of_each(tmp_path: Path) -> None:
     assert [text.decode() for text in _documents(reduced)[0]] == ["text 0 0", "text 0 1", "text 1 1", "text 1 2"]
     assert reduced.left_out["shard"].tolist() == [0, 1]
     assert document_numbers(reduced.sources[0]).tolist() == [0, 1, 1, 2]
-    with pytest.raises(ConfigError, match="2 documents with the number 0, in several files: name one of these"):
+    with pytest.raises(
+        ConfigError, match="2 documents with the number 0, counted from 0, in several files: name one of these"
+    ):
         corpus.without(documents=[(name, 0)])
 
 
