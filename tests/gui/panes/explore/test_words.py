@@ -93,14 +93,14 @@ def test_words_are_filtered_as_in_vocabulary_sorted_by_titles_and_shown_as_token
     settle(qtbot, window)
     assert set(texts(page.rows)) == {" sofa"}
     qtbot.keyClick(page.filter, Qt.Key.Key_Down)
-    page.words.setCurrentIndex(page.rows.index(0, 0))
-    qtbot.keyClick(page.words, Qt.Key.Key_Return)
+    page.items.setCurrentIndex(page.rows.index(0, 0))
+    qtbot.keyClick(page.items, Qt.Key.Key_Return)
     assert window.session.view.text == " sofa"
     page.filter.setText("/(/")
     qtbot.waitUntil(lambda: "xpression" in page.problem.text())
     page.filter.setText("")
     qtbot.waitUntil(lambda: page.rows.count() == whole)
-    header = page.words.horizontalHeader()
+    header = page.items.horizontalHeader()
     at = QPoint(header.sectionViewportPosition(2) + 8, header.height() // 2)
     qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=at)
     settle(qtbot, window)
@@ -122,7 +122,7 @@ def test_tokens_follow_a_chosen_source_and_boilerplate_is_found(qtbot, window, a
     uses = Counter(token for text in HUNDE for token in tokenizer.encode(text))
     listed = dict(zip(page.rows.items.ids[page.rows.rows].tolist(), column_texts(page.rows, 1), strict=True))
     assert listed == {token: f"{count:,}" for token, count in uses.items()}
-    page.words.opened.emit(0)
+    page.items.opened.emit(0)
     assert session.view.chosen == int(page.rows.items.ids[page.rows.rows[0]])
     session.exploring.limit(())
     choose(qtbot, window, page.of, "Boilerplate")
@@ -191,7 +191,7 @@ def test_n_changes_ratios_and_sides_may_be_held_out_or_opened_texts(qtbot, windo
     assert column_texts(page.rows, 3)[0] == f"{smooth['ratio'][0]:,.2f}" != ratios[0]
     choose(qtbot, window, page.first, "Held-out text")
     assert [each.name for each in page.second.choices] == ["the rest of the corpus"]
-    assert page._made.answer.keyness.totals == exploration.keyness(of="tokens", held_out=0.2).totals
+    assert page.listing.answer.keyness.totals == exploration.keyness(of="tokens", held_out=0.2).totals
     path = tmp_path / "other.txt"
     path.write_text("a very different text about ships and the sea. " * 30)
     session.comparison.add_texts(file_set([path]))

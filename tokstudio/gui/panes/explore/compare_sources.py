@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QSignalBlocker, QTimer
+from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QSizePolicy
 
 from tokstudio.core.base.progress import Progress, Work
@@ -18,25 +18,14 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.exploration.keyness import STRONGEST, Keyness
-from tokstudio.gui.panes.explore.item_table import (
-    ItemColumn,
-    ItemList,
-    ItemQuestion,
-    ItemRows,
-    ItemTable,
-    item_rows_work,
-)
+from tokstudio.gui.panes.explore.item_table import ItemColumn, ItemList, ItemPage, ItemQuestion, item_rows_work
 from tokstudio.gui.panes.explore.keyness_plot import Dot, KeynessPlot
-from tokstudio.gui.panes.explore.page import ExplorePage
 from tokstudio.gui.session.measuring.compared import TextSet
-from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable
+from tokstudio.gui.session.measuring.exploring import WrittenTable
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.filters import FilterEdit
-from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.fields import restyle
 from tokstudio.gui.widgets.labels import isolated, named, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
@@ -57,7 +46,7 @@ HELD_OUT = TextSide("held out")
 
 @dataclass(frozen=True, eq=False)
 class Typical:
-    """ItemList with what is typical of each side, and the rows of a table of one side."""
+    """What is typical of each side, and the rows of a table of one side."""
 
     keyness: Keyness
     items: ItemList
@@ -142,7 +131,7 @@ _TYPICAL_OF = (
 _ONE_SOURCE = "Comparing needs two texts: add a source to the corpus, hold out a share, or open texts in Compare."
 
 
-class CompareSourcesPage(ExplorePage):
+class CompareSourcesPage(ItemPage):
     """What is typical of one text and of another, as a dot plot or a table."""
 
     titled = "Compare Sources"
@@ -151,10 +140,7 @@ class CompareSourcesPage(ExplorePage):
     phases: ClassVar = {"counting words": "Counting", "encoding": "Encoding"}
 
     def __init__(self, session: Session, theme: Theme) -> None:
-        super().__init__(session, theme)
-        self._made = Inquiry(session.jobs, self)
-        self._made.changed.connect(self._take)
-        self._order = "", True
+        super().__init__(session, theme, "Filter items", "Typical items")
         self._sides: tuple[tuple[TextSide, ...], tuple[TextSide, ...]] = (), ()
         self._limits: frozenset[int] | None = None
         self.first, self.second = named(ChoiceBox(()), "First text"), named(ChoiceBox(()), "Second text")
@@ -164,23 +150,14 @@ class CompareSourcesPage(ExplorePage):
         )
         self.views = named(ChoiceBox(_VIEWS), "Dot plot or table")
         self.side = named(ChoiceBox(_TYPICAL_OF), "Which items")
-        self.filter = FilterEdit(theme, "Filter items", FILTER_HINT)
-        self._typed = QTimer(self, singleShot=True, interval=session.jobs.pauses.filtered)
-        self._typed.timeout.connect(self._make)
-        self.filter.textChanged.connect(self._typed.start)
         self.plot = KeynessPlot(theme)
-        self.rows = ItemRows(theme, self)
-        self.items = ItemTable(self.rows, theme, "Typical items")
-        self.items.sorted.connect(self._sort)
-        self.items.opened.connect(self._open)
         self.plot.opened.connect(self._open_dot)
-        self.filter.left.connect(self.items.setFocus)
         self.alone = EmptyState(_ONE_SOURCE)
         self._views = stacked(self.plot, self.items, self.alone)
         for box in (self.first, self.second, self.of):
             box.currentIndexChanged.connect(self._choose)
         for box in (self.smoothing, self.side):
-            box.currentIndexChanged.connect(self._make)
+            box.currentIndexChanged.connect(self.ask_rows)
         self.views.currentIndexChanged.connect(self.update_state)
         texts = row((self.first, 2), plain_label("muted", "against"), (self.second, 2), STRETCH, spacing=8)
         for box in (self.of, self.smoothing, self.views, self.side):
@@ -192,7 +169,7 @@ class CompareSourcesPage(ExplorePage):
 
     @property
     def table(self) -> WrittenTable | None:
-        return self.rows.written("Typical ItemList as CSV", "typical.csv")
+        return self.rows.written("Typical Items as CSV", "typical.csv")
 
     def look(self, exploration: Exploration) -> None:
         self._fill_sides(exploration)
@@ -218,30 +195,12 @@ class CompareSourcesPage(ExplorePage):
         for each in (self.side, self.filter):
             each.setVisible(is_table)
         self._views.setCurrentWidget(self.alone if alone else self.items if is_table else self.plot)
-        self._make()
+        self.ask_rows()
 
     def forget(self) -> None:
         super().forget()
-        self._made.forget()
-        self.rows.show(None, self.rows.rows)
         self.plot.show_dots((), ("", ""))
         self.note.setText("")
-
-    @property
-    def busy(self) -> bool:
-        return self.asked.busy or self._made.busy
-
-    @property
-    def progress(self) -> Progress:
-        return self.asked.progress if self.asked.busy else self._made.progress
-
-    @property
-    def trouble(self) -> str:
-        return self.asked.problem or self._made.problem or FilterQuery(self.filter.text()).error
-
-    def leave(self) -> None:
-        self._made.leave()
-        super().leave()
 
     # ---- the sides
 
@@ -295,7 +254,7 @@ class CompareSourcesPage(ExplorePage):
         return (isolated(names[0]), isolated(names[1])) if len(names) == 2 else ("", "")
 
     def _choose(self) -> None:
-        self._order = "", True
+        self.order = "", True
         self._again()
 
     def _again(self) -> None:
@@ -308,23 +267,21 @@ class CompareSourcesPage(ExplorePage):
     def _value(box: ChoiceBox) -> object:
         return box.choices[max(box.currentIndex(), 0)].value
 
-    def _make(self) -> None:
+    def ask_rows(self) -> None:
         keyness: Keyness | None = self.asked.answer
         if keyness is None:
             return
-        query = FilterQuery(self.filter.text())
-        restyle(self.filter, "invalid", bool(query.error))
-        smoothing, of_first = self._value(self.smoothing), self._value(self.side) is True
-        work = partial(typical_work, keyness, float(str(smoothing)), of_first, ItemQuestion(query, *self._order))
-        self._made.ask((id(keyness), smoothing, of_first, query.text, self._order), work)
+        question, smoothing, of_first = self.asked_rows(), self._value(self.smoothing), self._value(self.side) is True
+        work = partial(typical_work, keyness, float(str(smoothing)), of_first, question)
+        self.listing.ask((keyness, smoothing, of_first, question.query.text, self.order), work)
 
-    def _take(self) -> None:
-        typical: Typical | None = self._made.answer
-        if typical is not None and not self._made.busy:
+    def take_rows(self) -> None:
+        typical: Typical | None = self.listing.answer
+        if typical is not None and not self.listing.busy:
             names = self._side_names()
             self.plot.show_dots(typical.dots, names)
             self.rows.show(typical.items, typical.rows)
-            self.items.show_order(*self._order)
+            self.items.show_order(*self.order)
             unit = "word" if typical.keyness.pattern else "token"
             sizes = (several(total, unit) for total in typical.keyness.totals)
             self.note.setText(
@@ -332,22 +289,14 @@ class CompareSourcesPage(ExplorePage):
             )
         self.update_state()
 
-    def _sort(self, by: str, descending: bool) -> None:
-        self._order = by, descending
-        self._make()
-
-    def _open(self, at: int) -> None:
-        self._show(int(self.rows.rows[at]))
-
     def _open_dot(self, at: int) -> None:
-        typical: Typical | None = self._made.answer
+        typical: Typical | None = self.listing.answer
         if typical is not None:
             first, second = typical.keyness.strongest(STRONGEST)
-            self._show(int(np.concatenate([first, second])[at]))
+            self.open_item(int(np.concatenate([first, second])[at]))
 
-    def _show(self, number: int) -> None:
-        """Shows a token everywhere, or a word in the Text pane."""
-        typical: Typical | None = self._made.answer
+    def open_item(self, number: int) -> None:
+        typical: Typical | None = self.listing.answer
         if typical is not None and typical.items.ids is not None:
             self.session.view.look_at(int(typical.items.ids[number]))
         elif typical is not None:

@@ -1,4 +1,4 @@
-"""Tables of words and tokens in the Explore pane: rows over arrays, filtered as in Vocabulary and sorted in a job."""
+"""Pages of the Explore pane with a table of words or tokens: rows over arrays, filtered and sorted in a job."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,14 +11,18 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QItemSelectionModel, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QItemSelectionModel, QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QFont
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.session.measuring.exploring import WrittenTable, table_work
+from tokstudio.gui.panes.explore.page import ExplorePage
+from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable, table_work
+from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.query import Query
+from tokstudio.gui.token_table.filters import FilterEdit
+from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_text.spelling import marked, shown
+from tokstudio.gui.widgets.fields import restyle
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import isolated
 from tokstudio.gui.widgets.layouts import Fitting
@@ -214,3 +218,68 @@ class ItemTable(Fitting, ReadOnlyTable):
         self.verticalHeader().setDefaultSectionSize(self._theme.scaled(24))
         self._shown = ()
         self.fit()
+
+
+class ItemPage(ExplorePage):
+    """A page with a table of items.
+
+    A subclass asks `listing` for rows in `ask_rows`, shows them in `take_rows`, and opens an item in `open_item`.
+    """
+
+    def __init__(self, session: Session, theme: Theme, filter_name: str, table_name: str) -> None:
+        super().__init__(session, theme)
+        self.listing = Inquiry(session.jobs, self)
+        self.listing.changed.connect(self.take_rows)
+        self.order = "", True  # the column that sorts the rows, and whether descending
+        self.filter = FilterEdit(theme, filter_name, FILTER_HINT)
+        typed = QTimer(self, singleShot=True, interval=session.jobs.pauses.filtered)
+        typed.timeout.connect(self.ask_rows)
+        self.filter.textChanged.connect(typed.start)
+        self.rows = ItemRows(theme, self)
+        self.items = ItemTable(self.rows, theme, table_name)
+        self.items.sorted.connect(self._sort)
+        self.items.opened.connect(lambda at: self.open_item(int(self.rows.rows[at])))
+        self.filter.left.connect(self.items.setFocus)
+
+    def ask_rows(self) -> None:
+        """Asks which items are listed, and in what order."""
+        raise NotImplementedError
+
+    def take_rows(self) -> None:
+        """Shows the answer of `listing`."""
+        raise NotImplementedError
+
+    def open_item(self, number: int) -> None:
+        """Shows a token everywhere, or a word in the Text pane."""
+        raise NotImplementedError
+
+    def asked_rows(self) -> ItemQuestion:
+        """Which items are asked for; an error is marked at the filter."""
+        query = FilterQuery(self.filter.text())
+        restyle(self.filter, "invalid", bool(query.error))
+        return ItemQuestion(query, *self.order)
+
+    def forget(self) -> None:
+        super().forget()
+        self.listing.forget()
+        self.rows.show(None, self.rows.rows)
+
+    @property
+    def busy(self) -> bool:
+        return self.asked.busy or self.listing.busy
+
+    @property
+    def progress(self) -> Progress:
+        return self.asked.progress if self.asked.busy else self.listing.progress
+
+    @property
+    def trouble(self) -> str:
+        return self.asked.problem or self.listing.problem or FilterQuery(self.filter.text()).error
+
+    def leave(self) -> None:
+        self.listing.leave()
+        super().leave()
+
+    def _sort(self, by: str, descending: bool) -> None:
+        self.order = by, descending
+        self.ask_rows()

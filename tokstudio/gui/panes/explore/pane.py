@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
@@ -37,10 +37,9 @@ class ExplorePane(Pane):
         self._exploring = session.exploring
         self._view = session.view
         self._sources = self._exploring.sources
-        self.pages = tuple(page(session, theme) for page in PAGES)
-        self.tabs = HeaderTabs("Views of the corpus", {page.titled: page.tip for page in self.pages})
+        self._make = tuple(partial(page, session, theme) for page in PAGES)
+        self.tabs = HeaderTabs("Views of the corpus", {page.titled: page.tip for page in PAGES})
         self.tabs.currentChanged.connect(self._turn_to)
-        self.tabs.setVisible(len(self.pages) > 1)
         self.header.insertWidget(1, self.tabs)
         self.save = button_of(actions["save_explored_csv"], "Write as CSV")
         self.save.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -49,16 +48,24 @@ class ExplorePane(Pane):
         self.unlimit = link_button("All Sources", partial(self._exploring.limit, ()), "Show all sources of the corpus")
         self._limits = QWidget()
         row((self.limited, 1), self.unlimit, spacing=8, parent=self._limits)
-        self._stack = stacked(*self.pages)
+        self._stack = stacked()
         whole = QWidget()
         column(self._limits, (self._stack, 1), spacing=6, parent=whole)
         self.body.addWidget(whole)
-        for page in self.pages:
-            page.tabled.connect(self._offer)
         self._exploring.changed.connect(self._renew)
         self._exploring.limited.connect(self._refresh)
         session.view.token_changed.connect(self._follow_token)
         self._show_limits()
+
+    @cached_property
+    def pages(self) -> tuple[ExplorePage, ...]:
+        """The pages, made when the pane is first seen: a start has no time for them."""
+        pages = tuple(make() for make in self._make)
+        for page in pages:
+            self._stack.addWidget(page)
+            page.tabled.connect(self._offer)
+        self._stack.setCurrentIndex(max(self.tabs.currentIndex(), 0))
+        return pages
 
     @property
     def page(self) -> ExplorePage:
@@ -84,7 +91,7 @@ class ExplorePane(Pane):
     def _renew(self) -> None:
         """Follows another exploration; what pages know of the last is released at once, also where none is seen."""
         others, self._sources = self._sources != self._exploring.sources, self._exploring.sources
-        for page in self.pages:
+        for page in self.pages if "pages" in self.__dict__ else ():
             # What is in sight stays there until there is something newer.
             if others or page is not self.page or not self.seen:
                 page.forget()

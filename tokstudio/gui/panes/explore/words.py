@@ -9,30 +9,18 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QCheckBox
 
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.exploration.word_list import LEAST_RUN, LONGEST, Boilerplate
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.panes.explore.item_table import (
-    ItemColumn,
-    ItemList,
-    ItemQuestion,
-    ItemRows,
-    ItemTable,
-    item_rows_work,
-)
-from tokstudio.gui.panes.explore.page import ExplorePage
-from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable
+from tokstudio.gui.panes.explore.item_table import ItemColumn, ItemList, ItemPage, item_rows_work
+from tokstudio.gui.session.measuring.exploring import WrittenTable
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_table.filters import FilterEdit
-from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.fields import restyle
 from tokstudio.gui.widgets.labels import named, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
@@ -108,7 +96,7 @@ _NOTHING = {
 }
 
 
-class WordsPage(ExplorePage):
+class WordsPage(ItemPage):
     """What the text consists of, most frequent first."""
 
     titled = "Words"
@@ -117,28 +105,16 @@ class WordsPage(ExplorePage):
     phases: ClassVar = {"counting words": "Counting words", "encoding": "Encoding"}
 
     def __init__(self, session: Session, theme: Theme) -> None:
-        super().__init__(session, theme)
-        self._listing = Inquiry(session.jobs, self)
-        self._listing.changed.connect(self._take_rows)
-        self._order = "", True
+        super().__init__(session, theme, "Filter words", "Words")
         self.of, self.runs = named(ChoiceBox(_OF), "Words or tokens"), named(ChoiceBox(_RUNS), "Single or in runs")
-        self.filter = FilterEdit(theme, "Filter words", FILTER_HINT)
-        self._typed = QTimer(self, singleShot=True, interval=session.jobs.pauses.filtered)
-        self._typed.timeout.connect(self._list)
-        self.filter.textChanged.connect(self._typed.start)
         self.split = QCheckBox("Only &split")
         self.split.setToolTip("Only words that the tokenizer splits into several tokens")
         self.count = plain_label("muted")
-        self.rows = ItemRows(theme, self)
-        self.words = ItemTable(self.rows, theme, "Words")
-        self.words.sorted.connect(self._sort)
-        self.words.opened.connect(self._open)
-        self.filter.left.connect(self.words.setFocus)
         self.nothing = EmptyState("")
-        self._list_or_none = stacked(self.words, self.nothing)
+        self._list_or_none = stacked(self.items, self.nothing)
         for box in (self.of, self.runs):
             box.currentIndexChanged.connect(self._choose)
-        self.split.toggled.connect(self._list)
+        self.split.toggled.connect(self.ask_rows)
         row(self.of, self.runs, (self.filter, 1), self.split, self.count, spacing=8, parent=self.head)
         column((self._list_or_none, 1), parent=self.content)
 
@@ -157,28 +133,7 @@ class WordsPage(ExplorePage):
         listed: ListedWords | None = self.asked.answer
         self.split.setVisible(listed is not None and listed.split is not None)
         self.note.setText("" if listed is None else listed.note)
-        self._list()
-
-    def forget(self) -> None:
-        super().forget()
-        self._listing.forget()
-        self.rows.show(None, self.rows.rows)
-
-    @property
-    def busy(self) -> bool:
-        return self.asked.busy or self._listing.busy
-
-    @property
-    def progress(self) -> Progress:
-        return self.asked.progress if self.asked.busy else self._listing.progress
-
-    @property
-    def trouble(self) -> str:
-        return self.asked.problem or self._listing.problem or self._query_error
-
-    def leave(self) -> None:
-        self._listing.leave()
-        super().leave()
+        self.ask_rows()
 
     # ---- what is listed
 
@@ -187,32 +142,27 @@ class WordsPage(ExplorePage):
         of = self.of.choices[max(self.of.currentIndex(), 0)].value
         return of, 1 if of == BOILERPLATE else self.runs.choices[max(self.runs.currentIndex(), 0)].value
 
-    @property
-    def _query_error(self) -> str:
-        return FilterQuery(self.filter.text()).error
-
     def _choose(self) -> None:
-        self._order = "", True
+        self.order = "", True
         exploration = self.exploring.exploration
         if exploration is not None:
             self.look(exploration)
 
-    def _list(self) -> None:
+    def ask_rows(self) -> None:
         listed: ListedWords | None = self.asked.answer
         if listed is None:
             return
-        query, items = FilterQuery(self.filter.text()), listed.items
-        restyle(self.filter, "invalid", bool(query.error))
+        question, items = self.asked_rows(), listed.items
         split = listed.split if self.split.isChecked() else None
-        only_split, among = split is not None, np.arange(len(items.texts)) if split is None else np.flatnonzero(split)
-        work = partial(item_rows_work, items, among, ItemQuestion(query, *self._order))
-        self._listing.ask((id(listed), only_split, query.text, self._order), work)
+        among = np.arange(len(items.texts)) if split is None else np.flatnonzero(split)
+        work = partial(item_rows_work, items, among, question)
+        self.listing.ask((listed, split is not None, question.query.text, self.order), work)
 
-    def _take_rows(self) -> None:
+    def take_rows(self) -> None:
         listed: ListedWords | None = self.asked.answer
-        if listed is not None and self._listing.answer is not None and not self._listing.busy:
-            self.rows.show(listed.items, self._listing.answer)
-            self.words.show_order(*self._order)
+        if listed is not None and self.listing.answer is not None and not self.listing.busy:
+            self.rows.show(listed.items, self.listing.answer)
+            self.items.show_order(*self.order)
             found, total = self.rows.count(), len(listed.items.texts)
             self._list_or_none.setCurrentIndex(int(not found))
             self.nothing.label.setText(_NOTHING[self._asked_for[0]])
@@ -220,13 +170,8 @@ class WordsPage(ExplorePage):
             self.count.setText(f"{found:,} of {every}" if found < total else every)
         self.update_state()
 
-    def _sort(self, by: str, descending: bool) -> None:
-        self._order = by, descending
-        self._list()
-
-    def _open(self, at: int) -> None:
-        """Shows a token everywhere, or a text in the Text pane."""
-        items, number = self.rows.items, int(self.rows.rows[at])
+    def open_item(self, number: int) -> None:
+        items = self.rows.items
         if items is not None and items.ids is not None:
             self.session.view.look_at(int(items.ids[number]))
         elif items is not None:
