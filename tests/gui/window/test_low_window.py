@@ -207,6 +207,24 @@ def test_no_workspace_needs_more_than_640_pixels_of_height(qtbot, window):
         assert window.size() == QSize(1024, 640)
 
 
+@at_window()
+def test_no_page_of_explore_needs_more_than_640_pixels_of_height(qtbot, window):
+    window.actions_by_id["sample_rubbish"].trigger()
+    trained(qtbot, window)
+    window.resize(1024, 640)
+    window.actions_by_id["workspace_explore"].trigger()
+    for number, page in enumerate(window.explore.pages):
+        window.explore.tabs.setCurrentIndex(number)
+        qtbot.waitUntil(lambda page=page: not page.busy)
+        settle(qtbot, window)
+        if page.titled == "Clean Up":
+            for rule in range(page.rows.count()):
+                page.findings.selectRow(rule)
+                settle(qtbot, window)
+                assert window.height() == 640, rule
+        assert window.size() == QSize(1024, 640), page.titled
+
+
 @at_window("{book}")
 def test_the_guide_at_1024x640_leaves_three_lines_of_text_and_five_rows(qtbot, window):
     trained(qtbot, window)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.base.atomic_files import StagedFiles, file_name
-from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
+from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_fault
+from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import Corpus
@@ -47,7 +47,7 @@ def write_list_work(corpus: Corpus, path: Path) -> Work[None]:
                         writer.writerow((names[source, shard], document + 1, *lines, rule))
                     yield Progress("writing", first, len(columns[DOCUMENT]))
         except OSError as error:
-            raise FormatError(f"{file_name(path)}: it cannot be written ({error.strerror or error}).") from error
+            raise write_fault(path, error) from error
         staged.flush(path)
         staged.commit()
 

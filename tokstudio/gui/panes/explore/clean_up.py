@@ -27,7 +27,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.token_text.token_chips import Chip, TokenChips
 from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel
-from tokstudio.gui.widgets.labels import in_a_sentence, isolated, named, paragraph_label
+from tokstudio.gui.widgets.labels import in_a_sentence, isolated, named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import EmptyState
@@ -273,7 +273,7 @@ class CleanUpPage(ExplorePage):
         self.examples.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         self.examples.horizontalHeader().setStretchLastSection(True)
         self.examples.activated.connect(self._open)
-        self.living = paragraph_label("muted")
+        self.living = plain_label("muted")
         self.chips = named(TokenChips(theme, rows=1), "Tokens that live from it")
         self.chips.clicked.connect(session.view.look_at)
         self.sum = named(paragraph_label(), "Sum of what is ticked")
@@ -284,7 +284,8 @@ class CleanUpPage(ExplorePage):
         self.show_them = link_button("Show Them", self._show_vocabularies, "Show both vocabularies in Compare")
         self.nothing = EmptyState("")
         listed = QWidget()
-        column((self.findings, 1), self.meaning, self.examples, self.living, self.chips, spacing=6, parent=listed)
+        living = row(self.living, (self.chips, 1), spacing=8)
+        column((self.findings, 1), self.meaning, self.examples, living, spacing=6, parent=listed)
         self._list_or_none = stacked(listed, self.nothing)
         beside = row((self.sum, 1), self.show_them, self.train, spacing=8)
         column((self._list_or_none, 1), beside, spacing=6, parent=self.content)
