@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 
 import numpy as np
@@ -174,6 +175,16 @@ def test_special_tokens_are_found_and_are_not_searched_for_text():
     assert places(corpus, tokenizer, tokenizer.special_tokens["<a the>"]) == [(0, 4), (0, 15), (0, 25)]
     for token in range(256, 256 + len(tokenizer.merges)):
         assert len(places(corpus, tokenizer, token)) == tokenizer.run.uses()[token]
+
+
+@pytest.mark.parametrize("part", range(1, 12))
+def test_special_tokens_at_the_border_of_two_blocks_are_found(monkeypatch, part):
+    texts = ["a<s>b", "<s>", "ab<s><s>b", "", "<s>a"] * 3
+    trained = train(Corpus.from_texts(texts), TrainingConfig(vocabulary_size=257, pattern="gpt2"))
+    tokenizer = trained.changed(special_tokens={"<s>": 1000})
+    small_pieces(monkeypatch, part=part, block=part, documents=1)
+    positions = [place.start() for place in re.finditer("<s>", "".join(texts))]
+    assert places(Corpus.from_texts(texts), tokenizer, 1000) == [(0, position) for position in positions]
 
 
 def test_held_out_text_is_not_searched():

@@ -166,8 +166,8 @@ class SourceEncoder:
             return every
         # Several tokens may extend over the border of two blocks.
         base = max(0, int(parts.starts[0]) - length + 1)
-        begins = _places(np.asarray(source.data[base : int(parts.stops[-1]) + length - 1]), self._needle) + base
         behind = parts.stops + special_lengths[parts.specials]
+        begins = _places(np.asarray(source.data[base : int(behind[-1]) + length - 1]), self._needle) + base
         first = np.searchsorted(behind, begins, side="right")
         # Occurrences that overlap this one, and were passed over, may extend as far again.
         last = np.searchsorted(parts.starts, begins + 2 * length, side="left")
