@@ -35,6 +35,25 @@ def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, unstyled, 
         window.tour.card.next_button.click()
 
 
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 640)])
+@at_window()
+def test_it_stays_in_one_place_where_it_covers_nothing(qtbot, window, size):
+    window.resize(*size)
+    begin(qtbot, window)
+    places = {window.tour.card.pos().toTuple()}
+    window.actions_by_id["train"].trigger()
+    qtbot.waitUntil(lambda: window.tour.at == 1)
+    quiet(qtbot, window)
+    while window.tour.running:
+        qtbot.wait(1)
+        quiet(qtbot, window)
+        qtbot.waitUntil(lambda: window.tour.shade.place == lit(window))
+        places.add(window.tour.card.pos().toTuple())
+        assert not any(window.tour.card.geometry().intersects(one) for one in window.tour.shade.places)
+        window.tour.card.next_button.click()
+    assert len(places) == 1
+
+
 @at_window()
 def test_its_buttons_have_no_letter_of_a_menu_and_ignore_clicks_meant_for_the_card_before(qtbot, unstyled, window):
     menus = {QKeySequence.mnemonic(entry.text()).toString() for entry in window.menuBar().actions()}

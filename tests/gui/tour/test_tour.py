@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
@@ -102,14 +104,16 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, window):
     tab_to(window, card.help_buttons[1])
     press(window, Qt.Key.Key_Space)
     told(qtbot, window, "3.1 kB of text support about 220 merges, so the vocabulary size is 476")
+    assert card.text.text().count("no pair was left to join") == 1
     own = session.runs.active
-    assert own.config == Settings(476).config()
+    assert own.config == replace(PRE_TOKENS, vocabulary_size=476).config()
+    assert not any(b" " in own.tokenizer.bytes_of(token)[1:] for token in range(256, len(own.tokenizer)))
     assert [source.name for source in own.corpus.sources] == ["Pasted text"]
     press(window, Qt.Key.Key_Return)
     assert not window.tour.running
     assert not card.isVisible()
     assert session.runs.active is own, "it is theirs, and stays"
-    assert session.training.settings == Settings(476)
+    assert session.training.settings == replace(PRE_TOKENS, vocabulary_size=476)
     assert not window.actions_by_id["continue_tour"].isEnabled()
 
 
@@ -354,3 +358,62 @@ def test_a_second_tour_has_the_corpus_of_the_first(qtbot, window):
     window.actions_by_id["train"].trigger()
     quiet(qtbot, window)
     assert has_other_corpus(first, window.session.runs.active, None)
+
+
+def drawn(window):
+    """The runs whose curves are drawn."""
+    active = window.session.runs.active
+    return [run for run in window.session.runs.all if run is active or not run.marks.curve_hidden]
+
+
+@at_window()
+def test_only_curves_that_a_stop_speaks_of_are_drawn_and_all_after_it(qtbot, window):
+    session, card = window.session, window.tour.card
+    session.corpus.add_text("an earlier text of my own " * 40)
+    for size in (300, 310):
+        session.training.set_settings(Settings(size))
+        window.actions_by_id["train"].trigger()
+        quiet(qtbot, window)
+    hidden, shown = session.runs.all
+    session.runs.show_curve(hidden, False)
+    session.runs.activate(shown)
+    begin(qtbot, window, 2)
+    first = session.runs.active
+    assert drawn(window) == [first]
+    while window.tour.at < 5:
+        card.next_button.click()
+    card.help_button.click()
+    told(qtbot, window, "one below the other")
+    second = session.runs.active
+    assert drawn(window) == [first, second], "the stop compares both"
+    card.next_button.click()
+    assert drawn(window) == [first]
+    card.next_button.click()
+    card.help_button.click()
+    quiet(qtbot, window)
+    third = session.runs.active
+    assert third not in (first, second)
+    qtbot.waitUntil(lambda: drawn(window) == [third])
+    press(window, Qt.Key.Key_Escape)
+    session.runs.activate(first)
+    assert drawn(window) == [shown, first, second, third], "as before the tour"
+
+
+@at_window()
+def test_closing_asks_only_for_runs_that_the_tour_has_not_made_or_that_were_renamed(qtbot, window):
+    begin(qtbot, window, 5)
+    window.tour.card.help_button.click()
+    told(qtbot, window, "one below the other")
+    press(window, Qt.Key.Key_Escape)
+    first, second = window.session.runs.all
+    assert first.unsaved
+    assert window.projects._question(True) is None
+    window.session.history.rename_run(second, "Mine")
+    assert window.projects._question(True) == "Mine has not been saved or exported."
+    begin(qtbot, window, LAST)
+    QApplication.clipboard().setText("the cat sat on the mat and the rat sat on the cat. " * 60)
+    window.tour.card.help_buttons[1].click()
+    told(qtbot, window, "so the vocabulary size is")
+    press(window, Qt.Key.Key_Escape)
+    own = window.session.runs.active
+    assert window.projects._question(True) == f"Mine and {own.name} have not been saved or exported."

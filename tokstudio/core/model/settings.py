@@ -296,12 +296,12 @@ _TABLE = (
                              names=ALGORITHM_TITLES),
     ),
     Setting(
-        name="pattern", title="Pattern", kind="text", default="none", choices=PATTERNS, label="Patter&n",
+        name="pattern", title="Pattern", kind="text", default="none", choices=PATTERNS, label="Pre-tokens (patter&n)",
         word="pattern", place="top", option="--pattern", metavar="NAME|REGEX",
-        usage=f"how text is split before merging: {', '.join(PATTERNS)}, or a regular expression of your own (default: "
-        "none, which lets merges cross spaces)",
+        usage=f"how text is split into pre-tokens: {', '.join(PATTERNS)}, or a regular expression of your own "
+        "(default: none, which lets merges cross spaces)",
         group="limits", why_not="its library splits text by its own rules",
-        column=SettingColumn(title="Pattern", tip="How text is split before merging", width=100, each="Pattern"),
+        column=SettingColumn(title="Pattern", tip="How text is split into pre-tokens", width=100, each="Pattern"),
     ),
     Setting(
         name="vocabulary_size", title="Vocabulary Size", kind="limit", first=1000,

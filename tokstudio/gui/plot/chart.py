@@ -18,7 +18,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
-from tokstudio.gui.plot.content import Content, Role
+from tokstudio.gui.plot.content import Content, Role, fitted_caption
 from tokstudio.gui.plot.scale import FloatArray, range_between, tick_texts, tick_values, visible
 from tokstudio.gui.style.theme import Theme
 
@@ -159,7 +159,7 @@ class Chart(pg.PlotItem):
             painter.setFont(self._theme.tabular_font())
             painter.setPen(QColor(self._theme.palette.muted))
             metrics = QFontMetricsF(painter.font())
-            words = metrics.elidedText(self._caption, Qt.TextElideMode.ElideRight, self.size().width() - 2 * _GAP)
+            words = fitted_caption(self._caption, metrics, self.size().width() - 2 * _GAP)
             painter.drawText(QPointF(_GAP, metrics.ascent()), words)
 
     # ---- coordinates

@@ -162,6 +162,17 @@ class Curve:
         return self._logarithmic[log]
 
 
+PART = " · "  # between the parts of a caption
+
+
+def fitted_caption(caption: str, metrics: QFontMetricsF, room: float) -> str:
+    """As many parts of a caption as a width has room for, from the first on; the first is elided if it must be."""
+    parts = caption.split(PART)
+    while len(parts) > 1 and metrics.horizontalAdvance(PART.join(parts)) > room:
+        parts.pop()
+    return metrics.elidedText(PART.join(parts), Qt.TextElideMode.ElideRight, room)
+
+
 @dataclass(frozen=True)
 class Content:
     """The content of a plot."""

@@ -72,6 +72,11 @@ class PlotView(QWidget):
         """Sets the labels of x and y and the caption."""
         self._show(replace(self.content, x_label=x_label, y_label=y_label, caption=caption))
 
+    def set_caption(self, caption: str) -> None:
+        """Sets the caption."""
+        if caption != self.content.caption:
+            self._show(replace(self.content, caption=caption))
+
     def set_log(self, x: bool, y: bool) -> None:
         """Chooses logarithmic axes; points without a logarithm are omitted."""
         if (x, y) != self.content.log:

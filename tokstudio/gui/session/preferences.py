@@ -55,7 +55,7 @@ _PATTERNS = tuple((name, name) for name in NAMES)
 _TIE_RULES = tuple((rule, name) for rule, (name, _) in TIE_RULES.items())
 _THEMES = (("system", "Follow system"), ("light", "Light"), ("dark", "Dark"))
 DEFAULT_PATTERN = Preference(
-    "default_pattern", _NEW, "Pattern", "How text is split before merging.", "none", choices=_PATTERNS
+    "default_pattern", _NEW, "Pre-tokens (pattern)", "How text is split into pre-tokens.", "none", choices=_PATTERNS
 )
 _AT_START = "Used at the first start and by Reset in Configure."
 DEFAULT_SIZE = Preference(

@@ -66,7 +66,7 @@ class Marks:
     """What the window notes of a run that has nothing to do with its tokens."""
 
     exported: bool = False  # whether it was written to a file since it ended
-    is_demo: bool = False  # whether it is the demo's run, which closing does not ask about
+    is_demo: bool = False  # whether the demo or the tour made it, so that closing does not ask about it
     saved: int = 0  # the number of its merges in a project file
     curve_hidden: bool = False  # whether the plot hides its curves while another run is active
 

@@ -36,7 +36,7 @@ from tokstudio.core.model.settings import (
 
 _FIRST_STAGE = 0.75  # of the vocabulary, for a transition that is not chosen yet
 USUAL_PATTERN = "gpt2"  # what is proposed where a text is not split
-WHY_SPLIT = "Most tokenizers split it into words first, so that a token serves in every sentence."
+WHY_SPLIT = "Most tokenizers first split it into pre-tokens, mostly words, so that a token serves in every sentence."
 
 
 @dataclass(frozen=True)

@@ -182,11 +182,21 @@ class TourCard(QFrame):
         """Ignores a click on a button that has just come below the pointer; keys are not ignored."""
         return event.type() in _PRESSES and self._new.isActive()
 
-    def stand_beside(self, place: QRect, spared: Sequence[QRect]) -> None:
-        """Moves beside a place, which it covers only where there is no other room; it spares the others if possible."""
+    def stand_beside(self, place: QRect, spared: Sequence[QRect], below: int) -> None:
+        """Moves to the left edge, `below` a height in pixels, where it always is if it covers nothing there.
+
+        Else it moves beside a place, which it covers only where there is no other room; it spares the others if
+        possible.
+        """
         around = self.parentWidget()
         assert around is not None
         room = around.rect().adjusted(_GAP, _GAP, -_GAP, -_GAP)
+        shown = [one for one in (place, *spared) if not one.isEmpty()]
+        beside = [one.left() - _GAP - room.left() for one in shown if one.bottom() > below and one.left() > room.left()]
+        home = QRect(QPoint(room.left(), below + _GAP), self._size(min(beside, default=room.width())))
+        if room.contains(home) and not any(map(home.intersects, shown)):
+            self.setGeometry(home)
+            return
         spaces = _beside(place, room)
         if place.isEmpty():
             spaces, place, spared = (room,), room, ()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES
 from tokstudio.core.base.wording import several, size_text
+from tokstudio.core.model.run import NOTHING_LEFT
 from tokstudio.core.training.forecast import fitting_merges, fitting_sizes
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.why.pane import asked
@@ -99,6 +100,7 @@ class Stop:
     named: str = ""  # the run that it makes
     show: Callable[[Stage], object] | None = None  # what shows it once it is done; None for nothing
     trains: bool = False  # whether the task is to make the run of the tour, which is played
+    compares: bool = False  # whether it speaks of the first run of the tour, too
     own: bool = False  # whether the task is to train on a text of one's own
 
 
@@ -241,19 +243,19 @@ def _sizes(scene: Scene) -> str:
         f"The first {half:,} merges bring a token from 1 byte to {run.bytes_per_token(half):.2f}, the other "
         f"{last - half:,} only to {run.bytes_per_token(last):.2f}. Each token costs a model a row of numbers, and a "
         "token that is rare in the text is seen too seldom to be learned. So the size follows the text. A rule of "
-        f"thumb: {fitting_sizes()}. The vocabulary has these and the 256 bytes. The marks on the curve show after how "
-        "many merges 90, 95 and 99 % of this compression are reached."
+        f"thumb: {fitting_sizes()}. The vocabulary has these and the 256 bytes."
     )
 
 
 def _own_trained(scene: Scene) -> str:
     run = scene.run
     size = run.corpus.bytes if run.corpus is not None else 0
+    why = "; then no pair was left to join" if run.ended == NOTHING_LEFT else ""
     return (
         f"By the rule of thumb, {size_text(size)} of text support about {fitting_merges(size):,} merges, so the "
         f"vocabulary size is {256 + fitting_merges(size):,}: the 256 bytes and these. Further merges would join pairs "
-        f"that hardly ever occur. {several(len(run), 'merge was', 'merges were')} made. This is your tokenizer: Export "
-        "in the tool bar writes its files, and the Guide has more to read."
+        f"that hardly ever occur. {several(len(run), 'merge was', 'merges were')} made{why}. This is your tokenizer: "
+        "Export in the tool bar writes its files, and the Guide has more to read."
     )
 
 
@@ -288,7 +290,9 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "The playhead",
         "The curve shows how the tokens became longer, merge by merge. The longer the tokens, the fewer a text "
-        "needs. The upright line is the playhead: it sets how many merges are used.",
+        "needs. The upright line is the playhead: it sets how many merges are used. The sign † stands before numbers "
+        "that are measured on the text of the training itself. The marks 90, 95 and 99 % show how soon so much of the "
+        "final length is reached.",
         "Drag the line into the left half, and watch the sentence in the Text pane. With the keyboard: press Tab until "
         "you reach the slider, then Home.",
         "compression",
@@ -326,7 +330,7 @@ STOPS: tuple[Stop, ...] = (
         "So far, merges cross the spaces between words: “e·the·” is one token, the end of one word and the next. Most "
         "tokenizers first cut the text into pre-tokens, mostly words, each with the space before it. Merges then join "
         "only inside a pre-token.",
-        "Press Train with Pre-Tokens: the article again, cut by the pattern of GPT-2.",
+        "Press Train with Pre-Tokens: the article again, cut by the rule of GPT-2. Such a rule is called a pattern.",
         "text",
         lambda scene: _is_trained(scene, PRE_TOKENS),
         _pre_tokens,
@@ -335,6 +339,7 @@ STOPS: tuple[Stop, ...] = (
         verb="Train with Pre-Tokens",
         named="With pre-tokens",
         show=_compare,
+        compares=True,
     ),
     Stop(
         "Japanese",
@@ -385,8 +390,8 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Now your text",
-        "Train on a text of your own: a file, or what you have copied. The settings are those of the first training, "
-        "without pre-tokens, but for the vocabulary size, which is chosen to fit the text.",
+        "Train on a text of your own: a file, or what you have copied. The text is cut into pre-tokens, by the pattern "
+        "of GPT-2, and the vocabulary size is chosen to fit it.",
         "Open a text, or paste one.",
         "compression",
         lambda scene: (

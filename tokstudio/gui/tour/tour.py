@@ -27,7 +27,9 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.tour.card import Shade, TourCard
 from tokstudio.gui.tour.stops import (
     ENGLISH,
+    HELD_OUT,
     JAPANESE,
+    PRE_TOKENS,
     SAMPLE,
     SETTINGS,
     STOPS,
@@ -61,6 +63,7 @@ class _Before:
     text: str
     workspace: str
     left_out: LeavingOut
+    hidden: dict[int, bool]  # whether the curves of each run are hidden, by its key; with those made since
 
 
 class Tour(QObject):
@@ -82,6 +85,7 @@ class Tour(QObject):
         self._before: _Before | None = None  # to put back
         self._sentence = ENGLISH  # in the Text pane, before the tour asked for Japanese
         self._caption = ""  # what the status bar tells of a training
+        self._drawn: StudioRun | None = None  # the run for which the curves of others were hidden
         self._awaits_own = False  # whether the next text of the person's own is trained on
         self._helps: tuple[Callable[[], object], ...] = ()  # what the buttons of the card do
         self._keys = [QShortcut(QKeySequence(key), window, enabled=False) for key in (Qt.Key.Key_Escape, *_ENTER)]
@@ -183,12 +187,15 @@ class Tour(QObject):
     def _now(self) -> _Before:
         session = self._stage.session
         settings, text = session.training.settings, session.view.text
-        return _Before(session.corpus.sources, settings, text, self._stage.workspace(), session.corpus.left_out)
+        hidden = {run.key: run.marks.curve_hidden for run in session.runs.all}
+        return _Before(session.corpus.sources, settings, text, self._stage.workspace(), session.corpus.left_out, hidden)
 
     def _put_back(self) -> None:
         before, self._before, session = self._before, None, self._stage.session
         if before is None:
             return
+        self._drawn = None
+        session.runs.show_curves({run: not before.hidden.get(run.key, False) for run in session.runs.all})
         is_back = bool(before.sources) and has_article(session)
         corpus = before.sources if is_back else session.corpus.sources
         settings = before.settings if session.training.settings == SETTINGS else session.training.settings
@@ -265,6 +272,7 @@ class Tour(QObject):
         elif self._serves(session.runs.active):
             session.view.set_text(self._sentence)
         self._done = self._awaits_own = False
+        self._draw_only()
         self._scene = Scene(self._stage, session.view.playhead, session.view.text, session.runs.active)
         self._open()
         self._follow()
@@ -272,6 +280,20 @@ class Tour(QObject):
         if stop.begin is not None and self._obstacle() is None:
             stop.begin(self._stage)
         self.changed.emit()
+
+    def _draw_only(self) -> None:
+        """Hides the curves of all runs but those that this stop speaks of."""
+        runs = self._stage.session.runs
+        self._drawn = runs.active
+        first = run_of_tour(self._stage.session, SETTINGS) if STOPS[self.at].compares else None
+        runs.show_curves({run: run in (runs.active, first) for run in runs.all})
+
+    def _note_made(self) -> None:
+        """Notes that the tour made the run that has just become active: closing does not ask about it."""
+        run, before = self._stage.session.runs.active, self._before
+        if run is not None and before is not None and run.key not in before.hidden:
+            before.hidden[run.key] = False
+            run.note(is_demo=any(is_of_tour(run, settings) for settings in (SETTINGS, PRE_TOKENS, HELD_OUT)))
 
     def _open(self) -> None:
         for place in reversed(self._places()):
@@ -320,7 +342,7 @@ class Tour(QObject):
         with session.history.together(_OWN_TITLE):
             if len(own) < len(session.corpus.sources):
                 session.corpus.set_sources(own)
-            session.training.set_settings(SETTINGS.with_size(256 + fitting_merges(session.corpus.current.bytes)))
+            session.training.set_settings(PRE_TOKENS.with_size(256 + fitting_merges(session.corpus.current.bytes)))
         if session.training.obstacle is None:
             self._awaits_own = False
             session.training.start()
@@ -341,6 +363,9 @@ class Tour(QObject):
         stop, obstacle = STOPS[self.at], self._obstacle()
         if stop.own:
             self._train_own()
+        if self._stage.session.runs.active is not self._drawn:
+            self._note_made()
+            self._draw_only()
         if obstacle is None and not self._done and stop.done(self._scene):
             if stop.trains:
                 self._go_to(self.at + 1)
@@ -431,7 +456,8 @@ class Tour(QObject):
         taken = self.shade.place
         if isinstance(place, Pane) and self._window.tabifiedDockWidgets(place):
             taken = taken.adjusted(0, -_TABS, 0, 0)
-        self.card.stand_beside(taken, rectangles[1:])
+        home = self._rectangle(self._stage.train).bottom()
+        self.card.stand_beside(taken, rectangles[1:], home)
         self.card.show()
         # A message above the shade can be read and closed.
         above = [self.shade, *self._window.findChildren(Strips), self.card]

@@ -78,7 +78,7 @@ def settle(qtbot, session):
 def test_a_run_without_a_pattern_offers_one_for_the_next_training(qtbot, session, plain, opened):
     dialog = opened("huggingface")
     assert dialog.unsplit.isVisible()
-    assert "Most tokenizers split it into words first" in dialog.unsplit.text()
+    assert "Most tokenizers first split it into pre-tokens" in dialog.unsplit.text()
     qtbot.mouseClick(dialog.usual, Qt.MouseButton.LeftButton)
     assert session.training.settings.pattern == "gpt2"
     assert session.history.undo_text

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QFontMetricsF
 
 from tests.gui.conftest import alone
 from tests.gui.languages import NAMES, PARALLEL
@@ -17,6 +17,7 @@ from tokstudio import Tokenizer
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.panes.compression.curves import RATIO, TOKENS, size_marks
 from tokstudio.gui.panes.compression.pane import CompressionPane
+from tokstudio.gui.plot.content import PART, fitted_caption
 from tokstudio.gui.session.measuring import measurers
 
 TEXTS = {"english": "the cat and the hat and the dog " * 30, "german": "die Katze und der Hut und der Hund " * 30}
@@ -164,6 +165,22 @@ def test_marks_are_where_the_share_is_reached_are_clicked_and_switched_off(pane,
     assert marks(pane)
     choose(pane, TOKENS)
     assert not marks(pane)
+
+
+def test_the_caption_explains_the_signs_that_are_drawn_where_there_is_room(theme, actions, pane, trained):
+    metrics = QFontMetricsF(theme.tabular_font())
+    whole = pane.plot.content.caption
+    parts = ["bytes per token over merges", "† on the training text", "90\u00a0%: of the value at the end"]
+    assert whole.split(PART) == parts
+    assert "†" in pane.plot.accessibleDescription()
+    wide = metrics.horizontalAdvance(whole)
+    for room, shown in ((wide + 1, 3), (wide - 1, 2), (metrics.horizontalAdvance(PART.join(parts[:2])) - 1, 1)):
+        assert fitted_caption(whole, metrics, room) == PART.join(parts[:shown])
+    assert fitted_caption(whole, metrics, 60).endswith("…")
+    actions["compression_marks"].trigger()
+    assert pane.plot.content.caption.split(PART) == parts[:2]
+    choose(pane, TOKENS)
+    assert pane.plot.content.caption == "tokens in the corpus over merges"
 
 
 def test_they_are_on_the_held_out_curve_where_there_is_one(qtbot, session, pane, make_run):

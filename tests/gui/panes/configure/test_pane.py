@@ -261,7 +261,7 @@ def test_a_large_text_without_a_pattern_is_told_what_most_tokenizers_do(qtbot, p
     qtbot.waitUntil(lambda: field.caption.text().startswith("The text is not split: one"))
     assert field.usual.isHidden()
     session.corpus.add_text(TEXT * 600)
-    qtbot.waitUntil(lambda: "Most tokenizers split it into words first" in field.caption.text())
+    qtbot.waitUntil(lambda: "Most tokenizers first split it into pre-tokens" in field.caption.text())
     assert not field.usual.isHidden()
     qtbot.mouseClick(field.usual, Qt.MouseButton.LeftButton)
     assert session.training.settings.pattern == "gpt2"

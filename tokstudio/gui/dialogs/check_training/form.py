@@ -137,7 +137,7 @@ class ExerciseForm(QWidget):
         )
         self.pattern = QComboBox(editable=True)
         self.pattern.addItems(NAMES)
-        self.pattern.setToolTip("How the text is split before merging: a name, or a regular expression")
+        self.pattern.setToolTip("How the text is split into pre-tokens: a name, or a regular expression")
         self.ties = QComboBox()
         for rule in _TIES:
             self.ties.addItem(_TIES[rule], rule)
@@ -155,7 +155,7 @@ class ExerciseForm(QWidget):
         for at, (text, control, shown) in enumerate(fields):
             grid.addWidget(label_for(text, control), at, 0)
             grid.addLayout(shown, at, 1)
-        for at, (text, box) in enumerate((("&Pattern", self.pattern), ("T&ie rule", self.ties)), 2):
+        for at, (text, box) in enumerate((("&Pre-tokens (pattern)", self.pattern), ("T&ie rule", self.ties)), 2):
             grid.addWidget(label_for(text, box), at, 0)
             grid.addWidget(box, at, 1)
         grid.addWidget(label_for("Special &tokens", self.specials), 0, 2)

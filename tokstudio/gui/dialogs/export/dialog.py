@@ -125,8 +125,10 @@ class ExportDialog(Dialog):
         self.moves = paragraph_label("muted")
         self.moves.setIndent(INDENT)
         self.moves.hide()
-        self.unsplit = paragraph_label("muted", f"The text of {run.name} was not split. {WHY_SPLIT}")
-        self.usual = link_button("Use a Pattern", self._use_pattern, f"Train with {USUAL_PATTERN}, as many do.")
+        self.unsplit = paragraph_label("muted", f"The text of {run.name} was not split into pre-tokens. {WHY_SPLIT}")
+        self.usual = link_button(
+            "Use Pre-Tokens", self._use_pattern, f"Train with the pattern {USUAL_PATTERN}, as many do."
+        )
         self._pattern = QWidget()
         row((self.unsplit, 1), (self.usual, Qt.AlignmentFlag.AlignTop), parent=self._pattern)
         self._pattern.setVisible(run.run is not None and run.run.config.pattern == "none")
@@ -141,7 +143,9 @@ class ExportDialog(Dialog):
     def _use_pattern(self) -> None:
         settings = replace(self._training.settings, pattern=USUAL_PATTERN)
         self._training.set_settings(settings)
-        self.unsplit.setText(f"The next training splits by {USUAL_PATTERN}. Train again, and export the new run.")
+        self.unsplit.setText(
+            f"The next training makes pre-tokens, by the pattern {USUAL_PATTERN}. Train again, and export the new run."
+        )
         self.usual.hide()
 
     def _build(self, formats: Collection[str], theme: Theme) -> None:

@@ -91,10 +91,10 @@ class PatternChoice(Field):
 
     def __init__(self, pattern: str) -> None:
         self.combo = QComboBox(editable=True)
-        super().__init__("How text is split before merging: a name or an expression.", self.combo)
+        super().__init__("How text is split into pre-tokens: a name or an expression.", self.combo)
         self.combo.addItems(NAMES)
         self.combo.setEditText(pattern)
-        self.add_label("&Pattern", self.combo, "pattern")
+        self.add_label("&Pre-tokens (pattern)", self.combo, "pattern")
         self.row.addWidget(self.combo, 2)
         self.combo.editTextChanged.connect(self.changed)
 

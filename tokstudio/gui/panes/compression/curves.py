@@ -13,7 +13,7 @@ from tokstudio.core.base.wording import percent_text, several, several_whole, si
 from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.comparison.sizes import PERCENTS, merges_for
 from tokstudio.core.comparison.table import TRAINED
-from tokstudio.gui.plot.content import Curve
+from tokstudio.gui.plot.content import PART, Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.plot.labels import Mark
 from tokstudio.gui.session.measuring.measurers import ChosenText, TextMeasurer, is_same_text, measured_text
@@ -100,6 +100,14 @@ def has_other_corpus(run: StudioRun, active: StudioRun | None, measured_on: Chos
 
 def _held_out(run: StudioRun) -> float:
     return run.config.held_out if run.config is not None else 0.0
+
+
+def caption(view: View, run: StudioRun | None, marked: bool) -> str:
+    """The text above the plot; its last parts are left out where there is no room."""
+    if view is not RATIO or run is None or not run.has_counts or not len(run):
+        return view.caption
+    parts = f"{TRAINED} on the training text", f"{percent_text(0.9)}: of the value at the end" if marked else ""
+    return PART.join(filter(None, (view.caption, *parts)))
 
 
 def size_marks(run: StudioRun) -> tuple[Mark, ...]:

@@ -316,6 +316,7 @@ class CompressionPane(Fitting, Pane):
         if self._view is curves.RATIO and active is not None:
             marks = curves.start_marks(active) + (curves.size_marks(active) if self._marks.isChecked() else ())
         self.plot.set_marks(marks)
+        self.plot.set_caption(curves.caption(self._view, active, any(mark.text.endswith("%") for mark in marks)))
         self._lines.draw(active, self._view is curves.RATIO)
         self._show_legend([*runs, *opened])
 

@@ -146,12 +146,12 @@ class PatternField(QWidget):
         self._brief = False
         self.problem = ""  # why the first lines cannot be split; "" if they can
         self._shown: object = None
-        self.choice = ChoiceField("Patter&n", _CHOICES, theme, word="pattern")
+        self.choice = ChoiceField("Pre-tokens (patter&n)", _CHOICES, theme, word="pattern")
         self.own = _Expression(theme)
         self.own.explain("regular-expression")
         self.caption = paragraph_label("muted")
         self.preview = named(_SplitView(theme), "Preview of the split")
-        self.usual = link_button("Use a Pattern", self._use_usual, f"Split by {USUAL_PATTERN}, as many tokenizers do.")
+        self.usual = link_button("Use Pre-Tokens", self._use_usual, f"Split by {USUAL_PATTERN}, as many tokenizers do.")
         self.usual.hide()
         # Hidden until the first text is split, as it would be empty.
         self.preview.hide()
@@ -358,7 +358,7 @@ class _Expression(Field):
 
 # --- A dialog that asks how a tokenizer splits text if its files do not say so ----------------------------------------
 
-_WHY = "The file does not say how text is split before merging. Another pattern gives other tokens."
+_WHY = "The file does not say how text is split into pre-tokens. Another pattern gives other tokens."
 _SIZE = QSize(480, 400)  # room for the preview, which is empty at first
 _SHOWN = 2000  # characters of the sample text
 

@@ -334,7 +334,7 @@ COLUMNS: tuple[_Column, ...] = (
         word="minimum-frequency",
     ),
     _Column(
-        "Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 5, LEFT, word="pattern"
+        "Pattern", "How text was split into pre-tokens", lambda run: run.pattern, "whitespace", 5, LEFT, word="pattern"
     ),
     _Column("Base", "The tokens that merging started with", _base, "Characters", 11, LEFT, word="base-units"),
     _Column("Tie rule", "Which pair came first at equal counts", _ties, "Hugging Face", 12, LEFT, word="tie-rule"),

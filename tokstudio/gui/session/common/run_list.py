@@ -79,6 +79,7 @@ class RunList(QObject):
         """Renames a run; an empty name changes nothing."""
         if name.strip():
             run.identify(name=name.strip())
+            run.note(is_demo=False)  # who names it keeps it
             self.changed.emit()
 
     def show_curve(self, run: StudioRun, shown: bool) -> None:
