@@ -81,13 +81,30 @@ def _chosen(here: Exploration, table: str, column: str | None, most: int, consol
 
 
 def _plain_rows(here: Exploration, columns: Columns) -> Iterator[list[object]]:
-    """The heading and the rows of a table for other programs; rows and lines are counted from 1."""
-    names = [name for name in columns if name != "row"]
-    yield [*names] if "id" not in columns else [names[0], "token", *names[1:]]
-    values = [_values(here, name, columns[name]) for name in names]
-    if "id" in columns:
-        values.insert(1, [_token(here, token) for token in columns["id"].tolist()])
-    yield from (list(row) for row in zip(*values, strict=True))
+    """The heading and the rows of a table for other programs."""
+    named = _named_values(here, columns)
+    yield [*named]
+    yield from (list(row) for row in zip(*named.values(), strict=True))
+
+
+def _named_values(here: Exploration, columns: Columns) -> dict[str, list[Any]]:
+    """The columns of a table with names for indices; rows, documents and parts count from 1, ids from 0."""
+    named = {name: _values(here, name, column) for name, column in columns.items() if name != "shard"}
+    if "shard" in columns and any(source.shards for source in here.corpus.sources):
+        files = [source.shards or ("",) for source in here.corpus.sources]
+        places = zip(columns["source"].tolist(), columns["shard"].tolist(), strict=True)
+        named = _after(named, "source", {"file": [files[source][shard] for source, shard in places]})
+    if "id" in named:
+        tokens = [_bytes_of(here, token) for token in named["id"]]
+        texts = {"text": [raw.decode("utf-8", "replace") for raw in tokens], "hex": [raw.hex() for raw in tokens]}
+        named = _after(named, "id", texts)
+    return named
+
+
+def _after(named: dict[str, list[Any]], name: str, more: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """The columns with more of them after one."""
+    at = [*named].index(name) + 1
+    return dict([*[*named.items()][:at], *more.items(), *[*named.items()][at:]])
 
 
 def _values(here: Exploration, name: str, column: NDArray[Any]) -> list[Any]:
@@ -95,8 +112,8 @@ def _values(here: Exploration, name: str, column: NDArray[Any]) -> list[Any]:
         return [here.corpus.sources[index].name for index in column.tolist()]
     if name == "script":
         return [SCRIPTS[number] if number >= 0 else None for number in column.tolist()]
-    if name == "number":
-        return (column + 1).tolist()
+    if name in ("row", "number", "top_part"):
+        return [number + 1 if number >= 0 else None for number in column.tolist()]
     return [None if isinstance(value, float) and math.isnan(value) else value for value in column.tolist()]
 
 
@@ -141,9 +158,13 @@ def _cell(value: object) -> str:
 
 
 def _token(here: Exploration, token: int) -> str:
+    return quoted_bytes(_bytes_of(here, token))
+
+
+def _bytes_of(here: Exploration, token: int) -> bytes:
     tokenizer = here.tokenizer
     assert isinstance(tokenizer, Tokenizer)
-    return quoted_bytes(tokenizer.bytes_of(token))
+    return tokenizer.bytes_of(token)
 
 
 def _place(here: Exploration, row: int) -> str:
@@ -188,7 +209,7 @@ def _as_json(
     if here.tokenizer is not None:
         told |= {"parts": here.parts, "part_unit": here.part_unit, "pieces": here.pieces.tolist()}
     for table, chosen in columns.items():
-        told[table] = {name: _values(here, name, column) for name, column in chosen.items()}
+        told[table] = _named_values(here, chosen)
     if findings is not None:
         told["findings"] = [_finding_json(each) for each in findings]
     if origin is not None:

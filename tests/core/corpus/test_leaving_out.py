@@ -433,9 +433,24 @@ def test_a_list_of_data_sets_whose_files_have_the_same_names_can_be_read(tmp_pat
     reduced = corpus.without(("duplicates",))
     finish(write_list_work(reduced, tmp_path / "list.csv"))
     rows = (tmp_path / "list.csv").read_text().splitlines()
-    assert rows[1:] == ["0/train-2.jsonl,3,duplicates", "1/train-1.jsonl,3,duplicates", "1/train-2.jsonl,3,duplicates"]
-    again = finish(corpus.without_work(finish(read_list_work(tmp_path / "list.csv", corpus))))
-    assert again.sha256 == reduced.sha256
+    files = [("en", "train-2.jsonl"), ("de", "train-1.jsonl"), ("de", "train-2.jsonl")]
+    assert rows == ["source,file,document,reason", *(f"{folder},{file},3,duplicates" for folder, file in files)]
+    # As lists named them before there was a column for the file.
+    old = [f"{('en', 'de').index(folder)}/{file},3" for folder, file in files]
+    (tmp_path / "old.csv").write_text("\n".join(["source,document", *old]))
+    for name in ("list.csv", "old.csv"):
+        again = finish(corpus.without_work(finish(read_list_work(tmp_path / name, corpus))))
+        assert again.sha256 == reduced.sha256
+    (tmp_path / "old.csv").write_text("source,file,document\nde,train-3.jsonl,3")
+    with pytest.raises(CorpusError, match=r'line 2: de has no file "train-3\.jsonl"\.'):
+        finish(read_list_work(tmp_path / "old.csv", corpus))
+    # A source without files beside them, and sources of one name.
+    beside = Corpus((*corpus.sources[:1], *corpus.sources[:1], *Corpus.from_text("alone").sources))
+    left = beside.without(documents=[("0/train-1.jsonl", 1), (1, 3), (2, 0)][::2])
+    finish(write_list_work(left, tmp_path / "list.csv"))
+    rows = (tmp_path / "list.csv").read_text().splitlines()
+    assert rows[1:] == ["0,train-1.jsonl,2,named", "Pasted text,,1,named"]
+    assert finish(beside.without_work(finish(read_list_work(tmp_path / "list.csv", beside)))).sha256 == left.sha256
     assert corpus.without(documents=[("en/train-2.jsonl", 2)]).documents == 15
     with pytest.raises(ConfigError, match=r"name one of these, such as 0/train-1\.jsonl"):
         corpus.without(documents=[(0, 2)])

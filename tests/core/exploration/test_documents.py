@@ -69,7 +69,7 @@ def test_every_column_equals_a_recount(first, second, budget):
     known = Counter(text for each in lines for _, text in each if len(text) >= 20)
     for row, each in zip(rows, lines, strict=True):
         row["repeated_bytes"] = sum(len(line) for line, text in each if known[text] > 1)
-    for name in here.keys() - {"source", "number"}:
+    for name in here.keys() - {"source", "shard", "number"}:
         assert here[name].tolist() == [row[name] for row in rows], name
     assert here["source"].tolist() == [0] * len(first) + [1] * len(second)
     assert here["number"].tolist() == [*range(len(first)), *range(len(second))]

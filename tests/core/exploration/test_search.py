@@ -330,7 +330,7 @@ def test_hits_become_csv(tmp_path):
         rows = list(csv.DictReader(file))
     assert [row["source"] for row in rows] == ["one", "two", "one"]
     assert rows[2] == {
-        "source": "one", "document": "0", "place": "one, document 1", "position": "5", "left": 'say "',
+        "source": "one", "document": "1", "place": "one, document 1", "position": "5", "left": 'say "',
         "hit": "the", "right": '", '
     }  # fmt: skip
     assert made.save_csv(tmp_path / "more.csv").read_bytes().count(b"\r\n") == 4

@@ -22,6 +22,8 @@ TABLES = ("findings", "documents", "tokens")
 _TEXT = """\
 Explores texts: what is in each document, what rules find that a tokenizer should perhaps not learn from, and, with a
 tokenizer, in which documents each token is used and how evenly. Held-out text counts too, and weights do not.
+Rows, documents and lines count from 1 in all that is printed or written, and so does top_part, the row of the document
+(or the number of the piece) with most uses of a token; ids of tokens count from 0.
 """
 
 
@@ -66,12 +68,18 @@ def _checked(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
         parser.error("--token is not for --csv")
     if arguments.rows is not None and arguments.rows < 0:
         parser.error("--rows: must be 0 or more")
+    columns = [column for table in arguments.show or TABLES for column in COLUMNS.get(table, ())]
+    if arguments.sort is not None and not any(arguments.sort in columns for columns in COLUMNS.values()):
+        parser.error(f'--sort: there is no column "{arguments.sort}"')
+    if arguments.sort is not None and arguments.sort not in columns:
+        parser.error(f"--sort {arguments.sort} sorts no table of --show {' '.join(arguments.show)}")
     if arguments.tokenizer is None:
+        of_tokens = {*COLUMNS["tokens"], "tokens", "bytes_per_token"}
+        if arguments.sort in of_tokens:
+            parser.error(f"--sort {arguments.sort} needs --tokenizer")
         for name in ("run", "merges", "token"):
             if getattr(arguments, name) is not None:
                 parser.error(f"--{name} needs --tokenizer")
         if "tokens" in (arguments.show or ()):
             parser.error("--show tokens needs --tokenizer")
-    if arguments.sort is not None and not any(arguments.sort in columns for columns in COLUMNS.values()):
-        parser.error(f'--sort: there is no column "{arguments.sort}"')
     return arguments

@@ -111,14 +111,22 @@ class NamedDocuments:
         self._places: dict[str | int, list[tuple[int, int]]] = {}
         self._keys: dict[int, NDArray[np.int64]] = {}
 
-    def document(self, which: str | int, number: int) -> tuple[int, int, int]:
-        """The index of the source, the number of the file among its shards, and that of the document."""
+    def document(self, which: str | int, number: int, file: str = "") -> tuple[int, int, int]:
+        """The index of the source, the number of the file among its shards, and that of the document.
+
+        `file` is the name of one of these, "" where the number tells which it is.
+        """
         number = _whole(number)
         if isinstance(which, np.integer):
             which = int(which)
         if which not in self._places:
             self._places[which] = self._named(which)
         found = self._places[which]
+        if file and any(self._sources[index].shards for index, _ in found):
+            files = [self._sources[index].shards or ("",) for index, _ in found]
+            found = [place for place, names in zip(found, files, strict=True) if names[place[1]] == file]
+            if not found:
+                raise ConfigError(f"{which} has no file {shown(file)}.")
         if len(found) > 1:
             found = [(index, shard) for index, shard in found if self._has(index, shard, number)] or found[:1]
         if len(found) > 1:

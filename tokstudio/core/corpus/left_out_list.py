@@ -1,6 +1,7 @@
-"""The list of what is left out, as CSV for use elsewhere: source, document, line where there are lines, reason.
+"""The list of what is left out, as CSV for use elsewhere: source, file, document, line, reason.
 
-Documents and lines are numbered as in their files, from 1.
+The file is given where a data set has several, the line where lines are left out. Documents and lines are numbered as
+in their files, from 1.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,7 +22,7 @@ from tokstudio.core.corpus.leaving_out import LeavingOut, NamedDocuments
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.corpus.source import Source
 
-SOURCE, DOCUMENT, LINE, REASON = COLUMNS = ("source", "document", "line", "reason")
+SOURCE, FILE, DOCUMENT, LINE, REASON = COLUMNS = ("source", "file", "document", "line", "reason")
 _WRITTEN = (SOURCE, "shard", DOCUMENT, LINE, "rule")
 _ROWS = 1 << 12
 
@@ -29,7 +30,8 @@ _ROWS = 1 << 12
 def write_list_work(corpus: Corpus, path: Path) -> Work[None]:
     """Writes what was left out of a corpus; raises FormatError where the file cannot be written.
 
-    A source is named by its file or its name, and by its index, with its file, where that is the name of several.
+    A source is named by its name, that of its file where a column divides it, or its index, from 0, where that is the
+    name of several.
     """
     columns = corpus.left_out
     with StagedFiles() as staged:
@@ -38,13 +40,22 @@ def write_list_work(corpus: Corpus, path: Path) -> Work[None]:
             with temporary.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
                 has_lines = bool(np.any(columns[LINE] >= 0))
                 writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(COLUMNS if has_lines else (SOURCE, DOCUMENT, REASON))
-                names = _names(corpus)
+                has_files = any(source.shards for source in corpus.sources)
+                left = {FILE} if not has_files else set[str]()
+                left |= {LINE} if not has_lines else set()
+                writer.writerow(name for name in COLUMNS if name not in left)
+                names = dict(enumerate(_names(corpus)))
+                files = {
+                    (index, shard): file
+                    for index, source in enumerate(corpus.sources)
+                    for shard, file in enumerate(source.shards or ("",))
+                }
                 for first in range(0, len(columns[DOCUMENT]), _ROWS):
                     here = (columns[name][first : first + _ROWS].tolist() for name in _WRITTEN)
                     for source, shard, document, line, rule in zip(*here, strict=True):
                         lines = ((line + 1 if line >= 0 else ""),) if has_lines else ()
-                        writer.writerow((names[source, shard], document + 1, *lines, rule))
+                        shards = (files[source, shard],) if has_files else ()
+                        writer.writerow((names[source], *shards, document + 1, *lines, rule))
                     yield Progress("writing", first, len(columns[DOCUMENT]))
         except OSError as error:
             raise write_fault(path, error) from error
@@ -52,31 +63,19 @@ def write_list_work(corpus: Corpus, path: Path) -> Work[None]:
         staged.commit()
 
 
-def _names(corpus: Corpus) -> dict[tuple[int, int], str]:
-    """What each file of each source is called in a list: a name that nothing else has.
-
-    That is the name of the file or the source, else the index of the source, with its file where it has several.
-    """
-    names: dict[tuple[int, int], str] = {}
-    for index, source in enumerate(corpus.sources):
-        for shard, name in enumerate(source.shards or (_file_of(source),)):
-            names[index, shard] = name
+def _names(corpus: Corpus) -> list[str]:
+    """What each source is called in a list: a name that no other has, else its index."""
+    names = list(map(_name_of, corpus.sources))
     owners: dict[str, set[object]] = {}
-    for (index, shard), name in names.items():
+    for index, (source, name) in enumerate(zip(corpus.sources, names, strict=True)):
         # The parts of a divided file are called like the file, whose rows are in one of them.
-        source = corpus.sources[index]
-        file = (source.path, source.member, shard) if source.value is not None else (index, shard)
+        file = index if source.value is None or source.shards else (source.path, source.member)
         owners.setdefault(name, set()).add(file)
-    return {place: name if len(owners[name]) == 1 else _indexed(corpus, *place) for place, name in names.items()}
+    return [name if len(owners[name]) == 1 else str(index) for index, name in enumerate(names)]
 
 
-def _indexed(corpus: Corpus, index: int, shard: int) -> str:
-    shards = corpus.sources[index].shards
-    return f"{index}/{shards[shard]}" if shards else str(index)
-
-
-def _file_of(source: Source) -> str:
-    divided = source.value is not None and source.path is not None and not source.member
+def _name_of(source: Source) -> str:
+    divided = source.value is not None and source.path is not None and not source.member and not source.shards
     return source.path.name if divided and source.path is not None else source.name
 
 
@@ -102,7 +101,7 @@ def read_list_work(path: Path, corpus: Corpus) -> Work[LeavingOut]:
                 f'{name}: this is no list of documents: its first line must name the columns "source" and "document".'
             )
         at_source, at_document = header.index(SOURCE), header.index(DOCUMENT)
-        at_line = header.index(LINE) if LINE in header else None
+        at_file, at_line = (header.index(name) if name in header else None for name in (FILE, LINE))
         for cells in rows:
             if rows.line_num % _ROWS == 0:
                 yield Progress("reading")
@@ -112,9 +111,11 @@ def read_list_work(path: Path, corpus: Corpus) -> Work[LeavingOut]:
                 if len(cells) <= max(at_source, at_document):
                     raise ConfigError("a cell is missing.")
                 which, number = cells[at_source], _number(cells[at_document])
-                found = finder.document(finder.name_or_index(which), number)
+                file, line = (
+                    cells[at].strip() if at is not None and at < len(cells) else "" for at in (at_file, at_line)
+                )
+                found = finder.document(finder.name_or_index(which), number, file)
                 finder.check(*found)
-                line = cells[at_line].strip() if at_line is not None and at_line < len(cells) else ""
                 if line:
                     lines.add((*found, _number(line)))
                 else:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.source import document_numbers, groups
+from tokstudio.core.corpus.source import document_numbers, document_shards, groups
 from tokstudio.core.text.languages import SCRIPTS, script_numbers
 from tokstudio.core.text.unicode_classes import classes
 
@@ -26,10 +26,11 @@ def columns_work(corpus: Corpus) -> Work[Columns]:
     """What is in the text of each document of a corpus without word counts.
 
     Returns:
-        Arrays [documents] by name: "source", the index in `corpus.sources`; "number", see `document_numbers`; "bytes",
-        "characters" and "not_utf8", the bytes that are part of no character; "lines", which end at a line feed or with
-        the document; "longest_line" without its line feed and "longest_run" without white space, both in bytes;
-        "script", the number in `SCRIPTS` of the script of most letters, the first of equals, -1 without letters.
+        Arrays [documents] by name: "source", the index in `corpus.sources`; "shard", that of the file in
+        `Source.shards`, 0 where there are none; "number", see `document_numbers`; "bytes", "characters" and "not_utf8",
+        the bytes that are part of no character; "lines", which end at a line feed or with the document; "longest_line"
+        without its line feed and "longest_run" without white space, both in bytes; "script", the number in `SCRIPTS` of
+        the script of most letters, the first of equals, -1 without letters.
     """
     from tokstudio.core.kernels import parts as kernel
 
@@ -48,6 +49,7 @@ def columns_work(corpus: Corpus) -> Work[Columns]:
     texts = corpus.sources
     columns: Columns = {
         "source": np.repeat(np.arange(len(texts), dtype=np.int32), [source.documents for source in texts]),
+        "shard": narrow(map(document_shards, texts)),
         "number": narrow(map(document_numbers, texts)),
         "bytes": narrow(np.diff(source.ends, prepend=0) for source in texts),
     }

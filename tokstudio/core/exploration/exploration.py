@@ -116,10 +116,11 @@ class Exploration:
     def documents(self) -> Mapping[str, NDArray[Any]]:
         """Arrays by name, with a row a document.
 
-        source (index in `corpus.sources`), number (the row or line of its file, from 0), bytes, characters, not_utf8
-        (bytes), lines, repeated_bytes (in lines that equal another of the corpus, see `repeated_bytes_work`),
-        longest_line, longest_run (without white space, both in bytes), script (number in `SCRIPTS` of
-        `tokstudio.core.text.languages`, -1 for none); with a tokenizer also tokens and bytes_per_token.
+        source (index in `corpus.sources`), shard (index of its file in `Source.shards`), number (the row or line of
+        that file, from 0), bytes, characters, not_utf8 (bytes), lines, repeated_bytes (in lines that equal another of
+        the corpus, see `repeated_bytes_work`), longest_line, longest_run (without white space, both in bytes), script
+        (number in `SCRIPTS` of `tokstudio.core.text.languages`, -1 for none); with a tokenizer also tokens and
+        bytes_per_token.
         """
         return finish(self.documents_work())
 

@@ -247,7 +247,8 @@ class Search:
     def save_csv(self, path: AnyPath, order: NDArray[np.int64] | None = None) -> Path:
         """Writes the kept hits to a CSV file with the columns source, document, place, position, left, hit and right.
 
-        `place` is where the document is, such as "a.jsonl, row 12"; `document` and `position` count from 0.
+        `document` is the row or line of its file, from 1, and `place` says where that is, such as "a.jsonl, row 12";
+        `position` is the number of bytes before the hit in the text of the source.
         """
         return finish(self.save_csv_work(path, order))
 
@@ -266,7 +267,8 @@ class Search:
                 hit = self.hit(row)
                 source = self._corpus.sources[hit.source]
                 place = document_place(source, hit.document)
-                write((source.name, hit.document, place, hit.position, hit.left, hit.text, hit.right))
+                (document,) = _row_numbers(source, np.array([hit.document])).tolist()
+                write((source.name, document, place, hit.position, hit.left, hit.text, hit.right))
             yield file.getvalue().encode("utf-8", "replace")
             file.seek(0)
             file.truncate()
@@ -352,7 +354,7 @@ def _nothing() -> Work[None]:
 
 
 def _row_numbers(source: Source, documents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows of documents in the file of a data set, from 1."""
+    """The rows or lines of documents in their files, from 1."""
     if source.rows is None:
         return documents + 1
     run = source.rows[np.searchsorted(source.rows[:, 0], documents, side="right") - 1]
