@@ -261,7 +261,7 @@ class TokenIndex:
     def order_work(self) -> Work[NDArray[np.int32]]:
         """int32 [n], the slots sorted by their first bytes; ties in the order of slots."""
         if self._order is None:
-            self._order = yield from _order_work(self.raw)
+            self._order = yield from order_of_texts_work(self.raw)
         return self._order
 
     def scripts_work(self) -> Work[Scripts]:
@@ -329,8 +329,8 @@ def small_letters(raw: bytes) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _order_work(texts: Texts) -> Work[NDArray[np.int32]]:
-    """Sorts texts by eight bytes at a time, from the last bytes to the first.
+def order_of_texts_work(texts: Texts) -> Work[NDArray[np.int32]]:
+    """Sorts texts by their bytes, equal ones in their order: by eight at a time, from the last bytes to the first.
 
     Among equal texts so far, one that ends comes before one that continues: the stable sort by the last bytes has put
     it first.

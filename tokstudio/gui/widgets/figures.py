@@ -219,23 +219,23 @@ class ReadOnlyTable(RowTable):
         """Copies the selected cells with their headings, and what they are of; else the current cell."""
         model, chosen = self.model(), self.selectedIndexes()
         if self._about is None or not chosen:
-            QGuiApplication.clipboard().setText(_plain(self.currentIndex().data()))
+            QGuiApplication.clipboard().setText(on_one_line(self.currentIndex().data()))
             return
         rows = sorted({index.row() for index in chosen})
         columns = sorted({index.column() for index in chosen}.union(self._named))
-        cells = [[_plain(model.index(row, column).data()) for row in rows] for column in columns]
+        cells = [[on_one_line(model.index(row, column).data()) for row in rows] for column in columns]
         # A column without texts, such as one of drawn marks, is left out.
         kept = [[self._heading(column), *texts] for column, texts in zip(columns, cells, strict=True) if any(texts)]
         lines = ("\t".join(line) for line in zip(*kept, strict=True))
-        QGuiApplication.clipboard().setText("\n".join([*map(_plain, self._about()), *lines]))
+        QGuiApplication.clipboard().setText("\n".join([*map(on_one_line, self._about()), *lines]))
 
     def _heading(self, column: int) -> str:
         roles = Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.DisplayRole
         values = (self.model().headerData(column, Qt.Orientation.Horizontal, role) for role in roles)
-        return _plain(next(filter(None, values), ""))
+        return on_one_line(next(filter(None, values), ""))
 
 
-def _plain(text: object) -> str:
+def on_one_line(text: object) -> str:
     """A cell on one line, without the marks that isolate names on screen."""
     return "" if text is None else printable(re.sub("[\u2066-\u2069]", "", str(text)))
 

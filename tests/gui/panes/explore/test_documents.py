@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from tests.gui.person import at_window, quiet, trained
 from tests.gui.tables import click, column_texts, titles
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.explore import documents
 
@@ -184,6 +185,28 @@ def test_the_rows_are_written_as_they_are_listed_and_copied(qtbot, tmp_path, win
     qtbot.keyClick(page.table_view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     copied = [line.split("\t")[0] for line in QGuiApplication.clipboard().text().splitlines()]
     assert copied == ["Source", "b.txt", "a.txt"]
+
+
+@at_window()
+def test_documents_of_a_data_set_of_several_files_say_which_it_is(qtbot, tmp_path, window, answers):
+    for number in (1, 2):
+        rows = "".join(f'{{"text": "row {row} of {number}"}}\n' for row in range(2))
+        (tmp_path / f"part-{number}.jsonl").write_text(rows)
+    data_set = Corpus.from_files([tmp_path]).sources
+    window.session.corpus.set_sources((*data_set, Source.from_texts(["alone"], "alone")))
+    page = explored(qtbot, window)
+    assert column(page, "File") == [*["part-1.jsonl"] * 2, *["part-2.jsonl"] * 2, ""]
+    assert column(page, "Document") == ["1", "2", "1", "2", "1"]
+    sort(qtbot, page, "File")
+    settle(qtbot, window)
+    assert column(page, "File")[0] == ""
+    answers.target = tmp_path / "documents.csv"
+    qtbot.mouseClick(window.explore.save, Qt.MouseButton.LeftButton)
+    quiet(qtbot, window)
+    with answers.target.open(newline="", encoding="utf-8") as file:
+        written = [(row["File"], row["Document"]) for row in csv.DictReader(file)]
+    parts = [(f"part-{number}.jsonl", str(row)) for number in (1, 2) for row in (1, 2)]
+    assert written == [("", "1"), *parts]
 
 
 @at_window()

@@ -109,6 +109,19 @@ def test_words_are_filtered_as_in_vocabulary_sorted_by_titles_and_shown_as_token
     qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=at)
     settle(qtbot, window)
     assert [int(text) for text in column_texts(page.rows, 2)] == sorted(counts)
+    words = sorted(window.session.exploring.exploration.words()["text"], key=str.encode)
+    for listed in (words, words[::-1]):
+        title = QPoint(header.sectionViewportPosition(0) + 8, header.height() // 2)
+        qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=title)
+        settle(qtbot, window)
+        assert texts(page.rows) == [text.replace("\n", "↵") for text in listed]
+        assert header.sortIndicatorSection() == 0
+    page.items.selectAll()
+    page.items.setFocus()
+    qtbot.keyClick(page.items, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    copied = QGuiApplication.clipboard().text().split("\n")
+    assert copied[0].split("\t") == titles(page.rows)
+    assert len(copied) == 1 + whole
 
 
 @at_window()
@@ -201,6 +214,36 @@ def test_n_changes_ratios_and_sides_may_be_held_out_or_opened_texts(qtbot, windo
     shown_items = [dot.text for dot in page.plot.dots if dot.is_first]
     assert shown_items
     assert page.problem.text() == ""
+
+
+@at_window()
+def test_both_sides_are_written_with_what_they_are_typical_of(qtbot, window, answers, tmp_path):
+    page = opened(qtbot, window, "compare-sources")
+    exploration = window.session.exploring.exploration
+    for of, name in (("tokens", "Tokens"), ("words", "Words")):
+        choose(qtbot, window, page.of, name)
+        keyness = exploration.keyness(0, of=of)
+        answers.target = tmp_path / f"{of}.csv"
+        window.actions_by_id["save_explored_csv"].trigger()
+        quiet(qtbot, window)
+        with answers.target.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        assert [int(row["uses a"]) for row in rows] == keyness["a"].tolist()
+        assert [int(row["uses b"]) for row in rows] == keyness["b"].tolist()
+        likelihood = keyness["log_likelihood"].tolist()
+        sides = ["cats" if each > 0 else "all other sources" if each < 0 else "" for each in likelihood]
+        assert [row["typical of"] for row in rows] == sides
+        assert {"cats", "all other sources"} <= set(sides)
+        if of == "tokens":
+            assert [int(row["id"]) for row in rows] == keyness["ids"][:, 0].tolist()
+    page.filter.setText("hund")
+    qtbot.waitUntil(lambda: page.listing.answer.asked.query.text == "hund")
+    settle(qtbot, window)
+    window.actions_by_id["save_explored_csv"].trigger()
+    quiet(qtbot, window)
+    with answers.target.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["word"] for row in rows] == [" hund"]
 
 
 @at_window()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +19,14 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.exploration.keyness import STRONGEST, Keyness
-from tokstudio.gui.panes.explore.item_table import ItemColumn, ItemList, ItemPage, ItemQuestion, item_rows_work
+from tokstudio.gui.panes.explore.item_table import (
+    ItemColumn,
+    ItemList,
+    ItemPage,
+    ItemQuestion,
+    item_rows_work,
+    items_csv_work,
+)
 from tokstudio.gui.panes.explore.keyness_plot import Dot, KeynessPlot
 from tokstudio.gui.session.measuring.compared import TextSet
 from tokstudio.gui.session.measuring.exploring import WrittenTable
@@ -52,6 +60,7 @@ class Typical:
     items: ItemList
     dots: tuple[Dot, ...]
     rows: NDArray[np.int64]
+    asked: ItemQuestion
 
 
 def compare_work(
@@ -96,7 +105,18 @@ def typical_work(keyness: Keyness, smoothing: float, of_first: bool, asked: Item
     among = np.flatnonzero(likelihood > 0 if of_first else likelihood < 0)
     # Those that are most typical come first.
     rows = yield from item_rows_work(items, among if of_first else among[::-1], asked)
-    return Typical(same, items, dots, rows)
+    return Typical(same, items, dots, rows, asked)
+
+
+def _write_work(typical: Typical, names: tuple[str, str], path: Path) -> Work[Path]:
+    """Writes the items of both sides that pass the filter: those of the first text, then those of the second."""
+    items, likelihood = typical.items, np.asarray(typical.keyness["log_likelihood"])
+    rows = yield from item_rows_work(items, np.arange(len(items.texts)), typical.asked)
+
+    def side_of(row: int) -> str:
+        return "" if not likelihood[row] else names[0] if likelihood[row] > 0 else names[1]
+
+    return (yield from items_csv_work(items, rows, path, side_of))
 
 
 _COLUMNS = (
@@ -169,7 +189,11 @@ class CompareSourcesPage(ItemPage):
 
     @property
     def table(self) -> WrittenTable | None:
-        return self.rows.written("Typical Items as CSV", "typical.csv")
+        typical: Typical | None = self.listing.answer
+        if typical is None or not len(typical.items.texts):
+            return None
+        work = partial(_write_work, typical, self._side_names())
+        return WrittenTable("Typical Items as CSV", "typical.csv", work)
 
     def look(self, exploration: Exploration) -> None:
         self._fill_sides(exploration)
@@ -251,7 +275,7 @@ class CompareSourcesPage(ItemPage):
 
     def _side_names(self) -> tuple[str, str]:
         names = [box.choices[max(box.currentIndex(), 0)].name for box in (self.first, self.second) if box.choices]
-        return (isolated(names[0]), isolated(names[1])) if len(names) == 2 else ("", "")
+        return (names[0], names[1]) if len(names) == 2 else ("", "")
 
     def _choose(self) -> None:
         self.order = "", True
@@ -278,10 +302,10 @@ class CompareSourcesPage(ItemPage):
     def take_rows(self) -> None:
         typical: Typical | None = self.listing.answer
         if typical is not None and not self.listing.busy:
-            names = self._side_names()
+            first, second = map(isolated, self._side_names())
+            names = first, second
             self.plot.show_dots(typical.dots, names)
-            self.rows.show(typical.items, typical.rows)
-            self.items.show_order(*self.order)
+            self.show_items(typical.items, typical.rows)
             unit = "word" if typical.keyness.pattern else "token"
             sizes = (several(total, unit) for total in typical.keyness.totals)
             self.note.setText(

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtCore import QObject, QPoint, Qt, QTimer
+from PySide6.QtGui import QFont
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -22,16 +22,15 @@ from tokstudio.core.exploration.document_filter import DocumentFilter
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.text.languages import SCRIPTS
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.panes.explore.page import ExplorePage
+from tokstudio.gui.panes.explore.page import ExplorePage, ListRows, ListTable
 from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable, table_work
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filters import FilterEdit
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.fields import restyle
-from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel, keeps_copy
 from tokstudio.gui.widgets.labels import isolated, plain_label
-from tokstudio.gui.widgets.layouts import Fitting, column, row, stacked
+from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -51,6 +50,7 @@ class _Column(NamedTuple):
 
 _COLUMNS = (
     _Column("source", "Source", "The file or text", "name", "a file name.txt"),
+    _Column("file", "File", "The file of a data set that has several", "name", "train-00000.jsonl"),
     _Column("number", "Document", "Its number in the source: the row, the line, or 1 of a whole text"),
     _Column("uses", "Uses", "How often the chosen token occurs in it"),
     _Column("bytes", "Bytes", "Its size in UTF-8", widest="00,000,000"),
@@ -103,6 +103,10 @@ def documents_work(exploration: Exploration) -> Work[Documents]:
     with np.errstate(invalid="ignore"):
         columns["repeated"] = columns["repeated_bytes"] / columns["bytes"].astype(np.float32)
     names = {"source": [source.name for source in sources], "script": [*SCRIPTS, "–"]}
+    if any(source.shards for source in sources):
+        names["file"] = [file for source in sources for file in source.shards or ("",)]
+        files = np.array([max(1, len(source.shards)) for source in sources], np.int64)
+        columns["file"] = (np.cumsum(files) - files)[columns["source"]] + columns["shard"]
     return Documents(sources, columns, names, np.cumsum(amounts) - amounts)
 
 
@@ -175,7 +179,7 @@ class Listed:
 _NONE = Listed(Documents((), {}, {}, _NO_ROWS), _NO_ROWS, (), ())
 
 
-class DocumentRows(TableModel):
+class DocumentRows(ListRows):
     """The listed documents."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
@@ -190,6 +194,7 @@ class DocumentRows(TableModel):
         columns = self.listed.columns
         self.titles = [f"Uses of {token}" if each.key == "uses" else each.title for each in columns]
         self.tips = [each.tip for each in columns]
+        self.widest = [each.widest for each in columns]
         self.numbers = [number for number, each in enumerate(columns) if each.kind != "name"]
         self.endResetModel()
 
@@ -237,66 +242,6 @@ _NOTHING = "No document passes this filter."
 _SHOWN_TOKEN = 16  # bytes
 
 
-class DocumentsTable(Fitting, ReadOnlyTable):
-    """The table of documents; a click on a title sorts."""
-
-    opened = Signal(int)  # the row to open
-
-    def __init__(self, model: DocumentRows, theme: Theme) -> None:
-        super().__init__("Documents")
-        self._rows, self._theme = model, theme
-        self._shown: tuple[tuple[str, ...], int] = (), 0
-        self.setModel(model)
-        header = self.horizontalHeader()
-        # With the table's selection model, a header asks for every selected row, up to a million, at every repaint.
-        header.setSelectionModel(QItemSelectionModel(model, self))
-        header.setSectionsClickable(True)
-        header.setSortIndicatorShown(True)
-        self.activated.connect(lambda index: self.opened.emit(index.row()))
-        model.modelReset.connect(self.fit)
-        theme.follow(self._apply_style)
-
-    def copy(self) -> None:
-        """Copies the selected rows, the first of them where they are many."""
-        ranges = list(self.selectionModel().selection())  # pyright: ignore[reportArgumentType] (it can be gone through)
-        spans = (range(part.top(), min(part.bottom(), part.top() + _PIECE) + 1) for part in ranges)
-        rows = sorted({row for span in spans for row in span})
-        model = self._rows
-        lines = ["\t".join(model.titles)]
-        lines += ["\t".join(model.text(row, at) for at in range(len(model.titles))) for row in rows[:_PIECE]]
-        if rows:
-            QGuiApplication.clipboard().setText("\n".join(lines))
-
-    def event(self, event: QEvent) -> bool:
-        return keeps_copy(event) or super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, rows = event.key(), self._rows.count()
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy()
-        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End) and rows:
-            self.setCurrentIndex(self._rows.index(0 if key == Qt.Key.Key_Home else rows - 1, 0))
-        else:
-            super().keyPressEvent(event)
-
-    def fit(self) -> None:
-        """Gives each column the width of its title and its values, and the first what is left."""
-        header, metrics = self.horizontalHeader(), self.fontMetrics()
-        shown, room = tuple(self._rows.titles), self.viewport().width()
-        if (shown, room) == self._shown or not shown:
-            return
-        self._shown = shown, room
-        for at, each in enumerate(self._rows.listed.columns):
-            texts = (self._rows.titles[at] + "  ", each.widest)
-            header.resizeSection(at, max(map(metrics.horizontalAdvance, texts)) + self._theme.scaled(12))
-        header.resizeSection(0, max(header.sectionSize(0), header.sectionSize(0) + room - header.length()))
-
-    def _apply_style(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(24))
-        self._shown = (), 0
-        self.fit()
-
-
 class DocumentsPage(ExplorePage):
     """All documents, sorted by any column and filtered."""
 
@@ -325,9 +270,9 @@ class DocumentsPage(ExplorePage):
         self.filter.textChanged.connect(self._typed.start)
         self.count = plain_label("muted")
         self.rows = DocumentRows(theme, self)
-        self.table_view = DocumentsTable(self.rows, theme)
+        self.table_view = ListTable(self.rows, theme, "Documents")
         self.table_view.opened.connect(self._open)
-        self.table_view.horizontalHeader().sectionClicked.connect(self._sort)
+        self.table_view.title_clicked.connect(self._sort)
         self.table_view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table_view.customContextMenuRequested.connect(self._show_menu)
         self.filter.left.connect(self.table_view.setFocus)
@@ -476,8 +421,7 @@ class DocumentsPage(ExplorePage):
 
     def _show_order(self) -> None:
         at = next((at for at, each in enumerate(self.rows.listed.columns) if each.key == self._by), -1)
-        order = Qt.SortOrder.DescendingOrder if self._descending else Qt.SortOrder.AscendingOrder
-        self.table_view.horizontalHeader().setSortIndicator(at, order)
+        self.table_view.show_order(at, self._descending)
 
     def _open(self, row: int) -> None:
         if 0 <= row < self.rows.count():

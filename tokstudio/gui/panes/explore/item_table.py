@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,11 +11,12 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QItemSelectionModel, QObject, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QFont
 
+from tokstudio.core.analysis.token_index import Texts, order_of_texts_work
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.panes.explore.page import ExplorePage
+from tokstudio.gui.panes.explore.page import ExplorePage, ListRows, ListTable
 from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable, table_work
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
@@ -23,12 +24,11 @@ from tokstudio.gui.token_table.filters import FilterEdit
 from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.fields import restyle
-from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import isolated
-from tokstudio.gui.widgets.layouts import Fitting
 
 _STEP = 1 << 11
 _LONGEST = 160  # bytes of an item that are shown
+_WIDEST = "a word of such width"
 TEXT = "text"  # the key of the column with the items
 
 
@@ -83,7 +83,7 @@ class ItemQuestion:
 
 
 def item_rows_work(items: ItemList, among: NDArray[np.int64], asked: ItemQuestion) -> Work[NDArray[np.int64]]:
-    """The rows to list among some, int64; without a column to sort by, in their order."""
+    """The rows to list among some, int64; without a column to sort by, in their order; texts are sorted by bytes."""
     query, rows = asked.query, among
     if query:
         kept: list[int] = []
@@ -98,6 +98,13 @@ def item_rows_work(items: ItemList, among: NDArray[np.int64], asked: ItemQuestio
             if is_named or query.accepts(raw):
                 kept.append(row)
         rows = np.array(kept, np.int64)
+    if asked.by == TEXT:
+        texts: list[bytes] = []
+        for first in range(0, len(rows), _STEP):
+            texts += (items.texts.raw(row)[:_LONGEST] for row in rows[first : first + _STEP].tolist())
+            yield Progress("sorting", first, len(rows))
+        order = yield from order_of_texts_work(Texts.of(texts))
+        return rows[order[::-1] if asked.descending else order]
     at = next((at for at, each in enumerate(items.columns) if each.key == asked.by), None)
     if at is None:
         return rows
@@ -106,7 +113,7 @@ def item_rows_work(items: ItemList, among: NDArray[np.int64], asked: ItemQuestio
     return rows[np.argsort(-key if asked.descending else key, kind="stable")]
 
 
-class ItemRows(TableModel):
+class ItemRows(ListRows):
     """The listed items."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
@@ -121,6 +128,7 @@ class ItemRows(TableModel):
         self.items, self.rows = items, rows if items is not None else rows[:0]
         if items is not None:
             self.titles = (items.title, *(each.title for each in items.columns))
+            self.widest = (_WIDEST, *(each.widest for each in items.columns))
             self.tips = ("", *(each.tip for each in items.columns))
             self.numbers = range(1, len(self.titles))
         self.endResetModel()
@@ -149,75 +157,28 @@ class ItemRows(TableModel):
         """The rows as a table to write; None without rows."""
         if self.items is None or not len(self.rows):
             return None
-        return WrittenTable(title, name, partial(_write_work, self.items, self.rows))
+        return WrittenTable(title, name, partial(items_csv_work, self.items, self.rows))
 
 
-def _write_work(items: ItemList, rows: NDArray[np.int64], path: Path) -> Work[Path]:
-    titles = (items.title.lower(), *(each.title.lower() for each in items.columns))
-    return (yield from table_work(path, titles, _cells(items, rows)))
+def items_csv_work(
+    items: ItemList, rows: NDArray[np.int64], path: Path, side_of: Callable[[int], str] | None = None
+) -> Work[Path]:
+    """Writes some items as CSV, with the ids of single tokens, and the text that each is typical of."""
+    ids = () if items.ids is None else ("id",)
+    sides = () if side_of is None else ("typical of",)
+    titles = (*ids, items.title.lower(), *sides, *(each.title.lower() for each in items.columns))
+    return (yield from table_work(path, titles, _cells(items, rows, side_of)))
 
 
-def _cells(items: ItemList, rows: NDArray[np.int64]) -> Iterator[Sequence[object]]:
+def _cells(
+    items: ItemList, rows: NDArray[np.int64], side_of: Callable[[int], str] | None
+) -> Iterator[Sequence[object]]:
     for row in rows.tolist():
+        ids = () if items.ids is None else (int(items.ids[row]),)
+        sides = () if side_of is None else (side_of(row),)
         numbers: list[object] = [values[row].item() for values in items.values]
-        yield items.texts.raw(row).decode("utf-8", "replace"), *("" if n != n else n for n in numbers)
-
-
-class ItemTable(Fitting, ReadOnlyTable):
-    """The table of items; a click on a title of a number sorts."""
-
-    sorted = Signal(str, bool)  # by which column, and whether descending
-    opened = Signal(int)  # a row
-
-    def __init__(self, model: ItemRows, theme: Theme, name: str) -> None:
-        super().__init__(name, about=lambda: ())
-        self._rows, self._theme = model, theme
-        self._shown: tuple[object, ...] = ()
-        self._by, self._descending = "", True
-        self.setModel(model)
-        header = self.horizontalHeader()
-        # With the table's selection model, a header asks for every selected row, up to a million, at every repaint.
-        header.setSelectionModel(QItemSelectionModel(model, self))
-        header.setSectionsClickable(True)
-        header.setSortIndicatorShown(True)
-        header.sectionClicked.connect(self._sort)
-        self.activated.connect(lambda index: self.opened.emit(index.row()))
-        model.modelReset.connect(self.fit)
-        theme.follow(self._apply_style)
-
-    def show_order(self, by: str, descending: bool) -> None:
-        """Marks the column that the rows are sorted by."""
-        self._by, self._descending = by, descending
-        columns = self._rows.items.columns if self._rows.items is not None else ()
-        at = next((at for at, each in enumerate(columns, 1) if each.key == by), -1)
-        with QSignalBlocker(self.horizontalHeader()):
-            order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
-            self.horizontalHeader().setSortIndicator(at, order)
-
-    def fit(self) -> None:
-        """Gives each column the width of its title and its numbers, and the first what is left."""
-        items, header, room = self._rows.items, self.horizontalHeader(), self.viewport().width()
-        if items is None or (items.title, items.columns, room) == self._shown:
-            return
-        self._shown = items.title, items.columns, room
-        metrics, others = self.fontMetrics(), 0
-        for at, each in enumerate(items.columns, 1):
-            width = max(map(metrics.horizontalAdvance, (each.title + "   ", each.widest))) + self._theme.scaled(12)
-            header.resizeSection(at, width)
-            others += width
-        header.resizeSection(0, max(self._theme.scaled(130), room - others))
-
-    def _sort(self, at: int) -> None:
-        if self._rows.items is None or not at:
-            self.show_order(self._by, self._descending)
-            return
-        key = self._rows.items.columns[at - 1].key
-        self.sorted.emit(key, not self._descending if key == self._by else True)
-
-    def _apply_style(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(24))
-        self._shown = ()
-        self.fit()
+        text = items.texts.raw(row).decode("utf-8", "replace")
+        yield *ids, text, *sides, *("" if n != n else n for n in numbers)
 
 
 class ItemPage(ExplorePage):
@@ -230,14 +191,14 @@ class ItemPage(ExplorePage):
         super().__init__(session, theme)
         self.listing = Inquiry(session.jobs, self)
         self.listing.changed.connect(self.take_rows)
-        self.order = "", True  # the column that sorts the rows, and whether descending
+        self.order = "", True  # the key of the column that sorts the rows, and whether descending
         self.filter = FilterEdit(theme, filter_name, FILTER_HINT)
         typed = QTimer(self, singleShot=True, interval=session.jobs.pauses.filtered)
         typed.timeout.connect(self.ask_rows)
         self.filter.textChanged.connect(typed.start)
         self.rows = ItemRows(theme, self)
-        self.items = ItemTable(self.rows, theme, table_name)
-        self.items.sorted.connect(self._sort)
+        self.items = ListTable(self.rows, theme, table_name)
+        self.items.title_clicked.connect(self._sort)
         self.items.opened.connect(lambda at: self.open_item(int(self.rows.rows[at])))
         self.filter.left.connect(self.items.setFocus)
 
@@ -280,6 +241,17 @@ class ItemPage(ExplorePage):
         self.listing.leave()
         super().leave()
 
-    def _sort(self, by: str, descending: bool) -> None:
-        self.order = by, descending
-        self.ask_rows()
+    def show_items(self, items: ItemList, rows: NDArray[np.int64]) -> None:
+        """Lists some of the items, and marks the column that they are sorted by."""
+        self.rows.show(items, rows)
+        keys = [TEXT, *(each.key for each in items.columns)]
+        by, descending = self.order
+        self.items.show_order(keys.index(by) if by in keys else -1, descending)
+
+    def _sort(self, at: int) -> None:
+        """Sorts by a column: numbers the highest first, texts the first; by the same again, the other way round."""
+        items, (before, descending) = self.rows.items, self.order
+        if items is not None:
+            by = items.columns[at - 1].key if at else TEXT
+            self.order = by, not descending if by == before else by != TEXT
+            self.ask_rows()

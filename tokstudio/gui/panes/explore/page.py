@@ -1,11 +1,13 @@
-"""The base of the pages of the Explore pane: controls, content, and below them a note and the progress of the work."""
+"""The bases of the pages of the Explore pane, with controls, a note and the progress of the work, and of its lists."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, QItemSelectionModel, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.progress import Progress
@@ -13,10 +15,94 @@ from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel, keeps_copy, on_one_line
 from tokstudio.gui.widgets.labels import paragraph_label
-from tokstudio.gui.widgets.layouts import column, stacked
+from tokstudio.gui.widgets.layouts import Fitting, column, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.work_line import WorkLine
+
+_MOST_COPIED = 1 << 12  # rows
+
+
+class ListRows(TableModel):
+    """Rows over arrays, up to millions; `widest` has the widest text that each column must hold."""
+
+    widest: Sequence[str] = ()
+
+
+class ListTable(Fitting, ReadOnlyTable):
+    """A table of such rows; a click on a title sorts, which the page does."""
+
+    title_clicked = Signal(int)
+    opened = Signal(int)  # a row
+
+    def __init__(self, model: ListRows, theme: Theme, name: str) -> None:
+        super().__init__(name)
+        self._rows, self._theme = model, theme
+        self._fitted: tuple[Sequence[str], int] = (), 0
+        self._order = -1, True
+        self.setModel(model)
+        header = self.horizontalHeader()
+        # With the table's selection model, a header asks for every selected row, up to a million, at every repaint.
+        header.setSelectionModel(QItemSelectionModel(model, self))
+        header.setSectionsClickable(True)
+        header.setSortIndicatorShown(True)
+        header.sectionClicked.connect(self._click_title)
+        self.activated.connect(lambda index: self.opened.emit(index.row()))
+        model.modelReset.connect(self.fit)
+        theme.follow(self._apply_style)
+
+    def show_order(self, at: int, descending: bool) -> None:
+        """Marks the column that the rows are sorted by; none for -1."""
+        self._order = at, descending
+        with QSignalBlocker(self.horizontalHeader()):
+            order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
+            self.horizontalHeader().setSortIndicator(at, order)
+
+    def copy(self) -> None:
+        """Copies the selected rows with their titles, the first of them where they are many."""
+        ranges = list(self.selectionModel().selection())  # pyright: ignore[reportArgumentType] (it can be gone through)
+        spans = (range(part.top(), min(part.bottom(), part.top() + _MOST_COPIED) + 1) for part in ranges)
+        rows = sorted({row for span in spans for row in span})
+        columns = range(len(self._rows.titles))
+        lines = ["\t".join(self._rows.titles)]
+        lines += ["\t".join(on_one_line(self._rows.text(row, at)) for at in columns) for row in rows[:_MOST_COPIED]]
+        if rows:
+            QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def event(self, event: QEvent) -> bool:
+        return keeps_copy(event) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, rows = event.key(), self._rows.count()
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End) and rows:
+            self.setCurrentIndex(self._rows.index(0 if key == Qt.Key.Key_Home else rows - 1, 0))
+        else:
+            super().keyPressEvent(event)
+
+    def fit(self) -> None:
+        """Gives each column the width of its title and its values, and the first what is left."""
+        header, metrics = self.horizontalHeader(), self.fontMetrics()
+        titles, room = tuple(self._rows.titles), self.viewport().width()
+        if (titles, room) == self._fitted or not titles:
+            return
+        self._fitted = titles, room
+        for at, texts in enumerate(zip(titles, self._rows.widest, strict=True)):
+            width = max(map(metrics.horizontalAdvance, (texts[0] + "   ", texts[1])))
+            header.resizeSection(at, width + self._theme.scaled(12))
+        header.resizeSection(0, max(header.sectionSize(0), header.sectionSize(0) + room - header.length()))
+
+    def _click_title(self, at: int) -> None:
+        # Qt has moved the mark, before it is known whether these rows can be sorted so.
+        self.show_order(*self._order)
+        self.title_clicked.emit(at)
+
+    def _apply_style(self) -> None:
+        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(24))
+        self._fitted = (), 0
+        self.fit()
 
 
 class ExplorePage(QWidget):

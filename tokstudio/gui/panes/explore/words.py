@@ -161,8 +161,7 @@ class WordsPage(ItemPage):
     def take_rows(self) -> None:
         listed: ListedWords | None = self.asked.answer
         if listed is not None and self.listing.answer is not None and not self.listing.busy:
-            self.rows.show(listed.items, self.listing.answer)
-            self.items.show_order(*self.order)
+            self.show_items(listed.items, self.listing.answer)
             found, total = self.rows.count(), len(listed.items.texts)
             self._list_or_none.setCurrentIndex(int(not found))
             self.nothing.label.setText(_NOTHING[self._asked_for[0]])
