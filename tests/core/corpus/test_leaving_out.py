@@ -354,7 +354,7 @@ def test_json_that_says_nothing_is_refused(values: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"rules": "duplicates"}, r"Rules must be a sequence of names, such as \('duplicates',\)"),
+        ({"rules": "duplicates"}, "Rules must be a list or another sequence, not 'duplicates'"),
         ({"rules": ["dupes"]}, 'There is no rule "dupes" to leave text out by: use duplicates, near-duplicates, '),
         ({"repeated_line": True}, 'There is no rule "repeated-line"'),
         ({"near_duplicates": 80}, "threshold of near-duplicates must be from 0.7 to 1, not 80"),

@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from math import inf, nan
+
+import numpy as np
 import pytest
 
 from tokstudio import ConfigError, Corpus, CorpusError, TrainingConfig, explore, train
@@ -79,3 +82,102 @@ def test_one_thing_is_searched_for_in_chosen_sources():
         explore(corpus).source_tokens()
     with pytest.raises(ConfigError, match="2 sources"):
         explore(Corpus(corpus.sources * 2)).search(text="a", sources=["one"])
+
+
+NO_NUMBER = (
+    "x",
+    "",
+    b"x",
+    1.5,
+    -1,
+    True,
+    [],
+    ["x"],
+    {},
+    object(),
+    10**30,
+    nan,
+    inf,
+    [None],
+    np.array([1]),
+    np.zeros((1, 1)),
+)
+NO_SEQUENCE = ("x", "", b"x", 1.5, -1, True, {}, object(), np.int64(0), nan)
+NO_SOURCE = ("x", "", 1.5, -1, True, ["x"], (1.5,), {}, object(), b"x", 9, np.int64(9), nan, [None], np.zeros((1, 1)))
+NO_NAME = (1.5, -1, True, [], {}, object(), "x", nan)
+ARGUMENTS = {
+    "corpus": (lambda here, value: explore(value), (None, *NO_SEQUENCE, [])),
+    "tokenizer": (lambda here, value: explore(here.corpus, value), (*NO_SEQUENCE, [])),
+    "at": (lambda here, value: here.at(value), NO_SEQUENCE),
+    "pieces_of": (lambda here, value: here.pieces_of(value), (None, *NO_NUMBER)),
+    "uses_by_document": (lambda here, value: here.uses_by_document(value), (None, *NO_NUMBER)),
+    "origin": (lambda here, value: here.origin(value), (None, *NO_NUMBER)),
+    "findings": (lambda here, value: here.findings(value), (None, *NO_SEQUENCE, ["x"], [None], "duplicates")),
+    "text": (lambda here, value: here.search(text=value), ("", 1.5, 1, True, [], ["x"], {}, object(), np.array([1]))),
+    "regex": (lambda here, value: here.search(regex=value), ("", b"x", 1.5, 1, True, [], ["x"], {}, object())),
+    "token": (lambda here, value: here.search(token=value), NO_NUMBER),
+    "ids": (lambda here, value: here.search(ids=value), (*NO_SEQUENCE, [], ["x"], [1.5], [None], [10**9], [-1])),
+    "sources": (lambda here, value: here.search(text="cat", sources=value), NO_SOURCE),
+    "width": (lambda here, value: here.begin_search(text="cat", width=value), (None, *NO_NUMBER)),
+    "n of words": (lambda here, value: here.words(n=value), (None, 0, 6, *NO_NUMBER)),
+    "of": (lambda here, value: here.words(of=value), (None, *NO_NAME)),
+    "least": (lambda here, value: here.words(least=value), (0, *NO_NUMBER)),
+    "n of boilerplate": (lambda here, value: here.boilerplate(n=value), (None, 7, *NO_NUMBER)),
+    "documents of boilerplate": (lambda here, value: here.boilerplate(documents=value), (None, 1, *NO_NUMBER)),
+    "source": (lambda here, value: here.keyness(value), (None, [], *NO_SOURCE)),
+    "against": (lambda here, value: here.keyness("one", value), ("one", [0], [], *NO_SOURCE)),
+    "of of keyness": (lambda here, value: here.keyness(0, of=value), (None, *NO_NAME)),
+    "n of keyness": (lambda here, value: here.keyness(0, n=value), (None, 0, 6, *NO_NUMBER)),
+    "smoothing": (lambda here, value: here.keyness(0, smoothing=value), (None, 0, -1, "x", True, [], {}, nan, inf)),
+    "held_out": (lambda here, value: here.keyness(0, held_out=value), (None, -1, 2, "x", "", True, [], {}, nan)),
+    "with_smoothing": (lambda here, value: here.keyness(0).with_smoothing(value), (None, 0, "x", True, [], nan, inf)),
+    "strongest": (lambda here, value: here.keyness(0).strongest(value), (None, *NO_NUMBER)),
+    "column of keyness": (lambda here, value: here.keyness(0)[value], (None, "text", *NO_NAME)),
+    "column of words": (lambda here, value: here.words()[value], (None, "ids", *NO_NAME)),
+    "order_work": (lambda here, value: finish(found(here).order_work(value)), (None, *NO_NAME)),
+    "bars": (lambda here, value: found(here).bars(value), (None, 2, *NO_NUMBER)),
+    "row_at": (lambda here, value: found(here).row_at(value, 0), (None, 2, *NO_NUMBER)),
+    "per_million": (lambda here, value: found(here).per_million(value), (None, *NO_SEQUENCE, [1], ["x", "y"])),
+    "span": (lambda here, value: found(here).span(value), (None, 3, *NO_NUMBER)),
+    "hit": (lambda here, value: found(here).hit(value), (None, 3, *NO_NUMBER)),
+    "hits": (lambda here, value: found(here).hits(value), (None, *NO_NUMBER)),
+    "save_csv": (lambda here, value: found(here).save_csv(value), (None, 1, 1.5, [], {}, b"x")),
+    "rules": (lambda here, value: here.corpus.without(value), (None, *NO_SEQUENCE, ["x"], [None], "duplicates")),
+    "documents": (lambda here, value: here.corpus.without(documents=value), (None, *NO_SEQUENCE, ["one"], [("one",)])),
+    "source of a document": (lambda here, value: here.corpus.without(documents=[(value, 0)]), (None, *NO_SOURCE)),
+    "number of a document": (lambda here, value: here.corpus.without(documents=[(0, value)]), (None, 2, *NO_NUMBER)),
+    "lines": (lambda here, value: here.corpus.without(lines=value), (None, *NO_SEQUENCE, [("one", 0)])),
+    "number of a line": (lambda here, value: here.corpus.without(lines=[(0, 0, value)]), (None, 2, *NO_NUMBER)),
+    "threshold": (lambda here, value: here.corpus.without(near_duplicates=value), (None, 0, 2, "x", [], {}, nan)),
+    "numbers_of": (lambda here, value: here.corpus.numbers_of(value), (None, *NO_SOURCE)),
+    "weights": (lambda here, value: here.corpus.with_weights(value), (None, "x", 1, [], {"x": 1}, {0: "x"}, {None: 1})),
+}  # fmt: skip
+
+
+def found(here: Exploration):
+    return here.search(text="cat")
+
+
+@pytest.fixture(scope="module")
+def small():
+    corpus = Corpus((Source.from_texts(["the cat", "a cat"], "one"), Source.from_texts(["The catalogue the"], "two")))
+    return explore(corpus, train(corpus, TrainingConfig(vocabulary_size=270, pattern="gpt2")))
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_an_argument_that_cannot_be_is_told(name, small):
+    call, values = ARGUMENTS[name]
+    for value in values:
+        with pytest.raises(ConfigError):
+            call(small, value)
+
+
+def test_numbers_of_numpy_and_single_sources_are_taken(small):
+    assert small.search(text="cat", sources="one").total == small.search(text="cat", sources=np.int64(0)).total == 2
+    assert small.origin(np.int32(99)).uses == small.search(token=np.uint32(99)).total
+    assert small.keyness(np.int64(0)).totals == small.keyness("one").totals
+    assert small.words(n=np.int64(2))["count"].tolist() == small.words(n=2)["count"].tolist()
+    assert small.corpus.with_weights({np.int64(1): 2}).weights == (1000, 2000)
+    message = r"^token must be a whole number, not 'x'\.$"
+    with pytest.raises(ConfigError, match=message):
+        small.search(token="x")

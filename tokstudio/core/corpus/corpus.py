@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arguments import told
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work, finish
@@ -180,6 +181,8 @@ class Corpus:
         Raises:
             ConfigError: There is no such source, several are named alike, or a weight is invalid.
         """
+        if not isinstance(weights, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"Weights are a mapping from the names of sources, not {told(weights)}.")
         new_weights = [ONCE] * len(self.sources)
         for which, weight in weights.items():
             thousandths = check_weight(which, weight)
@@ -252,6 +255,9 @@ class Corpus:
         Raises:
             ConfigError: There is no such source, or several are named alike.
         """
+        if isinstance(which, bool) or not isinstance(which, (str, int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"A source is named by its name or its index, not {told(which)}.")
+        which = which if isinstance(which, str) else int(which)
         named_sources = entries(self.sources)
         around = [(source, number) for source, (_, number) in zip(self.sources, named_sources, strict=True)]
         if isinstance(which, int):

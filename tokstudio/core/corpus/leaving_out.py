@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arguments import several_of
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, several, shown, size_text
@@ -97,8 +98,8 @@ def leaving_out(
     if thresholds:
         refuse_word_counts(corpus)
     finder = NamedDocuments(corpus)
-    found = {finder.document(*_parts(row, 2)) for row in documents}
-    named_lines = (_parts(row, 3) for row in lines)
+    found = {finder.document(*_parts(row, 2)) for row in several_of("documents", documents)}
+    named_lines = (_parts(row, 3) for row in several_of("lines", lines))
     found_lines = {(*finder.document(which, number), _whole(line)) for which, number, line in named_lines}
     return LeavingOut(tuple(thresholds.items()), tuple(sorted(found)), tuple(sorted(found_lines)))
 

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arguments import several_of
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
@@ -102,9 +103,7 @@ def check_rules(rules: Iterable[str], keywords: Mapping[str, object]) -> dict[st
 
     Keywords are names with `_` for `-`, with True for the usual threshold, False for no rule, or a threshold.
     """
-    if isinstance(rules, str):
-        raise ConfigError(f"Rules must be a sequence of names, such as ({rules!r},).")
-    chosen: dict[str, object] = dict.fromkeys(rules, True)
+    chosen: dict[str, object] = {str(name): True for name in several_of("Rules", rules)}
     chosen |= {name.replace("_", "-"): value for name, value in keywords.items()}
     for name in chosen:
         if name == "owners":

@@ -7,17 +7,18 @@ Each property has a twin that works in bounded pieces, for a window that shows p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.baselines import AnyTokenizer
+from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts, TokenStore
+from tokstudio.core.base.arguments import plain_number, several_of, told, whole_number
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.rules import RULES, repeated_bytes_work
+from tokstudio.core.corpus.rules import RULES, check_rules, repeated_bytes_work
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, by_entry
 from tokstudio.core.exploration.corpus_tokens import MOST_KEPT, CorpusTokens, UsesByDocument
@@ -44,6 +45,7 @@ def explore(corpus: Corpus, tokenizer: AnyTokenizer | None = None) -> Exploratio
     """Explores a corpus, and what a tokenizer makes of it; without one, only what needs none.
 
     Raises:
+        ConfigError: That is no corpus, or no tokenizer.
         CorpusError: The corpus has word counts, which have no documents.
     """
     return Exploration(corpus, tokenizer)
@@ -66,6 +68,10 @@ class Exploration:
         store: TokenStore | None = None,
         most_kept: int = MOST_KEPT,
     ) -> None:
+        if not isinstance(corpus, Corpus):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"A corpus is explored, such as of Corpus.from_files, not {told(corpus)}.")
+        if tokenizer is not None and not isinstance(tokenizer, (Tokenizer, SimpleTokenizer)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"A tokenizer is needed, such as of load, or None, not {told(tokenizer)}.")
         for source in corpus.sources:
             if source.counts is not None:
                 raise CorpusError(f"{source.name} has word counts, which have no documents: open the text.")
@@ -188,6 +194,7 @@ class Exploration:
 
     def findings_work(self, rules: Sequence[str] = tuple(RULES)) -> Work[tuple[Finding, ...]]:
         """Does the same as `findings` in bounded pieces."""
+        rules = [*check_rules(rules, {})]
         encoded = None
         if self.tokenizer is not None:
             measured = yield from self.dispersion_work()
@@ -205,7 +212,7 @@ class Exploration:
         ids: Sequence[int] | None = None,
         case: bool = True,
         whole_words: bool = False,
-        sources: Sequence[str | int] | None = None,
+        sources: str | int | Sequence[str | int] | None = None,
     ) -> Search:
         """Finds a text, the matches of a regular expression, a token, or several tokens in a row; one of these.
 
@@ -220,7 +227,7 @@ class Exploration:
             case: Whether case matters for text and expressions; else it is folded as Unicode says.
             whole_words: Whether only hits of text and expressions count beside which no word goes on: neither side is
                 between two letters, marks, numbers or underscores.
-            sources: The names or indexes of the sources to search; None for all.
+            sources: The name or index of the source to search, or several; None for all.
 
         Raises:
             ConfigError: Nothing or several things are given, one cannot be searched for, there is no such source, or a
@@ -242,7 +249,7 @@ class Exploration:
         ids: Sequence[int] | None = None,
         case: bool = True,
         whole_words: bool = False,
-        sources: Sequence[str | int] | None = None,
+        sources: str | int | Sequence[str | int] | None = None,
         width: int = 60,
     ) -> Search:
         """A search that has found nothing yet: `Search.find_work` does in bounded pieces what `search` does.
@@ -255,7 +262,8 @@ class Exploration:
         given = [value is not None for value in (text, regex, token, ids)]
         if sum(given) != 1:
             raise ConfigError("Search for one thing: a text, a regular expression, a token, or ids.")
-        numbers = None if sources is None else [number for each in sources for number in self.corpus.numbers_of(each)]
+        numbers = None if sources is None else self._numbers_of(sources)
+        width = whole_number("width", width, 0)
         finder: HitFinder
         if text is not None:
             finder = TextFinder(text, case, whole_words)
@@ -264,7 +272,9 @@ class Exploration:
         elif not case or whole_words:
             raise ConfigError("Tokens are found as they are: case and whole words are for text and expressions.")
         else:
-            finder = TokenFinder(self._with_vocabulary(), [token] if token is not None else ids or ())
+            wanted = [token] if token is not None else several_of("ids", ids)
+            name = "token" if token is not None else "Each of ids"
+            finder = TokenFinder(self._with_vocabulary(), [whole_number(name, each) for each in wanted])
         return Search(self.corpus, finder, sources=numbers, width=width)
 
     def source_tokens(self) -> NDArray[np.int64]:
@@ -303,7 +313,7 @@ class Exploration:
     def words_work(self, n: int = 1, of: str = "pre-tokens", least: int | None = None) -> Work[WordList]:
         """Does the same as `words` in bounded pieces."""
         if of not in ("pre-tokens", "tokens"):
-            raise ConfigError(f'Words are of "pre-tokens" or "tokens", not "{of}".', field="of")
+            raise ConfigError(f'Words are of "pre-tokens" or "tokens", not {told(of)}.', field="of")
         items = yield from self._items_work(of == "tokens")
         tokenizer = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
         return (yield from word_list_work(items, n, least, tokenizer))
@@ -361,7 +371,11 @@ class Exploration:
     ) -> Work[Keyness]:
         """Does the same as `keyness` in bounded pieces."""
         if of not in ("tokens", "words"):
-            raise ConfigError(f'Keyness is of "tokens" or "words", not "{of}".', field="of")
+            raise ConfigError(f'Keyness is of "tokens" or "words", not {told(of)}.', field="of")
+        n, smoothing = whole_number("n", n), plain_number("smoothing", smoothing)
+        held_out = plain_number("held_out", held_out)
+        if not 0 <= held_out < 1:
+            raise ConfigError(f"The held-out share must be from 0 to below 1, not {held_out:g}.", field="held_out")
         here, sides = yield from self._sides_work(source, against, held_out)
         items = yield from here._items_work(of == "tokens")
         of_documents = np.repeat(sides, [each.documents for each in here.corpus.sources])
@@ -402,8 +416,8 @@ class Exploration:
         return tuple(self.corpus.sources[number] for number in self._numbers_of(side))
 
     def _numbers_of(self, side: str | int | Sequence[str | int]) -> list[int]:
-        names = [side] if isinstance(side, (str, int)) else side
-        return sorted({number for name in names for number in self.corpus.numbers_of(name)})
+        names = [side] if isinstance(side, (str, int, np.integer)) else several_of("sources", side)
+        return sorted({number for name in names for number in self.corpus.numbers_of(cast("str | int", name))})
 
     def _items_work(self, are_tokens: bool) -> Work[Items]:
         """The tokens or pre-tokens of the corpus as a row; the last one that was asked for is kept."""
@@ -466,6 +480,6 @@ class Exploration:
 
     @staticmethod
     def _checked(token: int, text: CorpusTokens) -> int:
-        if not 0 <= token < len(text.feeds):
+        if not 0 <= whole_number("token", token) < len(text.feeds):
             raise ConfigError(f"Id {token} is not in the vocabulary.")
         return token

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arguments import told
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.source import Source, groups
@@ -94,6 +95,8 @@ class TextFinder:
     """
 
     def __init__(self, text: Text, case: bool = True, whole_words: bool = False) -> None:
+        if not isinstance(text, (str, bytes)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"The text to search for must be text or bytes, not {told(text)}.", field="text")
         raw = to_utf8(text)
         if not raw:
             raise ConfigError("The text to search for is empty.", field="text")
@@ -173,6 +176,8 @@ class RegexFinder:
     def __init__(self, expression: str, case: bool = True, whole_words: bool = False) -> None:
         import regex
 
+        if not isinstance(expression, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"The regular expression must be text, not {told(expression)}.", field="regex")
         if not expression:
             raise ConfigError("The regular expression is empty.", field="regex")
         flags = regex.MULTILINE | (0 if case else regex.IGNORECASE | regex.FULLCASE)

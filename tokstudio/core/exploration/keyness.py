@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tokstudio.core.base.arguments import plain_number, whole_number
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.exploration.items import Items, RunCounts, count_runs_work, unit_of
@@ -65,7 +66,7 @@ class Keyness(ItemRuns):
     """
 
     def __init__(self, items: Items, n: int, found: RunCounts, part_unit: str, smoothing: float) -> None:
-        if not smoothing > 0:
+        if not plain_number("smoothing", smoothing) > 0:
             raise ConfigError(f"What is added to the frequencies must be above 0, not {smoothing}.", field="smoothing")
         self.totals, self.smoothing = found.totals, smoothing
         likelihood = log_likelihood(found.counts[:, 0], found.counts[:, 1], *found.totals)
@@ -107,7 +108,7 @@ class Keyness(ItemRuns):
     def strongest(self, most: int = STRONGEST) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows with the largest log-likelihood on each side, at most so many, the strongest first."""
         typical_a, typical_b = (int(np.count_nonzero(sign * self._likelihood > 0)) for sign in (1, -1))
-        rows = np.arange(len(self))
+        rows, most = np.arange(len(self)), whole_number("most", most, 0)
         return rows[: min(most, typical_a)], rows[::-1][: min(most, typical_b)]
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arguments import several_of, told, whole_number
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError
@@ -126,12 +128,15 @@ class Search:
 
     def per_million(self, tokens: NDArray[np.int64]) -> NDArray[np.float64]:
         """Hits per million tokens of each source, float64 [sources], from int64 [sources], its tokens; NaN for none."""
+        tokens = np.asarray(tokens)
+        if tokens.shape != self.counts.shape or tokens.dtype.kind not in "iuf":
+            raise ConfigError(f"The tokens must be a number for each of {several(len(self.counts), 'source')}.")
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(tokens > 0, 1e6 * self.counts / tokens, np.nan)
 
     def bars(self, source: int) -> NDArray[np.int64]:
         """int64 [BARS], how many hits begin in each part of a source, of equal bytes, for a bar code of all hits."""
-        return self._bars.get(source, np.zeros(BARS, np.int64))
+        return self._bars.get(self._checked(source), np.zeros(BARS, np.int64))
 
     def find_work(self, most: int | None = None) -> Work[None]:
         """Goes on until about `most` more hits are found, or the whole corpus is searched.
@@ -180,14 +185,16 @@ class Search:
 
     def span(self, row: int) -> tuple[int, int, int, int]:
         """The source and the document of a kept hit, its first byte in the source and the byte after its last."""
+        if not 0 <= whole_number("The row of a hit", row) < self._kept:
+            raise ConfigError(f"There is no hit {row}, counted from 0, of {self._kept:,} that are kept.")
         number, begin, end, document = (int(array[row]) for array in self._arrays())
         return number, document, begin, end
 
     def row_at(self, source: int, position: int) -> int:
         """The first kept hit of a source that begins at a byte or after it; -1 for none."""
         numbers, begins, *_ = self._arrays()
-        first, last = _bounds(numbers, source, source + 1)
-        row = first + int(np.searchsorted(begins[first:last], position))
+        first, last = _bounds(numbers, self._checked(source), source + 1)
+        row = first + int(np.searchsorted(begins[first:last], whole_number("The byte", position)))
         return row if row < last else -1
 
     def line_numbers_work(self) -> Work[NDArray[np.int64]]:
@@ -210,14 +217,20 @@ class Search:
 
     def hits(self, first: int = 0, last: int | None = None) -> list[Hit]:
         """The hits from row `first` to before `last`."""
-        return [self.hit(row) for row in range(first, self._kept if last is None else min(last, self._kept))]
+        first, last = whole_number("first", first, 0), self._kept if last is None else whole_number("last", last)
+        return [self.hit(row) for row in range(first, min(last, self._kept))]
 
     def order_work(self, by: Order) -> Work[NDArray[np.int64]]:
         """The rows of the kept hits in another order, int64 [hits]; equal ones stay in the order of the corpus.
 
         "left" and "right" compare the next 15 characters of the line, folded, by code points, those to the left from
         right to left; "source" compares the names of sources, and "place" is the order of the corpus.
+
+        Raises:
+            ConfigError: There is no such order.
         """
+        if by not in get_args(Order):
+            raise ConfigError(f"Hits are ordered by {', '.join(get_args(Order))}, not {told(by)}.")
         numbers, begins, ends, documents = self._arrays()
         rows = np.arange(self._kept)
         if by == "place":
@@ -254,9 +267,18 @@ class Search:
 
     def save_csv_work(self, path: AnyPath, order: NDArray[np.int64] | None = None) -> Work[Path]:
         """Does the same as `save_csv` in bounded pieces."""
-        rows = range(self._kept) if order is None else order.tolist()
+        rows: Sequence[int] = range(self._kept)
+        if order is not None:
+            rows = [whole_number("A row of the order", row) for row in several_of("The order", order)]
+        if not isinstance(path, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"The name of a file is needed, not {told(path)}.")
         yield from write_files({Path(path): self._csv(rows)})
         return Path(path)
+
+    def _checked(self, source: int) -> int:
+        if not 0 <= whole_number("The number of a source", source) < len(self.counts):
+            raise ConfigError(f"There is no source {source}: the corpus has {len(self.counts)}, counted from 0.")
+        return source
 
     def _csv(self, rows: Sequence[int]) -> Iterator[bytes]:
         file = io.StringIO()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.exploration.items import Items, RunCounts, count_runs_work, mark_runs_work
@@ -22,6 +23,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 LONGEST = 5  # items of a row of a word list
 LEAST_RUN = 8  # pre-tokens of boilerplate
+_MOST = (1 << 31) - 1
 _ROWS = 1 << 14
 _PHASE = "counting words"
 
@@ -134,9 +136,9 @@ class WordList(ItemRuns):
 
 def word_list_work(items: Items, n: int, least: int | None, tokenizer: Tokenizer | None) -> Work[WordList]:
     """Counts the runs of `n` items that occur at least `least` times; None is 1 for single items and 2 for runs."""
-    if not 1 <= n <= LONGEST:
+    if not 1 <= whole_number("n", n) <= LONGEST:
         raise ConfigError(f"Words are runs of 1 to {LONGEST}, not {n}; longer ones are boilerplate.", field="n")
-    least = least if least is not None else 1 + (n > 1)
+    least = whole_number("least", least) if least is not None else 1 + (n > 1)
     if least < 1:
         raise ConfigError(f"What is listed occurs at least once, not {least} times.", field="least")
     return WordList(items, n, (yield from count_runs_work(items, n, least)), least, tokenizer)
@@ -161,6 +163,7 @@ def boilerplate_work(items: Items, n: int, documents: int) -> Work[tuple[Boilerp
 
     They do not overlap; those that cover most pre-tokens come first, of equals the first.
     """
+    n, documents = whole_number("n", n, most=_MOST), whole_number("documents", documents, most=_MOST)
     if n < LEAST_RUN:
         raise ConfigError(f"Boilerplate has runs of at least {LEAST_RUN} pre-tokens, not {n}.", field="n")
     if documents < 2:

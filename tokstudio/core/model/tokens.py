@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import eq, index
+from operator import eq
 from typing import Any, Literal, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -285,11 +286,3 @@ class Tokens(Sequence[bytes | None]):
             distinct, which = np.unique(ends, return_inverse=True)
             tokens = tokens[np.array([fits(parts[end]) for end in distinct.tolist()], np.bool_)[which]]
         return [token for token in tokens.tolist() if parts[token] == raw]
-
-
-def whole_number(name: str, value: object) -> int:
-    """Converts a number of any integer type, such as numpy's; raises ConfigError, which names `name`, for any other."""
-    try:
-        return index(value)  # pyright: ignore[reportArgumentType]
-    except TypeError:
-        raise ConfigError(f"{name} must be a whole number, not {value!r}.") from None

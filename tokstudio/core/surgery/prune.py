@@ -15,10 +15,10 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
-from tokstudio.core.model.tokens import whole_number
 from tokstudio.core.text.languages import SCRIPTS, scripts_work
 from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.origin import Change, Origin

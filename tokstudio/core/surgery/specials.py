@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import first_few, shown
 from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.model.file_settings import ROLES
-from tokstudio.core.model.tokens import whole_number
 from tokstudio.core.text.utf8 import has_surrogates
 from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids

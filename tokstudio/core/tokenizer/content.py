@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
 from tokstudio.core.model.alphabet import BYTES, LARGEST_ID, Alphabet, frozen_ids, missing_byte
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.run import Run
-from tokstudio.core.model.tokens import TokenParts, order_of_merges, whole_number
+from tokstudio.core.model.tokens import TokenParts, order_of_merges
 from tokstudio.core.model.validation import check_sparseness, check_vocabulary
 from tokstudio.core.model.word_runs import Joining
 from tokstudio.core.pretokenization.patterns import check_pattern

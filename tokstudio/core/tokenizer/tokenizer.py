@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.model.alphabet import Alphabet
@@ -19,7 +20,7 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
-from tokstudio.core.model.tokens import TokenKind, Tokens, whole_number
+from tokstudio.core.model.tokens import TokenKind, Tokens
 from tokstudio.core.pretokenization.patterns import known_name
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
