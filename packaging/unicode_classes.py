@@ -21,7 +21,8 @@ SETS = {
     "LOWER_LETTERS": r"\p{Ll}",
     "OTHER_LETTERS": r"[\p{Lm}\p{Lo}]",
     "MARKS": r"\p{M}",
-    "NUMBERS": r"\p{N}",
+    "DIGITS": r"\p{Nd}",
+    "OTHER_NUMBERS": r"[\p{Nl}\p{No}]",
     "WHITE_SPACE": r"\s",
     "UNASSIGNED": r"\p{Cn}",
 }

@@ -21,7 +21,18 @@ from tokenizers import Regex, pre_tokenizers
 from tests.core.texts import patient
 from tokstudio.core.kernels.scan import scan
 from tokstudio.core.pretokenization import patterns
-from tokstudio.core.text.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UNASSIGNED, UPPER, classes
+from tokstudio.core.text.unicode_classes import (
+    DIGIT,
+    LETTER,
+    LOWER,
+    NEWLINE,
+    NUMBER,
+    OTHER,
+    SPACE,
+    UPPER,
+    classes,
+    unassigned,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 EXPRESSIONS = {
@@ -72,7 +83,7 @@ long_raw = st.lists(st.tuples(piece, st.sampled_from((1, 1, 1, 2, 3, 40))), min_
 
 def translation():
     """What Python's `regex` must be shown so that its classes are those of our Unicode version."""
-    codes = np.flatnonzero(classes() & UNASSIGNED)
+    codes = np.flatnonzero(unassigned())
     characters = codes.astype("<u4").tobytes().decode("utf-32-le")
     newer = regex.findall(r"[\p{L}\p{N}\p{M}\s]", characters)
     return str.maketrans({**dict.fromkeys(newer, "\U00050000"), "\u0295": "ʩ"})
@@ -144,7 +155,7 @@ def test_every_scanner_equals_tokenizers(characters):
         assert [piece.decode() for piece in scanned(name, characters.encode())] == by_tokenizers(name, characters)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "cl100k", "llama3", "qwen2", "o200k", "whitespace"])
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "cl100k_right", "llama3", "qwen2", "o200k", "whitespace"])
 def test_every_scanner_equals_tiktoken(name):
     tiktoken = pytest.importorskip("tiktoken")
     chance = random.Random(7)
@@ -192,6 +203,33 @@ def test_a_long_text_is_split_alike_wherever_it_stands(data, around):
             assert scanned(name, around[:before] + data + around, **place) == wanted
         for begin in range(0, len(data), 1 + len(data) // 64):
             assert scanned(name, data, at=begin) == by_definition(name, data[begin:])
+
+
+@settings(patient, max_examples=300)
+@given(
+    st.lists(st.tuples(st.sampled_from("1٣๙\U0001d7d8½Ⅷa ,年\n"), st.integers(1, 9)), max_size=12),
+    st.integers(0, 130),
+    st.sampled_from((1, 2, 4096)),
+)
+def test_digits_are_grouped_from_the_right(runs, length, room):
+    data = ("9" * length + "".join(one * times for one, times in runs)).encode()
+    assert scanned("cl100k_right", data, room=room) == by_definition("cl100k_right", data)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("1234km", "1 234 km"),
+        ("2024年", "2 024 年"),
+        ("1234567", "1 234 567"),
+        ("123", "123"),
+        ("x12", "x 12"),
+        ("1234½5678", "1 234 ½56 78"),  # a fraction is a number and no digit
+        ("١٢٣٤", "١ ٢٣٤"),
+    ],
+)
+def test_groups_of_digits(text, pieces):
+    assert scanned("cl100k_right", text.encode()) == [piece.encode() for piece in pieces.split()]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is protected by a call of Linux")
@@ -266,16 +304,17 @@ def test_the_classes_are_those_of_tiktoken_and_tokenizers(monkeypatch):
         "LOWER_LETTERS": LETTER | LOWER,
         "OTHER_LETTERS": LETTER | UPPER | LOWER,
         "MARKS": OTHER | UPPER | LOWER,
-        "NUMBERS": NUMBER,
+        "DIGITS": NUMBER | DIGIT,
+        "OTHER_NUMBERS": NUMBER,
         "WHITE_SPACE": SPACE,
-        "UNASSIGNED": OTHER | UNASSIGNED,
     }
     # Planes 4 to 15 are compared with `regex`.
     monkeypatch.setattr(generator, "sys", SimpleNamespace(maxunicode=0x3FFFF))
     try:
         ours = classes()[:0x40000] & ~np.uint8(NEWLINE)
         for name, expression in generator.SETS.items():
-            assert np.flatnonzero(ours == bits[name]).tolist() == generator.code_points(expression), name
+            found = unassigned()[:0x40000] if name == "UNASSIGNED" else ours == bits[name]
+            assert np.flatnonzero(found).tolist() == generator.code_points(expression), name
     finally:
         del sys.modules["unicode_classes"]
 

@@ -23,7 +23,7 @@ from tokstudio.core.text.byte_level import to_bytes
 
 tiktoken = pytest.importorskip("tiktoken")
 
-PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
+PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "cl100k_right", "llama3", "qwen2", "o200k")
 MANY_SCRIPTS = (Path(__file__).parents[2] / "data" / "many-scripts.txt").read_text(encoding="utf-8")
 OPENAI = {
     "gpt2": {"<|endoftext|>": 50256},

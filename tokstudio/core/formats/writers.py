@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # word with the beginning or the end of another that is several tokens.
 
 # How many of the first alternatives of each pattern match words; adjacent words become one pre-token.
-_OF_WORDS = {"whitespace": 1, "gpt2": 2, "cl100k": 2, "llama3": 2, "qwen2": 2, "o200k": 2}
+_OF_WORDS = {"whitespace": 1, "gpt2": 2, "cl100k": 2, "cl100k_right": 2, "llama3": 2, "qwen2": 2, "o200k": 2}
 
 
 def near_form(tokenizer: Tokenizer) -> Tokenizer | None:

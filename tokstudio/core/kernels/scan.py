@@ -23,21 +23,21 @@ from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.intrinsics import address_of, bit_count, byte_at, inner, lowest_bit, wide
 from tokstudio.core.kernels.scan_blocks import BLOCK, cl100k_block, gpt2_block
 from tokstudio.core.kernels.tables import Int64
-from tokstudio.core.text.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER
+from tokstudio.core.text.unicode_classes import DIGIT, LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER
 
 # The scanners by number, in the order of `patterns.NAMES`.
-NONE, WHITESPACE, GPT2, CL100K, LLAMA3, QWEN2, O200K = range(7)
+NONE, WHITESPACE, GPT2, CL100K, CL100K_RIGHT, LLAMA3, QWEN2, O200K = range(8)
 
 _APOSTROPHE, _BLANK, _SLASH, _CR, _LF = 0x27, 0x20, 0x2F, 0x0D, 0x0A
 _ONE_BYTE = 1 << 8
 
 # These are numpy's numbers: for Python's, Numba would compile the functions that receive them once more.
-_LETTER, _NUMBER, _SPACE, _NEWLINE, _OTHER, _UPPER, _LOWER = (
-    np.int64(bit) for bit in (LETTER, NUMBER, SPACE, NEWLINE, OTHER, UPPER, LOWER)
+_LETTER, _NUMBER, _SPACE, _NEWLINE, _OTHER, _UPPER, _LOWER, _DIGIT = (
+    np.int64(bit) for bit in (LETTER, NUMBER, SPACE, NEWLINE, OTHER, UPPER, LOWER, DIGIT)
 )
 _NOT_SPACE = _LETTER | _NUMBER | _OTHER
 _AS_IT_IS, _FOLDED = np.int64(0), np.int64(0x20)  # bits that turn an ASCII capital into a small letter
-_ONE, _THREE = np.int64(1), np.int64(3)
+_FROM_RIGHT, _ONE, _THREE = np.int64(0), np.int64(1), np.int64(3)  # how many numbers stand together
 # The ends of white space; see `_white_space`.
 _WHOLE_AT_END, _BREAKS = np.int64(1), np.int64(2)
 
@@ -80,6 +80,30 @@ def _numbers(data: int, at: int, stop: int, classes: int, most: int) -> int:
         at += character >> 8
         most -= 1
     return at
+
+
+@inner
+def _digit_groups(data: int, at: int, stop: int, classes: int, ends: Int64, written: int) -> int:
+    """Writes the ends of groups of three digits, counted from the end of the run at `at`; `written` after as fit.
+
+    Numbers that are no digits end a run. All groups are written at once, as each depends on how many digits follow.
+    """
+    left, end = 0, at
+    while True:
+        character = _character(data, end, stop, classes)
+        if not character & _DIGIT:
+            break
+        left += 1
+        end += character >> 8
+    while left > 0 and written < ends.size:
+        size = (left - 1) % 3 + 1
+        left -= size
+        while size > 0:
+            at += _character(data, at, stop, classes) >> 8
+            size -= 1
+        ends[written] = at
+        written += 1
+    return written
 
 
 @inner
@@ -189,7 +213,10 @@ def _gpt2(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
 
 @inner
 def _cl100k(data: int, at: int, stop: int, classes: int, numbers: int, white_space: int, ends: Int64) -> int:
-    """Also for `llama3` and `qwen2`; `numbers` is the longest run of numbers, `white_space` is for `_white_space`."""
+    """Also for `cl100k_right`, `llama3` and `qwen2`; `white_space` is for `_white_space`.
+
+    `numbers` is the longest run of numbers, `_FROM_RIGHT` where digits are grouped from the right.
+    """
     written, room = 0, ends.size
     while at < stop and written < room:
         if stop - at > BLOCK and room - written >= BLOCK:
@@ -202,8 +229,12 @@ def _cl100k(data: int, at: int, stop: int, classes: int, numbers: int, white_spa
         behind = at + (character >> 8)
         if character & _LETTER:
             at = _run(data, behind, stop, classes, _LETTER)
+        elif numbers == _FROM_RIGHT and character & _DIGIT:
+            written = _digit_groups(data, at, stop, classes, ends, written)
+            at = ends[written - 1]
+            continue
         elif character & _NUMBER:
-            at = _numbers(data, at, stop, classes, numbers)
+            at = _numbers(data, at, stop, classes, numbers or _THREE)
         elif character & _NEWLINE:
             at = _white_space(data, at, stop, classes, white_space)
         else:
@@ -299,6 +330,8 @@ def scan_at(kind: int, data: int, at: int, stop: int, classes: int, ends: Int64)
         return 1
     if kind == CL100K:
         return _cl100k(data, at, stop, classes, _THREE, _BREAKS | _WHOLE_AT_END, ends)
+    if kind == CL100K_RIGHT:
+        return _cl100k(data, at, stop, classes, _FROM_RIGHT, _BREAKS | _WHOLE_AT_END, ends)
     return _cl100k(data, at, stop, classes, _ONE if kind == QWEN2 else _THREE, _BREAKS, ends)
 
 

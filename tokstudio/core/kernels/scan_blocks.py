@@ -102,9 +102,10 @@ def gpt2_block(data: int, at: int, stop: int, classes: int) -> np.uint64:
 
 @inner
 def cl100k_block(data: int, at: int, stop: int, classes: int, numbers: int, cased: bool) -> np.uint64:
-    """Like `gpt2_block`, for `cl100k`, `llama3`, `qwen2` and `o200k`.
+    """Like `gpt2_block`, for `cl100k`, `cl100k_right`, `llama3`, `qwen2` and `o200k`.
 
-    `numbers` is the longest run of numbers, 1 or 3; `cased` is whether a capital after a small letter begins a word.
+    `numbers` is the longest run of numbers, 1 or 3, or 0 where digits are grouped from the right; `cased` is
+    whether a capital after a small letter begins a word.
     """
     of = _masks(data, at, stop, classes, cased)
     blanks, limit = bytes_between(data, at, 0, 0x20, 1), 62
@@ -139,8 +140,13 @@ def cl100k_block(data: int, at: int, stop: int, classes: int, numbers: int, case
         starts |= of.numbers & ~(of.numbers << _ONE)
         hard |= of.numbers & ~of.firsts
         fourth = of.numbers & (of.numbers << _ONE) & (of.numbers << _TWO) & (of.numbers << _THREE)
-        if fourth:
+        if numbers == 3:
             starts |= fourth
             limit = min(limit, lowest_bit(fourth))
+        else:
+            # How digits are grouped is known where all of them are: from the end of the run.
+            limit = min(limit, lowest_bit(fourth) - 3)
+            if of.numbers >> _LAST:
+                limit = min(limit, 64 - highest_zeros(~of.numbers))
     limit = min(limit, lowest_bit(hard) - 2)
     return _known(starts, limit) if limit > 0 else np.uint64(0)

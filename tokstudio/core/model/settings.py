@@ -70,6 +70,7 @@ PATTERNS: Mapping[str, Named] = MappingProxyType(
         "whitespace": ("whitespace", "Words with the space before them."),
         "gpt2": ("gpt2", "As GPT-2: words with the space before."),
         "cl100k": ("cl100k", "As GPT-4: digits in groups of three."),
+        "cl100k_right": ("cl100k_right", "As cl100k, digits grouped from the right."),
         "llama3": ("llama3", "As Llama 3: cl100k except for newlines."),
         "qwen2": ("qwen2", "As Qwen: llama3, each digit alone."),
         "o200k": ("o200k", "As GPT-4o: also split before a capital."),

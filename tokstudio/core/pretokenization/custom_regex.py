@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.text.unicode_classes import UNASSIGNED, classes
+from tokstudio.core.text.unicode_classes import unassigned
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -293,7 +293,7 @@ def _newer() -> NDArray[np.intp]:
     """The code points that `regex` knows as characters and Unicode 16 does not."""
     import regex
 
-    codes = np.flatnonzero(classes() & UNASSIGNED)
+    codes = np.flatnonzero(unassigned())
     text = codes.astype("<u4").tobytes().decode("utf-32-le")
     is_new = np.zeros(len(codes), np.bool_)
     for match in regex.finditer(r"\P{Cn}+", text):

@@ -27,11 +27,11 @@ from tokstudio.core.pretokenization.custom_regex import (
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.text.utf8 import Text, to_utf8
 
-NAMES = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
+NAMES = ("none", "whitespace", "gpt2", "cl100k", "cl100k_right", "llama3", "qwen2", "o200k")
 
 # The kind of a splitter is the position of its name in `NAMES`, which is also the number of its scanner, or `OWN`.
 NONE, OWN = 0, -1
-# Exactly as their owners publish them (tiktoken; Llama 3; Qwen 2); `whitespace` is TokStudio's.
+# Exactly as their owners publish them (tiktoken; Llama 3; Qwen 2); `whitespace` and `cl100k_right` are TokStudio's.
 REGEX: Mapping[str, str] = MappingProxyType(
     {
         "whitespace": r"\s*\S+|\s+",
@@ -39,6 +39,10 @@ REGEX: Mapping[str, str] = MappingProxyType(
         "cl100k": (
             r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
             r"|\s*[\r\n]|\s+(?!\S)|\s"
+        ),
+        "cl100k_right": (
+            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\d{1,3}(?=(?:\d{3})*(?!\d))|\p{N}{1,3}+"
+            r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
         ),
         "llama3": (
             r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -71,7 +75,7 @@ _SPELLINGS: Mapping[str, str] = MappingProxyType(
         r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
         r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
         MINBPE: "llama3",
-        REGEX["cl100k"].replace("{1,3}+", "{1,3}"): "cl100k",
+        **{REGEX[name].replace("{1,3}+", "{1,3}"): name for name in ("cl100k", "cl100k_right")},
         **{regex: name for name, regex in REGEX.items()},
     }
 )

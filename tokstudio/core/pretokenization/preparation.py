@@ -19,7 +19,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, Pieces, SpecialFinder, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.nfc import nfc_changes
-from tokstudio.core.text.unicode_classes import UNASSIGNED, classes
+from tokstudio.core.text.unicode_classes import unassigned
 
 _REPORTED = 1 << 10
 _LONGEST_CHARACTER = 4  # bytes
@@ -182,7 +182,7 @@ def _is_in_word(character: str) -> bool:
     import regex
 
     matched = regex.match(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]", character)
-    return matched is not None and not classes()[ord(character)] & UNASSIGNED
+    return matched is not None and not unassigned()[ord(character)]
 
 
 def _within(prepared: PreparedText, cut: Pieces, earlier: int) -> Pieces:

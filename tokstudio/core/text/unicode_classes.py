@@ -7,6 +7,7 @@ and the `regex` library follow other versions.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 # Bits of a class. Every code point has one of LETTER, NUMBER, SPACE and OTHER. Letters without case are both UPPER and
 # LOWER, and so are marks, which are not letters. The compiled scanners contain these numbers: after a change of them,
 # they must be compiled again.
-LETTER, NUMBER, SPACE, NEWLINE, OTHER, UPPER, LOWER, UNASSIGNED = (1 << bit for bit in range(8))
+LETTER, NUMBER, SPACE, NEWLINE, OTHER, UPPER, LOWER, DIGIT = (1 << bit for bit in range(8))
 
 
 @cache
@@ -23,7 +24,8 @@ def classes() -> NDArray[np.uint8]:
     r"""The class of every code point: uint8 [0x110000], read-only.
 
     `LETTER`, `NUMBER` and `SPACE` are `\p{L}`, `\p{N}` and `\s`; CR and LF have `NEWLINE` as well. `UPPER` is
-    `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, `LOWER` is `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`. `UNASSIGNED` is `\p{Cn}`.
+    `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, `LOWER` is `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`. `DIGIT` is `\d`, and those
+    are numbers too.
     """
     class_table = np.full(0x110000, OTHER, np.uint8)
     for text, bits in (
@@ -31,17 +33,32 @@ def classes() -> NDArray[np.uint8]:
         (_LOWER_LETTERS, LETTER | LOWER),
         (_OTHER_LETTERS, LETTER | UPPER | LOWER),
         (_MARKS, OTHER | UPPER | LOWER),
-        (_NUMBERS, NUMBER),
+        (_DIGITS, NUMBER | DIGIT),
+        (_OTHER_NUMBERS, NUMBER),
         (_WHITE_SPACE, SPACE),
-        (_UNASSIGNED, OTHER | UNASSIGNED),
     ):
-        for entry in text.split():
-            span, _, step = entry.partition("/")
-            first, _, last = span.partition("-")
-            class_table[int(first, 16) : int(last or first, 16) + 1 : int(step or 1)] = bits
+        for codes in _ranges(text):
+            class_table[codes] = bits
     class_table[[ord("\r"), ord("\n")]] |= NEWLINE
     class_table.setflags(write=False)
     return class_table
+
+
+@cache
+def unassigned() -> NDArray[np.bool_]:
+    r"""Whether each code point is unassigned, `\p{Cn}`: bool [0x110000], read-only."""
+    is_unassigned = np.zeros(0x110000, np.bool_)
+    for codes in _ranges(_UNASSIGNED):
+        is_unassigned[codes] = True
+    is_unassigned.setflags(write=False)
+    return is_unassigned
+
+
+def _ranges(text: str) -> Iterator[slice]:
+    for entry in text.split():
+        span, _, step = entry.partition("/")
+        first, _, last = span.partition("-")
+        yield slice(int(first, 16), int(last or first, 16) + 1, int(step or 1))
 
 
 # Ranges of code points, hexadecimal; "/2" takes every second one.
@@ -165,21 +182,25 @@ aabe-aabf aac1 aaeb-aaef aaf5-aaf6 abe3-abea abec-abed fb1e fe00-fe0f fe20-fe2f 
 1e026-1e02a 1e08f 1e130-1e136 1e2ae 1e2ec-1e2ef 1e4ec-1e4ef 1e5ee-1e5ef 1e8d0-1e8d6 1e944-1e94a e0100-e01ef
 """
 
-_NUMBERS = """
-30-39 b2-b3 b9 bc-be 660-669 6f0-6f9 7c0-7c9 966-96f 9e6-9ef 9f4-9f9 a66-a6f ae6-aef b66-b6f b72-b77 be6-bf2
-c66-c6f c78-c7e ce6-cef d58-d5e d66-d78 de6-def e50-e59 ed0-ed9 f20-f33 1040-1049 1090-1099 1369-137c 16ee-16f0
-17e0-17e9 17f0-17f9 1810-1819 1946-194f 19d0-19da 1a80-1a89 1a90-1a99 1b50-1b59 1bb0-1bb9 1c40-1c49 1c50-1c59
-2070 2074-2079 2080-2089 2150-2182 2185-2189 2460-249b 24ea-24ff 2776-2793 2cfd 3007 3021-3029 3038-303a
-3192-3195 3220-3229 3248-324f 3251-325f 3280-3289 32b1-32bf a620-a629 a6e6-a6ef a830-a835 a8d0-a8d9 a900-a909
-a9d0-a9d9 a9f0-a9f9 aa50-aa59 abf0-abf9 ff10-ff19 10107-10133 10140-10178 1018a-1018b 102e1-102fb 10320-10323
-10341 1034a 103d1-103d5 104a0-104a9 10858-1085f 10879-1087f 108a7-108af 108fb-108ff 10916-1091b 109bc-109bd
-109c0-109cf 109d2-109ff 10a40-10a48 10a7d-10a7e 10a9d-10a9f 10aeb-10aef 10b58-10b5f 10b78-10b7f 10ba9-10baf
-10cfa-10cff 10d30-10d39 10d40-10d49 10e60-10e7e 10f1d-10f26 10f51-10f54 10fc5-10fcb 11052-1106f 110f0-110f9
-11136-1113f 111d0-111d9 111e1-111f4 112f0-112f9 11450-11459 114d0-114d9 11650-11659 116c0-116c9 116d0-116e3
-11730-1173b 118e0-118f2 11950-11959 11bf0-11bf9 11c50-11c6c 11d50-11d59 11da0-11da9 11f50-11f59 11fc0-11fd4
-12400-1246e 16130-16139 16a60-16a69 16ac0-16ac9 16b50-16b59 16b5b-16b61 16d70-16d79 16e80-16e96 1ccf0-1ccf9
-1d2c0-1d2d3 1d2e0-1d2f3 1d360-1d378 1d7ce-1d7ff 1e140-1e149 1e2f0-1e2f9 1e4f0-1e4f9 1e5f1-1e5fa 1e8c7-1e8cf
-1e950-1e959 1ec71-1ecab 1ecad-1ecaf 1ecb1-1ecb4 1ed01-1ed2d 1ed2f-1ed3d 1f100-1f10c 1fbf0-1fbf9
+_DIGITS = """
+30-39 660-669 6f0-6f9 7c0-7c9 966-96f 9e6-9ef a66-a6f ae6-aef b66-b6f be6-bef c66-c6f ce6-cef d66-d6f de6-def
+e50-e59 ed0-ed9 f20-f29 1040-1049 1090-1099 17e0-17e9 1810-1819 1946-194f 19d0-19d9 1a80-1a89 1a90-1a99
+1b50-1b59 1bb0-1bb9 1c40-1c49 1c50-1c59 a620-a629 a8d0-a8d9 a900-a909 a9d0-a9d9 a9f0-a9f9 aa50-aa59 abf0-abf9
+ff10-ff19 104a0-104a9 10d30-10d39 10d40-10d49 11066-1106f 110f0-110f9 11136-1113f 111d0-111d9 112f0-112f9
+11450-11459 114d0-114d9 11650-11659 116c0-116c9 116d0-116e3 11730-11739 118e0-118e9 11950-11959 11bf0-11bf9
+11c50-11c59 11d50-11d59 11da0-11da9 11f50-11f59 16130-16139 16a60-16a69 16ac0-16ac9 16b50-16b59 16d70-16d79
+1ccf0-1ccf9 1d7ce-1d7ff 1e140-1e149 1e2f0-1e2f9 1e4f0-1e4f9 1e5f1-1e5fa 1e950-1e959 1fbf0-1fbf9
+"""
+
+_OTHER_NUMBERS = """
+b2-b3 b9 bc-be 9f4-9f9 b72-b77 bf0-bf2 c78-c7e d58-d5e d70-d78 f2a-f33 1369-137c 16ee-16f0 17f0-17f9 19da 2070
+2074-2079 2080-2089 2150-2182 2185-2189 2460-249b 24ea-24ff 2776-2793 2cfd 3007 3021-3029 3038-303a 3192-3195
+3220-3229 3248-324f 3251-325f 3280-3289 32b1-32bf a6e6-a6ef a830-a835 10107-10133 10140-10178 1018a-1018b
+102e1-102fb 10320-10323 10341 1034a 103d1-103d5 10858-1085f 10879-1087f 108a7-108af 108fb-108ff 10916-1091b
+109bc-109bd 109c0-109cf 109d2-109ff 10a40-10a48 10a7d-10a7e 10a9d-10a9f 10aeb-10aef 10b58-10b5f 10b78-10b7f
+10ba9-10baf 10cfa-10cff 10e60-10e7e 10f1d-10f26 10f51-10f54 10fc5-10fcb 11052-11065 111e1-111f4 1173a-1173b
+118ea-118f2 11c5a-11c6c 11fc0-11fd4 12400-1246e 16b5b-16b61 16e80-16e96 1d2c0-1d2d3 1d2e0-1d2f3 1d360-1d378
+1e8c7-1e8cf 1ec71-1ecab 1ecad-1ecaf 1ecb1-1ecb4 1ed01-1ed2d 1ed2f-1ed3d 1f100-1f10c
 """
 
 _WHITE_SPACE = """

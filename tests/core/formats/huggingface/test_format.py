@@ -71,7 +71,10 @@ def proved(report):
 @pytest.mark.parametrize(
     ("make", "pattern"),
     [
-        *((with_specials, pattern) for pattern in ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")),
+        *(
+            (with_specials, pattern)
+            for pattern in ("none", "whitespace", "gpt2", "cl100k", "cl100k_right", "llama3", "qwen2", "o200k")
+        ),
         *((with_unknown, pattern) for pattern in ("none", "cl100k")),
     ],
 )

@@ -116,6 +116,7 @@ MAKE = [
     lambda: with_words("none"),
     lambda: with_words(r"\w+|\W").at(7),
     lambda: trained(TEXT * 4, 200, pattern="o200k"),
+    lambda: trained(TEXT * 4 + "1234567 2024", 200, pattern="cl100k_right"),
 ]
 SPACED = [lambda: trained(TEXT, 30, pattern=r" ?\S+|\s| ")]  # minbpe drops the white space around the pattern
 

@@ -69,6 +69,7 @@ def theirs(file):
         lambda: with_clear("cl100k").at(7),
         lambda: with_clear("o200k").compact(),
         lambda: with_clear("llama3"),
+        lambda: with_clear("cl100k_right"),
         lambda: with_clear("whitespace"),
         lambda: trained(TEXT, 60, pattern=r"\d+|[^\d\n]+|\n"),
         lambda: trained(TEXT * 3, 60, pattern="gpt2", max_token_bytes=3),

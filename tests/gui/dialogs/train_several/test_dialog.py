@@ -75,21 +75,30 @@ def test_it_begins_with_the_settings_of_configure_and_rows_are_added_duplicated_
     dialog.model.setData(dialog.model.index(0, PATTERN), r"\w+|\W+")
     box = edit(dialog, 0, PATTERN)
     assert box.currentData() == r"\w+|\W+"
-    assert box.count() == 8
+    assert box.count() == 9
     box.hidePopup()
 
 
 def test_one_setting_is_varied_over_its_values_and_no_two_rows_are_alike(dialog):
     vary(dialog, "Each Pattern")
-    assert texts(dialog, PATTERN) == ["none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k"]
+    assert texts(dialog, PATTERN) == [
+        "none",
+        "whitespace",
+        "gpt2",
+        "cl100k",
+        "cl100k_right",
+        "llama3",
+        "qwen2",
+        "o200k",
+    ]
     dialog.table.selectRow(0)
     vary(dialog, "Each Tie Rule")
     assert texts(dialog, TIES)[:5] == ["First", "Lowest id", "Hugging Face", "Bytes", "Mapped strings"]
-    assert len(dialog.model.plans) == 11
+    assert len(dialog.model.plans) == 12
     vary(dialog, "Each Tie Rule")
-    assert len(dialog.model.plans) == 35
-    assert len(set(dialog.model.plans)) == 35
-    assert dialog.train_button.text() == "Train 35 Runs"
+    assert len(dialog.model.plans) == 40
+    assert len(set(dialog.model.plans)) == 40
+    assert dialog.train_button.text() == "Train 40 Runs"
 
 
 def test_without_rows_the_corpus_may_change(qtbot, session, dialog):
