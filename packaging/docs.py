@@ -68,7 +68,7 @@ def parser_of(*words: str) -> argparse.ArgumentParser:
 
 def command_names() -> list[str]:
     """The commands in the order in which the program's help lists them."""
-    return re.findall(r"^ +tokstudio ([a-z]+) ", parser_of().description or "", flags=re.MULTILINE)
+    return re.findall(r"^ +tokstudio ([a-z-]+) ", parser_of().description or "", flags=re.MULTILINE)
 
 
 def reference() -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tokstudio.core.exploration.exploration import Exploration as Exploration
     from tokstudio.core.exploration.exploration import explore as explore
     from tokstudio.core.formats.loading import load as load
+    from tokstudio.core.formats.token_bytes import token_bytes as token_bytes
     from tokstudio.core.library_training.config import LibraryConfig as LibraryConfig
     from tokstudio.core.library_training.train import TrainedByLibrary as TrainedByLibrary
     from tokstudio.core.library_training.train import train_by_library as train_by_library
@@ -114,6 +115,7 @@ _MODULES = {
     "train_by_library": "library_training.train",
     "load": "formats.loading",
     "save": "surgery.proof",
+    "token_bytes": "formats.token_bytes",
     "load_project": "project",
     "save_project": "project",
 }

@@ -72,6 +72,10 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.exporting import convert
 
             return convert(arguments, console)
+        if arguments.command == "export-bytes":
+            from tokstudio.cli.exporting import export_bytes
+
+            return export_bytes(arguments, console)
         if arguments.command in ("compare", "report"):
             from tokstudio.cli.comparing import compare, report
 

@@ -1,6 +1,6 @@
 """The exports of commands, checks of all results before work begins, and the proof of a changed tokenizer.
 
-The command `convert` does nothing but export.
+The commands `convert` and `export-bytes` do nothing but export.
 """
 
 # SPDX-License-Identifier: MIT
@@ -17,16 +17,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.projects import load_tokenizer_or_run
+from tokstudio.cli.projects import is_project, load_tokenizer_or_run
 from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_files
 from tokstudio.core.base.errors import CorpusError, FormatError, TokStudioError
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.corpus.readers.folders import read_folder_work
 from tokstudio.core.formats.common.beside import files_beside
+from tokstudio.core.formats.common.format import PatternNeeded
 from tokstudio.core.formats.common.proof import closed_gaps
 from tokstudio.core.formats.known_formats import FORMATS, tokenizer_files
+from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.report import ExportReport, described
-from tokstudio.core.formats.saving import fit, try_places_work
+from tokstudio.core.formats.saving import fit, save_work, try_places_work
 from tokstudio.core.surgery.proof import embedding_map_work, save_proved_work, verify_all_work
 from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -199,6 +201,22 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
             **{name: getattr(report, name) for name in ("proof", "renumbered", "losses", "notes", "snippet")},
         }
         put(sys.stdout, json.dumps(facts) + "\n")
+    return DONE
+
+
+def export_bytes(arguments: argparse.Namespace, console: Console) -> int:
+    """Writes the bytes of each token, for which the pattern need not be known; returns the exit code."""
+    if is_project(arguments.source) or arguments.run is not None:
+        tokenizer = load_tokenizer_or_run(arguments.source, arguments.run, None, console)
+    else:
+        try:
+            tokenizer = console.finish(load_work(arguments.source)).tokenizer
+        except PatternNeeded:
+            tokenizer = console.finish(load_work(arguments.source, "none")).tokenizer
+    report = console.finish(save_work(tokenizer, arguments.out, "token-bytes", proof=None))
+    for sentence in report.notes:
+        console.say(sentence)
+    console.say(f"Wrote {file_name(arguments.out)}.")
     return DONE
 
 

@@ -1,4 +1,4 @@
-"""The arguments of `encode`, `decode`, `convert` and `inspect`."""
+"""The arguments of `encode`, `decode`, `convert`, `export-bytes` and `inspect`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -102,6 +102,21 @@ def convert(words: Sequence[str]) -> argparse.Namespace:
     )
     add("--report", metavar="FILE", type=Path, help="write a report with the proof to FILE")
     add("--json", action="store_true", help="print the report as one JSON object")
+    shared.add_quiet(parser)
+    return parser.parse_args(words)
+
+
+def export_bytes(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `export-bytes`."""
+    parser = shared.new_parser(
+        "tokstudio export-bytes",
+        "Writes how many bytes of text each token stands for, by id, to compute bits per byte: 0 for special tokens.\n"
+        "Says where a tokenizer changes a text, so that these bytes do not add up to those of the text.",
+    )
+    add = parser.add_argument
+    add("source", metavar="TOKENIZER", type=Path, help=f"its file, its folder, {shared.NAMES}, or a project")
+    add("--run", metavar="NAME", help="for a project: the run whose tokens are counted")
+    add("--out", metavar="FILE", type=Path, required=True, help="the file to write: NAME.npy (int32) or NAME.json")
     shared.add_quiet(parser)
     return parser.parse_args(words)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from tokstudio.cli.arguments.coding import convert, decode, encode, inspect
+from tokstudio.cli.arguments.coding import convert, decode, encode, export_bytes, inspect
 from tokstudio.cli.arguments.comparing import check, compare, report
 from tokstudio.cli.arguments.exploring import explore
 from tokstudio.cli.arguments.parser import new_parser
@@ -26,6 +26,7 @@ Opens the window with the given texts. The other commands work without a window:
   tokstudio encode   turn text into token ids
   tokstudio decode   turn token ids into text
   tokstudio convert  write a tokenizer's files in another format, and prove that they encode the same
+  tokstudio export-bytes  write how many bytes each token stands for
   tokstudio inspect  show what a tokenizer's files or a project contain
   tokstudio compare  compare tokenizers on texts, by bytes per token and other figures
   tokstudio report   write all about tokenizers and texts to a page for a browser
@@ -49,6 +50,7 @@ _COMMANDS = {
     "encode": encode,
     "decode": decode,
     "convert": convert,
+    "export-bytes": export_bytes,
     "inspect": inspect,
     "compare": compare,
     "report": report,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # A copy of the core's list, whose import would load NumPy; a test compares them.
 EXPORTS = (
     "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
-    "vocabulary-csv",
+    "vocabulary-csv", "token-bytes",
 )  # fmt: skip
 
 NAMES = "its name, which uses the network: hf:OWNER/REPOSITORY[@REVISION] or tiktoken:ENCODING"

@@ -38,7 +38,8 @@ def write_ids_work(ids: NDArray[np.uint32], path: Path, largest: int) -> Work[tu
     Raises:
         FormatError: It cannot be written.
     """
-    return (yield from write_files({path: _npy(ids, largest) if path.suffix.lower() == NPY else json_list(ids)}))
+    kind = "<u2" if largest <= _LARGEST_UINT16 else "<u4"
+    return (yield from write_files({path: npy(ids, kind) if path.suffix.lower() == NPY else json_list(ids)}))
 
 
 def ids_work(name: str, data: bytes) -> Work[NDArray[np.uint32]]:
@@ -62,8 +63,8 @@ def ids_work(name: str, data: bytes) -> Work[NDArray[np.uint32]]:
     return (yield from _numbers_work(name, "item", len(inner), _items(inner)))
 
 
-def json_list(ids: NDArray[np.uint32]) -> Iterator[bytes]:
-    """Yields a JSON list of ids on one line, in pieces."""
+def json_list(ids: NDArray[np.integer]) -> Iterator[bytes]:
+    """Yields a JSON list of ids or other numbers on one line, in pieces."""
     lead = b"["
     for first in range(0, len(ids), _IDS_IN_A_PIECE):
         yield lead + ", ".join(map(str, ids[first : first + _IDS_IN_A_PIECE].tolist())).encode()
@@ -71,8 +72,8 @@ def json_list(ids: NDArray[np.uint32]) -> Iterator[bytes]:
     yield b"]\n" if len(ids) else b"[]\n"
 
 
-def _npy(ids: NDArray[np.uint32], largest: int) -> Iterator[bytes]:
-    kind = "<u2" if largest <= _LARGEST_UINT16 else "<u4"
+def npy(ids: NDArray[np.integer], kind: str) -> Iterator[bytes]:
+    """Yields a NumPy array of ids or other numbers, in pieces; `kind` is the type in it, such as "<u4"."""
     header = io.BytesIO()
     shape = {"descr": kind, "fortran_order": False, "shape": (len(ids),)}
     np.lib.format.write_array_header_1_0(header, shape)
