@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from tests.gui.person import at_window
+from tokstudio.core.base.progress import Progress
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import file_dialogs as file_manager
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Decimal, Percent
@@ -28,12 +29,24 @@ from tokstudio.gui.widgets.file_dialogs import show_in_file_manager
 from tokstudio.gui.widgets.labels import guarded_painter
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import Menu, connect_once, offer_actions, set_why_not
+from tokstudio.gui.widgets.work_line import WorkLine
 
 
 def shown(box: ChoiceBox) -> str:
     option = QStyleOptionComboBox()
     box.initStyleOption(option)
     return box.shown_name(option)
+
+
+def test_work_is_named_with_a_capital_and_names_in_it_stay(qtbot):
+    progress = Progress("training Run 2 (without 4.5 MB)", 1, 4)
+    line = WorkLine("Page", Theme(), {"encoding": "Encoding documents"}, lambda: progress, list, list)
+    qtbot.addWidget(line)
+    line.show_state(True, "")
+    qtbot.waitUntil(lambda: line.doing.text() == "Training Run 2 (without 4.5 MB)…")
+    progress = Progress("encoding")
+    qtbot.waitUntil(lambda: line.doing.text() == "Encoding documents…")
+    line.rest()
 
 
 def test_a_narrow_choice_shows_what_tells_its_name_from_the_others(qtbot):

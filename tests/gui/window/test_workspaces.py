@@ -105,6 +105,41 @@ def test_the_very_first_start_is_for_learning_and_shows_what_has_something_to_sh
     assert at_the_window(monkeypatch, act, ever_first=True) == 0
 
 
+@at_window()
+def test_a_workspace_that_was_left_before_the_first_run_has_its_usual_shares_after_it(qtbot, unstyled, window):
+    window.resize(1440, 900)
+    for name in ("explore", "learn"):
+        enter(window, name)
+        QApplication.processEvents()
+    enter(window, "train")
+    window.places.begin_runs()
+    for name in ("explore", "learn"):
+        enter(window, name)
+        QApplication.processEvents()
+        shown = places(window)
+        for width, upper, column in WORKSPACES[name].columns(0, [pane.objectName() for pane in window.panes]):
+            top = shown[column[0][0]]
+            assert abs(top.width() - width * window.width()) < 30, (name, column)
+            if len(column) == 2:
+                height = top.height() + shown[column[1][0]].height()
+                assert abs(top.height() - upper * height) < 80, (name, column)
+        # What the user changes afterwards stays.
+        left = next(iter(shown.values()))
+        border = QPoint(left.right() + 4, left.center().y())
+        qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=border)
+        qtbot.mouseMove(window, border + QPoint(60, 0))
+        QApplication.processEvents()
+        qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border + QPoint(60, 0))
+        QApplication.processEvents()
+        chosen = places(window)
+        assert chosen != shown
+        enter(window, "train")
+        enter(window, name)
+        QApplication.processEvents()
+        assert places(window) == chosen
+        enter(window, "train")
+
+
 def controls(window) -> int:
     """How many widgets in sight take a click or the focus; titles of menus do not count."""
     kinds = (

@@ -21,7 +21,7 @@ import platformdirs
 from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.private_folders import private_opener
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import printable
+from tokstudio.core.base.wording import capitalized, printable
 
 # --- Handles Ctrl-C, the request to terminate, and a closed terminal --------------------------------------------------
 
@@ -146,7 +146,7 @@ class Console:
         self._next = now + _REFRESH
         share = f" {100 * progress.done // progress.total} %" if progress.total else ""
         left = _time_left(progress, now - self._since)
-        line = f"{progress.phase.capitalize()}{share}{detail}{left}"[: shutil.get_terminal_size().columns - 1]
+        line = f"{capitalized(progress.phase)}{share}{detail}{left}"[: shutil.get_terminal_size().columns - 1]
         _say("\r" + line.ljust(self._shown), end="")
         self._shown = len(line)
 

@@ -82,6 +82,11 @@ def several_whole(count: int, scale: int, one: str, many: str = "") -> str:
     return f"{text} {one if text in ('1', '<1') else many or one + 's'}"
 
 
+def capitalized(text: str) -> str:
+    """The text with a capital at its beginning; all else stays, such as the names in it."""
+    return text[:1].upper() + text[1:]
+
+
 def several(number: float, one: str, many: str = "") -> str:
     """A number with its noun: `several(2, "id is", "ids are")` is "2 ids are"; `many` is `one` + "s" by default."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -91,7 +91,7 @@ RULES = {
         Rule("control", True, "lines with at least {} control characters other than white space, or U+FFFD", 1),
         Rule("markup", True, "lines of which at least {} is tags and entities of HTML or XML", 0.6, 0.01, 1),
         Rule("rare-script", True, "lines with most letters, at least five, in a script that has less than {} of the "
-             "letters of their source", 0.001, 0, 1),
+             "letters of their source", 0.02, 0, 1),
         Rule("repeated-lines", True, "lines of {} bytes and more that equal an earlier one that stays", 20),
     )
 }  # fmt: skip

@@ -8,6 +8,7 @@ from functools import partial
 
 from PySide6.QtGui import QAction, QKeySequence
 
+from tokstudio.core.base.wording import capitalized
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.gui.commands.actions import Action, Window
 from tokstudio.gui.commands.commands import Commands
@@ -31,7 +32,7 @@ def _exports(exporting: ExportCommands) -> Iterator[Action]:
     taken = set("fmjvipsr")
     for name in TOKENIZERS:
         first, *others = name.title.split(" ")
-        title, tip = " ".join([first, *(word[:1].upper() + word[1:] for word in others)]), f"Write {name.description}."
+        title, tip = " ".join([first, *(capitalized(word) for word in others)]), f"Write {name.description}."
         free = (place for place, letter in enumerate(title.lower()) if letter.isalpha() and letter not in taken)
         place = next(free, 0)
         taken.add(title[place].lower())

@@ -307,6 +307,14 @@ class FollowTable(RowTable):
             action.setChecked(action.text() in titles)
         self._choose_columns()
 
+    def show_columns(self, *columns: int) -> None:
+        """Shows optional columns, as if the user had chosen them."""
+        actions = [action for action in self.columns_menu.actions() if action.data() in columns]
+        if not all(action.isChecked() for action in actions):
+            for action in actions:
+                action.setChecked(True)
+            self._tell_choice()
+
     def _make_columns_menu(self) -> Menu:
         menu = Menu(self)
         for number, column in enumerate(self._model.columns):

@@ -9,6 +9,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QProgressBar, QWidget
 
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.wording import capitalized
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import in_a_sentence, named, paragraph_label
 from tokstudio.gui.widgets.layouts import column, row
@@ -69,7 +70,7 @@ class WorkLine(QWidget):
 
     def _tick(self) -> None:
         progress = self._progress()
-        self.doing.setText(f"{self._phases.get(progress.phase, progress.phase.capitalize() or _WORKING)}…")
+        self.doing.setText(f"{self._phases.get(progress.phase, capitalized(progress.phase) or _WORKING)}…")
         self.bar.setMaximum(1000 if progress.total else 0)
         self.bar.setValue(1000 * progress.done // progress.total if progress.total else 0)
         self._working.show()

@@ -255,7 +255,11 @@ class Arrangement(QObject):
             state, at, sizes = self._left.pop(workspace, (QByteArray(), QSize(), {}))
             if not state.isEmpty() and self._put(state) == workspace:
                 self._show_titles()
-                self._sizes.choose(at, sizes)
+                if self._has_run and workspace in self._as_first and WORKSPACES[workspace].with_run:
+                    # It was left while panes waited, and has their places but not their sizes.
+                    self._bring_in()
+                else:
+                    self._sizes.choose(at, sizes)
                 self._fit_into(size)
             else:
                 self.reset()
@@ -346,15 +350,22 @@ class Arrangement(QObject):
             return
         with self._keeping_focus():
             self._put(state, withhold=False)
-            self._raise_first()
-            self._set_low(False)
             if self.workspace in self._as_first:
-                self._sizes.forget()
-                self.share_room()
+                self._bring_in()
             else:
+                self._raise_first()
+                self._set_low(False)
                 # The layout has the widths that the window had when it was made.
                 self._sizes.widen(widths)
         self._fit_into(size)
+
+    def _bring_in(self) -> None:
+        """Gives the panes that came with the first run, and the others, their default shares."""
+        self._as_first.discard(self.workspace)
+        self._raise_first()
+        self._set_low(False)
+        self._sizes.forget()
+        self.share_room()
 
     def uncover(self, pane: Pane, others: Sequence[Pane]) -> None:
         """Shows a pane that is behind another; one that is closed only where none of `others` can be seen."""
@@ -539,7 +550,8 @@ class Arrangement(QObject):
             self._first[self.workspace] = self._window.saveState(self._version(self.workspace))
         # Building the layout also leaves tab bars behind.
         self._put(self._first[self.workspace])
-        self._as_first.add(self.workspace)
+        if not self._has_run:
+            self._as_first.add(self.workspace)
         self._raise_first()
 
     def _lay_out(self) -> None:

@@ -15,7 +15,7 @@ from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QStyle, QStyleOption, QWidget
 
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.base.wording import several, several_whole, whole_text
+from tokstudio.core.base.wording import capitalized, several, several_whole, whole_text
 from tokstudio.core.comparison.table import SIGNS, TRAINED
 from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.common.jobs import Job
@@ -229,7 +229,7 @@ class StatusLine(QStatusBar):
         if progress.phase != self._phase:
             self._phase, self._since = progress.phase, now
             self._pace = Pace(_COMPILING_JUDGED_BY if progress.phase == "compiling" else _JUDGED_BY)
-        doing = _WORDS.get(progress.phase, progress.phase.capitalize()) + "…" if progress.phase else ""
+        doing = _WORDS.get(progress.phase, capitalized(progress.phase)) + "…" if progress.phase else ""
         compiles = progress.phase == "compiling" and progress.total > 0
         if compiles:
             doing = f"{_WORDS['compiling']}: {progress.done} of {progress.total} loops"

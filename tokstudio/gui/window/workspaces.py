@@ -95,10 +95,10 @@ _EXPLORE = Workspace(
     3,
     "layout_explore",
     # Its tables are wide.
-    large=((0.26, 0.50, (("corpus",), ("token",))), (0.74, 0.62, (("explore",), ("text",)))),
-    low=((0.25, 1, (("corpus", "token"),)), (0.45, 1, (("explore",),)), (0.30, 1, (("text",),))),
-    small=((0.36, 1, (("corpus", "token"),)), (0.64, 1, (("explore", "text"),))),
-    with_run=frozenset({"token"}),
+    large=((0.26, 0.50, (("corpus",), ("token",))), (0.74, 0.68, (("explore", "vocabulary"), ("text",)))),
+    low=((0.25, 1, (("corpus", "token"),)), (0.45, 1, (("explore", "vocabulary"),)), (0.30, 1, (("text",),))),
+    small=((0.36, 1, (("corpus", "token"),)), (0.64, 1, (("explore", "vocabulary", "text"),))),
+    with_run=frozenset({"token", "vocabulary"}),
 )
 LEARN, TRAIN = "learn", "train"
 #: The workspaces by name, in the order of the switch.

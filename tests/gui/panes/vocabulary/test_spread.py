@@ -88,6 +88,7 @@ def test_columns_are_computed_only_when_asked_for_and_equal_a_recount(qtbot, ses
         dp, _ = dispersion([piece.total() for piece in pieces], [piece[token] for piece in pieces])
         assert math.isclose(float(texts[3]), dp, abs_tol=0.0051)
         assert texts[4].endswith("%")
+    QGuiApplication.clipboard().clear()
     pane.table.selectAll()
     pane.table.copy()
     qtbot.waitUntil(lambda: QGuiApplication.clipboard().text().count("\n") >= pane.model.rowCount())
@@ -143,6 +144,7 @@ def test_kinds_list_tokens_of_one_document_and_of_repeated_lines(qtbot, session,
         if line.strip() in seen and len(line.strip()) >= 20:
             repeated.update(run.tokenizer.encode(line))
         seen.add(line.strip())
+    assert not {"Top document", "Bunched"} & set(shown(pane))
     total = sum(documents, Counter())
     shares = {token: max(each[token] for each in documents) / total[token] for token in total}
     expected = {
@@ -155,6 +157,7 @@ def test_kinds_list_tokens_of_one_document_and_of_repeated_lines(qtbot, session,
         settle(qtbot, session, pane)
         assert set(listed(pane.model)) == set().union(*(expected[name] for name in names)), names
         assert pane.note.text() == f"{len(listed(pane.model)):,} of 330"
+        assert {"Top document", "Bunched"} <= set(shown(pane)), "what they are chosen by"
     assert all(expected.values())
     pane.panel.clear()
     assert pane.model.rowCount() == 330

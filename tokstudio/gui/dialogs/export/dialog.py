@@ -16,7 +16,7 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import printable, safe_name, several
+from tokstudio.core.base.wording import capitalized, printable, safe_name, several
 from tokstudio.core.formats.common.format import Fit
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import ExportReport
@@ -333,7 +333,7 @@ class ExportDialog(Dialog):
         name = self._exporting.current
         if name is not None:
             progress = self._exporting.progress
-            self.list.rows[name].show_state(progress.phase.capitalize(), progress)
+            self.list.rows[name].show_state(capitalized(progress.phase), progress)
 
     def _settled(self, name: str, outcome: queue.ExportOutcome) -> None:
         self._outcomes[name] = outcome

@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
-from tokstudio.gui.panes.vocabulary.selection import MERGE
+from tokstudio.gui.panes.vocabulary.selection import BUNCHED, MERGE, TOP
 from tokstudio.gui.panes.vocabulary.spread import Spread, spread_work, written
 from tokstudio.gui.session.availability import why_no_counts
 from tokstudio.gui.session.common.jobs import LatestJob
@@ -41,7 +41,7 @@ class VocabularyPane(TablePane):
         self._tokens = VocabularyModel(session.indexing)
         super().__init__("vocabulary", "Vocabulary", session, theme, self._tokens, _EMPTY)
         self._tokens.setParent(self)
-        self._as_expressions = False
+        self._as_expressions = self._in_places = False
         self.follow(actions["byte_level_characters"])
         self.offer(actions["why_merge"], actions["forbid_tokens"], actions["prune_tokens"], actions["copy"])
         self.kinds = FilterButton(theme, places=PLACES)
@@ -230,6 +230,11 @@ class VocabularyPane(TablePane):
             self._set_filter(self.filter.text())
         if tokens.run is not None and "Unreachable" in panel.chosen():
             self._session.reachability.ask(tokens.run)
+        in_places = not panel.chosen().isdisjoint(PLACES)
+        if in_places and not self._in_places:
+            # What the tokens are chosen by.
+            self.table.show_columns(TOP, BUNCHED)
+        self._in_places = in_places
         tokens.set_choice(panel.chosen(), panel.lengths())
         self._ask_spread()
         self.table.verticalScrollBar().setValue(0)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QGridLayout, QProgressBar, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.base.wording import in_units
+from tokstudio.core.base.wording import capitalized, in_units
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
@@ -64,7 +64,7 @@ class BusyLine(QWidget):
         self.bar.setRange(0, 1000 if progress.total else 0)
         if progress.total:
             self.bar.setValue(1000 * progress.done // progress.total)
-        words = self._phases.get(progress.phase, progress.phase.capitalize())
+        words = self._phases.get(progress.phase, capitalized(progress.phase))
         self.phase.setText(f"{words}…" if words else "")
 
 
