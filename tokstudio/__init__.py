@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tokstudio.core.base.errors import TokStudioError as TokStudioError
     from tokstudio.core.comparison.comparison import Comparison as Comparison
     from tokstudio.core.comparison.comparison import compare as compare
+    from tokstudio.core.comparison.differences import Differences as Differences
+    from tokstudio.core.comparison.differences import diff as diff
     from tokstudio.core.corpus.corpus import Corpus as Corpus
     from tokstudio.core.corpus.readers.contents import Reading as Reading
     from tokstudio.core.exploration.exploration import Exploration as Exploration
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
 _MODULES = {
     "Comparison": "comparison.comparison",
     "compare": "comparison.comparison",
+    "Differences": "comparison.differences",
+    "diff": "comparison.differences",
     "Corpus": "corpus.corpus",
     "Reading": "corpus.readers.contents",
     "ConfigError": "base.errors",

@@ -161,3 +161,23 @@ def test_a_report_has_the_figures_and_the_hashes_of_the_files(tokenizer, compare
     core = compare_in_core({"tokenizer": load(tokenizer)}, {"deu": GERMAN.splitlines(), "eng": ENGLISH.splitlines()})
     assert f">{core.figure('bytes_per_token')[0, 0]:.2f}</td>" in page
     assert "N / N(eng_Latn)" in page
+
+
+def test_diff_exits_with_1_where_anything_differs_and_where_it_cannot_be_told(tokenizer, write, run):
+    write("text.txt", ENGLISH)
+    same = run(0, "diff tokenizer.json tokenizer.json --texts text.txt --json").json
+    lists = ("ids_changed", "moved", "only_a", "only_b", "merges_inserted", "specials", "roles", "pattern", "texts")
+    assert [same[name] for name in lists] == [[]] * len(lists)
+    count = len(load(tokenizer))
+    assert (same["same_ids_from_0"], same["same_ids"], same["error"]) == (count, count, None)
+    assert run(0, "diff tokenizer.json tokenizer.json").out.splitlines()[0].endswith("tokenizer (2) are the same.")
+    run(0, "train text.txt --vocab-size 260 --pattern gpt2 --export huggingface=other.json")
+    other = run(1, "diff tokenizer.json other.json --texts text.txt --json").json
+    assert other["texts"][0]["name"] == "text.txt"
+    assert other["texts"][0]["first"][0]["text"] == "The cat sat on the mat."
+    shown = run(1, "diff tokenizer.json other.json --texts text.txt").out
+    assert "\ntext.txt, line 1:\n  tokenizer  " in shown
+    failed = run(1, "diff tokenizer.json nothing.json --json").json
+    assert failed["error"] == "nothing.json: no such file or folder."
+    assert failed.keys() == same.keys()
+    assert "no tokenizers with files" in run(1, "diff tokenizer.json bytes").err

@@ -80,6 +80,10 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.comparing import compare, report
 
             return (compare if arguments.command == "compare" else report)(arguments, console)
+        if arguments.command == "diff":
+            from tokstudio.cli.comparing import diff
+
+            return diff(arguments, console)
         if arguments.command == "check":
             from tokstudio.cli.checking import check
 

@@ -1,4 +1,4 @@
-"""The commands `compare` and `report`: what tokenizers make of texts, as a table or as a page."""
+"""The commands `compare`, `report` and `diff`: what tokenizers make of texts, and what differs between two."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,9 +19,10 @@ from tokstudio.cli.projects import is_project, load_runs, load_tokenizer
 from tokstudio.cli.reading import TextsToRead, read_corpus, texts_of
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.base.atomic_files import file_name, write_files
-from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.errors import ConfigError, TokStudioError
+from tokstudio.core.base.wording import printable, shown
 from tokstudio.core.comparison.comparison import Comparison, compare_work
+from tokstudio.core.comparison.differences import Differences, diff_work
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.report.report import origin_work, report_work
@@ -29,6 +30,7 @@ from tokstudio.core.comparison.table import plain_text
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.common.format import Loaded
 from tokstudio.core.text.languages import language_name
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 Texts = Mapping[str, Source | Sequence[bytes]]  # a source, or the lines of a language
 
@@ -190,3 +192,35 @@ def report(arguments: argparse.Namespace, console: Console) -> int:
     console.finish(write_files({arguments.out: [page.encode()]}))
     console.say(f"Wrote {file_name(arguments.out)}.")
     return _told(comparison, console)
+
+
+def diff(arguments: argparse.Namespace, console: Console) -> int:
+    """Prints what differs; returns the exit code: `FAILED` also where it cannot be told."""
+    try:
+        differences = _differences(arguments, console)
+    except TokStudioError as error:
+        if not arguments.json:
+            raise
+        unknown = dict.fromkeys(Differences().to_plain())
+        put(sys.stdout, json.dumps({**unknown, "error": str(error)}) + "\n")
+        return FAILED
+    if arguments.json:
+        put(sys.stdout, json.dumps(differences.to_plain(), ensure_ascii=False) + "\n")
+    else:
+        put(sys.stdout, "".join(f"{printable(line)}\n" for line in differences.lines()))
+    return FAILED if differences.differs else DONE
+
+
+def _differences(arguments: argparse.Namespace, console: Console) -> Differences:
+    opened: list[_Opened] = []
+    for argument in arguments.tokenizers:
+        found = _open_one(argument, arguments.pattern, console)
+        if len(found) > 1:
+            raise ConfigError(f"{argument}: this project has {len(found)} runs: export the one to compare.")
+        opened += found
+    names = _different([each.name for each in opened], [each.longer for each in opened])
+    a, b = (each.tokenizer for each in opened)
+    if not isinstance(a, Tokenizer) or not isinstance(b, Tokenizer):
+        raise ConfigError("Bytes, characters and words are no tokenizers with files: give two others.")
+    texts = _read(texts_of(arguments, arguments.texts), False, console)[0] if arguments.texts else {}
+    return console.finish(diff_work(a, b, texts, (names[0], names[1])))

@@ -1,4 +1,4 @@
-"""The arguments of `compare`, `report` and `check`."""
+"""The arguments of `compare`, `report`, `diff` and `check`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -31,6 +31,14 @@ Writes a page about tokenizers and what they make of texts: settings, the curve 
 formulas, tokens that are unreachable, unused or cut characters, versions and hashes. The page is one file that loads
 nothing and runs nothing.
 """
+
+_DIFF_TEXT = """\
+Tells what differs between two tokenizers: ids whose token differs, tokens whose id moved or that only one has, merges,
+special tokens and roles, how text is split, and which lines of texts become other ids. Also tells whether A can draft
+for B in speculative decoding.
+"""
+
+_DIFF_CODES = "exit codes: 0 nothing differs, 1 something does or it cannot be told, 2 wrong usage"
 
 _CHECK_TEXT = """\
 Checks the merges of a student's training: identical, or the first difference, with both counts. Then it names the
@@ -69,6 +77,21 @@ def report(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the page to write, such as a.html")
     shared.add_quiet(parser)
     return _checked_compared(parser, words)
+
+
+def diff(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `diff`."""
+    parser = shared.new_parser("tokstudio diff", _DIFF_TEXT, _DIFF_CODES)
+    add = parser.add_argument
+    kinds = f"the two tokenizers: a file, a folder, {shared.NAMES}, or a project with one run"
+    add("tokenizers", nargs=2, metavar=("A", "B"), help=kinds)
+    add("--texts", nargs="+", default=[], metavar="FILE", help="texts to encode by both, line by line")
+    add("--json", action="store_true", help="print the result as one JSON object")
+    shared.add_encoding(add)
+    shared.add_pattern(parser)
+    shared.add_reading(parser)
+    shared.add_quiet(parser)
+    return parser.parse_args(words)
 
 
 def check(words: Sequence[str]) -> argparse.Namespace:

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from tokstudio.cli.arguments.coding import convert, decode, encode, export_bytes, inspect
-from tokstudio.cli.arguments.comparing import check, compare, report
+from tokstudio.cli.arguments.comparing import check, compare, diff, report
 from tokstudio.cli.arguments.exploring import explore
 from tokstudio.cli.arguments.parser import new_parser
 from tokstudio.cli.arguments.surgery import join, prune, renumber, specials
@@ -30,6 +30,7 @@ Opens the window with the given texts. The other commands work without a window:
   tokstudio inspect  show what a tokenizer's files or a project contain
   tokstudio compare  compare tokenizers on texts, by bytes per token and other figures
   tokstudio report   write all about tokenizers and texts to a page for a browser
+  tokstudio diff     tell what differs between two tokenizers
   tokstudio explore  explore texts: their documents, what to leave out, and where tokens are used
   tokstudio check    check the merges of a student's training, and name its mistakes
 
@@ -54,6 +55,7 @@ _COMMANDS = {
     "inspect": inspect,
     "compare": compare,
     "report": report,
+    "diff": diff,
     "explore": explore,
     "check": check,
     "extend": extend,

@@ -6,21 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE
 from tests.gui.tables import column_texts
+from tokstudio import diff
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.progress import finish
-from tokstudio.core.base.wording import percent_text
+from tokstudio.core.base.wording import percent_text, shown
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.compare.vocabularies import LENGTH, SECOND_USES, TOKEN, USES, VocabulariesView, VocabularyRows
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.widgets.labels import END, ISOLATE
+from tokstudio.gui.widgets.labels import END, ISOLATE, in_a_sentence
 
 ENGLISH, GERMAN = "the cat sat on the mat and the cat\n" * 9, "die Katze saß auf der Matte, die Katze\n" * 9
-ONLY_FIRST, BOTH, ONLY_SECOND = range(3)
+ONLY_FIRST, BOTH, ONLY_SECOND, MOVED = range(4)
 
 
 @pytest.fixture
@@ -230,3 +231,39 @@ def test_a_narrow_view_leaves_out_columns_and_cuts_none(qtbot: QtBot, view: Voca
     view.window().resize(1500, 500)
     qtbot.waitUntil(lambda: not view.table.isColumnHidden(LENGTH), timeout=PATIENCE)
     assert [at for at in range(view.rows.columnCount()) if not view.table.isColumnHidden(at)] >= wide
+
+
+def test_tokens_that_moved_are_a_part_of_their_own(qtbot, view, session):
+    choose(qtbot, session, view, MOVED)
+    ids = [dict(zip(run.tokenizer.tokens, range(len(run.tokenizer.tokens)), strict=True)) for run in session.runs.all]
+    moved = [token for token in ids[0].keys() & ids[1].keys() if ids[0][token] != ids[1][token]]
+    assert view.rows.rowCount() == len(moved) > 0
+    assert view.parts.choices[MOVED].name == f"In both, with another id: {len(moved)}"
+    assert not view.table.isColumnHidden(SECOND_USES)
+
+
+def test_differences_are_told_with_the_lines_that_change(qtbot, view, session):
+    view.tabs.setCurrentIndex(1)
+    page = view.differences
+    qtbot.waitUntil(lambda: page.differences is not None, timeout=PATIENCE)
+    told = page.told.toPlainText()
+    expected = diff(*(run.tokenizer for run in session.runs.all), {"deu": GERMAN})
+    found = page.differences
+    assert (found.ids_changed, found.same_ids_from_0) == (expected.ids_changed, expected.same_ids_from_0)
+    assert f"tokens only in Run 1, such as {shown(expected.only_a[0][1].decode())}." in told
+    assert told.splitlines()[-1] == in_a_sentence(replace(expected, names=("Run 1", "Run 2")).draft)
+    assert page.choice.choices[0].name == "deu, line 1"
+    stack = page.lines.stack
+    assert (stack.text, [row.name for row in stack.rows]) == (GERMAN.split("\n")[0], ["Run 1", "Run 2"])
+    assert stack.rows[1].cut.ids.tolist() == session.runs.all[1].tokenizer.encode(stack.text)
+    qtbot.keyClick(page.lines, Qt.Key.Key_Right)
+    assert page.choice.currentIndex() == 1
+    with QSignalBlocker(view.first):
+        view.first.setCurrentIndex(1)
+    view.second.setCurrentIndex(1)
+    view.refresh()
+    qtbot.waitUntil(lambda: "Run 2 and Run 2 are the same." in page.told.toPlainText(), timeout=PATIENCE)
+    assert not page.lines.isVisible()
+    view.tabs.setCurrentIndex(0)
+    settled(qtbot, session)
+    assert page.isHidden()

@@ -1,4 +1,4 @@
-"""The vocabularies of two tokenizers: the tokens that only one of them has, and those of both."""
+"""The vocabularies of two tokenizers: the tokens that only one of them has, and those of both; and all differences."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, Vocabularies, vocabularies_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.compare.differences import DifferencesView
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.measuring.compared import ComparedColumn
 from tokstudio.gui.session.session import Session
@@ -31,7 +32,7 @@ from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import in_a_sentence, isolated, named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
-from tokstudio.gui.widgets.pane import EmptyState
+from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs
 
 # --- The rows of two compared vocabularies: which part of them, filtered and sorted in a job --------------------------
 
@@ -45,7 +46,7 @@ IN_TEXTS, NOT_IN_TEXTS = "In the texts", "Not in the texts"
 LONGEST = 16  # lengths from which all share a row of the summary
 
 #: The parts of two vocabularies.
-ONLY_FIRST, BOTH, ONLY_SECOND = range(3)
+ONLY_FIRST, BOTH, ONLY_SECOND, MOVED = range(4)
 TOKEN, LENGTH, ID, RANK, USES, SECOND_ID, SECOND_RANK, SECOND_USES, SCRIPT = range(9)
 _TITLES = ("Id", "Merge", "Uses")  # of each tokenizer
 _TIPS = ("Its id", "Number of the merge that makes it; a dash for none", "How often it occurs in the texts")
@@ -66,6 +67,8 @@ class Pair:
     def part(self, part: int) -> NDArray[np.bool_]:
         """Bool [n], which tokens belong to a part."""
         first, second = self.vocabularies.is_in.T
+        if part == MOVED:
+            return first & second & (self.vocabularies.ids[:, 0] != self.vocabularies.ids[:, 1])
         return (first & ~second, first & second, second & ~first)[part]
 
 
@@ -213,6 +216,11 @@ class VocabularyRows(TableModel):
 
 
 _EMPTY = "The vocabularies of two tokenizers are compared here. Train or open a second one."
+_TABS = {
+    "Tokens": "The tokens that only one of them has, and those of both",
+    "Differences": "Ids, merges, special tokens, settings, and lines that become other tokens",
+}
+_DIFFERENCES = 1
 _SUMMARY, _TOKENS = 310, 110  # pixels
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -224,7 +232,7 @@ _WIDEST = {LENGTH: "Length", SCRIPT: "Devanagari"}
 
 
 class VocabulariesView(QWidget):
-    """Lists one part of two vocabularies; the summary beside it filters by script or length."""
+    """Lists one part of two vocabularies, and the summary beside it filters by script or length; or all differences."""
 
     tokenAsked = Signal(str, int)  # to show a token: the name of the tokenizer, and the id
 
@@ -244,7 +252,7 @@ class VocabulariesView(QWidget):
             box.setAccessibleName(name)
             box.currentIndexChanged.connect(self._compare)
         self.parts = named(
-            ChoiceBox([Choice(name, name, "") for name in map(str, range(3))]), "Part of the vocabularies"
+            ChoiceBox([Choice(name, name, "") for name in map(str, range(4))]), "Part of the vocabularies"
         )
         self.parts.currentIndexChanged.connect(self._list)
         self.filter = FilterEdit(theme, "Filter of the compared tokens", FILTER_HINT)
@@ -270,9 +278,15 @@ class VocabulariesView(QWidget):
         page, beside = QWidget(), QWidget()
         beside.setFixedWidth(theme.scaled(_SUMMARY))
         column(self.by, (self.summary, 1), spacing=6, parent=beside)
-        heads = row((self.first, 1), plain_label("muted", "and"), (self.second, 1))
-        listed = row((self.parts, 1), 8, self.filter, self.kinds)
-        column(heads, listed, (row((self.table, 1), beside, spacing=10), 1), self.note, spacing=6, parent=page)
+        self.tabs = HeaderTabs("Tokens or differences", _TABS)
+        self.tabs.currentChanged.connect(self._show_tab)
+        self.differences = DifferencesView(session, theme)
+        self.differences.tokenAsked.connect(self.tokenAsked)
+        heads = row((self.first, 1), plain_label("muted", "and"), (self.second, 1), 8, self.tabs)
+        listed, tokens = row((self.parts, 1), 8, self.filter, self.kinds), QWidget()
+        column(listed, (row((self.table, 1), beside, spacing=10), 1), self.note, spacing=6, parent=tokens)
+        self._pages = stacked(tokens, self.differences)
+        column(heads, (self._pages, 1), spacing=6, parent=page)
         self._stack = stacked(self.empty, page)
         column(self._stack, parent=self)
         self._comparing = LatestJob(session.jobs, self, self._take_pair, self._fail, asked=False)
@@ -337,12 +351,16 @@ class VocabulariesView(QWidget):
         """Releases tokenizers that are not compared any more."""
         if self._columns and not {each.key for each in self._columns} <= {each.key for each in self._state.columns}:
             self._columns, self._pair, self._made_of = (), None, None
+            self.differences.forget()
             self._comparing.cancel()
             self._listing.cancel()
             self.rows.show(None, np.zeros(0, np.int64))
 
     def _compare(self) -> None:
         first, second = (self._columns[box.currentIndex()] for box in (self.first, self.second))
+        if self.tabs.currentIndex() == _DIFFERENCES:
+            self.differences.show_pair(first, second)
+            return
         keys = first.key, second.key
         if keys == self._made_of:
             pair, is_same = self._pair, self._shown_of == self._to_show(first, second)
@@ -352,6 +370,10 @@ class VocabulariesView(QWidget):
         self._made_of, self._pair = keys, None
         self.note.setText("")
         self._comparing.run(partial(_pair_work, first, second))
+
+    def _show_tab(self) -> None:
+        self._pages.setCurrentIndex(self.tabs.currentIndex())
+        self._compare()
 
     def _take_pair(self, pair: Pair) -> None:
         if not pair.part(self.parts.currentIndex()).any():
@@ -375,7 +397,7 @@ class VocabulariesView(QWidget):
             return
         self._shown_of = asked
         self._pair = pair = replace(pair, names=(first.name, second.name), uses=(uses_of_both[0], uses_of_both[1]))
-        titles = f"Only in {pair.names[0]}", "In both", f"Only in {pair.names[1]}"
+        titles = f"Only in {pair.names[0]}", "In both", f"Only in {pair.names[1]}", "In both, with another id"
         sizes = [f"{title}: {np.count_nonzero(pair.part(part)):,}" for part, title in enumerate(titles)]
         chosen = self.parts.currentIndex()
         with QSignalBlocker(self.parts):
@@ -413,7 +435,7 @@ class VocabulariesView(QWidget):
 
     def _take_rows(self, rows: NDArray[np.int64]) -> None:
         part, (column, descending) = self.parts.currentIndex(), self._sorting
-        self.rows.show(self._pair, rows, numbered=part == BOTH)
+        self.rows.show(self._pair, rows, numbered=part in (BOTH, MOVED))
         self.table.scrollToTop()
         order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
         self.table.horizontalHeader().setSortIndicator(column, order)
