@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -233,6 +234,26 @@ def test_without_a_child_process_the_library_runs_here(opened, content, monkeypa
     again = pickle.loads(pickle.dumps(opened))
     assert again.encode(TEXT, "all") == expected
     assert again.decode(expected) == opened.decode(expected)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        pre_tokenizers.Split(tokenizers.Regex(r"\d{1,2}"), "isolated"),
+        pre_tokenizers.Split("a", "removed"),
+        pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.ByteLevel(use_regex=False)]),
+    ],
+)
+def test_pre_tokens_are_those_of_the_library(step):
+    written = json.loads(step.__getstate__())
+    texts = [TEXT, "12345 a", ""]
+    spans = finish(client.pre_tokens_work("mine", written, texts))
+    assert spans == [[span for _, span in step.pre_tokenize_str(text)] for text in texts]
+
+
+def test_a_pre_tokenizer_that_the_library_refuses_is_one_sentence():
+    with pytest.raises(FormatError, match=r"^mine: the tokenizers library cannot use its pre-tokenizer: "):
+        finish(client.pre_tokens_work("mine", {"type": "Mine"}, [TEXT]))
 
 
 def test_its_tokens_are_found_in_lines(opened, monkeypatch):

@@ -31,6 +31,7 @@ from tokstudio.core.libraries.server import (
     LibraryName,
     LibraryRequest,
     Open,
+    PreTokenize,
     SplitTexts,
 )  # fmt: skip
 
@@ -158,6 +159,19 @@ def check_split_work(
         yield Progress("proving")
 
 
+def pre_tokens_work(
+    name: str, pre_tokenizer: Mapping[str, Any], texts: Sequence[str]
+) -> Work[list[list[tuple[int, int]]]]:
+    """Where pre-tokens begin and end in each text, in characters, by the pre-tokenizer of a `tokenizer.json`.
+
+    Raises:
+        FormatError: Its library refuses it; the message begins with `name`.
+    """
+    request = PreTokenize("tokenizers", name, pre_tokenizer, [text.encode("utf-8", "replace") for text in texts])
+    spans = [np.frombuffer(part, np.uint32).reshape(-1, 2) for part in (yield from _answer(request, True))]
+    return [[(begin, end) for begin, end in of_text.tolist()] for of_text in spans]
+
+
 def _first_split(text: str, ours: list[int], theirs: list[int]) -> str:
     at = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
     start = ours[at - 1] if at else 0
@@ -189,15 +203,15 @@ class LibraryProcess(ChildProcess):
             raise LibraryEnded(f"{request.name}: {request.title} ended without an answer{why}") from error
 
 
-def _answer(request: SplitTexts | EncodeByFile, in_child: bool) -> Work[list[bytes]]:
+def _answer(request: SplitTexts | PreTokenize | EncodeByFile, in_child: bool) -> Work[list[bytes]]:
     """The answers of the library to one request."""
     if in_child:
         with closing(LibraryProcess()) as process:
             answer = yield from process.parts(request)
         if answer is not None:
             return answer
-    parts: list[bytes] = []
+    parts, total = list[bytes](), len(request.parts if isinstance(request, PreTokenize) else request.texts)
     for part in Answers().answers(request):
         parts.append(part)
-        yield Progress("proving", len(parts), len(request.texts))
+        yield Progress("proving", len(parts), total)
     return parts

@@ -9,6 +9,7 @@ only requests that need it do.
 from __future__ import annotations
 
 import base64
+import json
 import os
 import re
 from array import array
@@ -57,6 +58,17 @@ class SplitTexts(LibraryRequest):
     texts: Sequence[str]
     regex: str
     pieces: Sequence[list[str]]
+
+
+@dataclass(frozen=True)
+class PreTokenize(LibraryRequest):
+    """Asks for the beginnings and ends of pre-tokens, uint32 in characters by turns, of each text.
+
+    `pre_tokenizer` is that part of a `tokenizer.json`.
+    """
+
+    pre_tokenizer: Mapping[str, Any]
+    parts: list[bytes]
 
 
 @dataclass(frozen=True)
@@ -324,6 +336,8 @@ class Answers:
         match request:
             case SplitTexts():
                 yield from _split(request)
+            case PreTokenize():
+                yield from _pre_tokenize(request)
             case EncodeByFile():
                 yield from _encode_by_file(request)
             case Open():
@@ -410,6 +424,19 @@ def _split(request: SplitTexts) -> Iterable[bytes]:
         yield _uint32(ends)
 
 
+def _pre_tokenize(request: PreTokenize) -> Iterable[bytes]:
+    import tokenizers
+
+    library: Any = tokenizers
+    model: dict[str, Any] = {"type": "BPE", "vocab": {}, "merges": []}
+    content = json.dumps({"version": "1.0", "pre_tokenizer": request.pre_tokenizer, "model": model})
+    with _refusals(f"{request.name}: {request.title} cannot use its pre-tokenizer"):
+        pre_tokenizer = library.Tokenizer.from_str(content).pre_tokenizer
+        spans = [pre_tokenizer.pre_tokenize_str(part.decode()) for part in request.parts]
+    for of_text in spans:
+        yield _uint32(place for _, span in of_text for place in span)
+
+
 def _split_by_tokenizers(text: str, regex: str, pieces: list[str]) -> Sequence[int]:
     import tokenizers
 
@@ -489,7 +516,7 @@ def _train(request: Train, parent: ParentProcess) -> list[bytes]:
 
 def main() -> int:
     """Answers requests until there are no more; a process that has trained answers nothing more."""
-    parent = ParentProcess(SplitTexts, EncodeByFile, Open, Encode, Decode, Train)
+    parent = ParentProcess(SplitTexts, PreTokenize, EncodeByFile, Open, Encode, Decode, Train)
     answers = Answers()
     while (request := parent.receive()) is not None:
         if isinstance(request, Train) and request.settings is not None:
