@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tokstudio.core.library_training.config import LibraryConfig as LibraryConfig
     from tokstudio.core.library_training.train import TrainedByLibrary as TrainedByLibrary
     from tokstudio.core.library_training.train import train_by_library as train_by_library
+    from tokstudio.core.lint.findings import LintFinding as LintFinding
+    from tokstudio.core.lint.lint import lint as lint
     from tokstudio.core.model.algorithms import Boundless as Boundless
     from tokstudio.core.model.algorithms import ParityAware as ParityAware
     from tokstudio.core.model.algorithms import Picky as Picky
@@ -117,6 +119,8 @@ _MODULES = {
     "LibraryConfig": "library_training.config",
     "TrainedByLibrary": "library_training.train",
     "train_by_library": "library_training.train",
+    "lint": "lint.lint",
+    "LintFinding": "lint.findings",
     "load": "formats.loading",
     "save": "surgery.proof",
     "token_bytes": "formats.token_bytes",

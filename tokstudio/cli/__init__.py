@@ -88,6 +88,10 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.checking import check
 
             return check(arguments, console)
+        if arguments.command == "lint":
+            from tokstudio.cli.linting import lint
+
+            return lint(arguments, console)
         if arguments.command == "explore":
             from tokstudio.cli.exploring import explore
 

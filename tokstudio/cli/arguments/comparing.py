@@ -1,4 +1,4 @@
-"""The arguments of `compare`, `report`, `diff` and `check`."""
+"""The arguments of `compare`, `report`, `diff`, `check` and `lint`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -45,6 +45,14 @@ Checks the merges of a student's training: identical, or the first difference, w
 mistakes in a training that give exactly this list. The merges may be lines of two tokens, JSON, repr of Python's bytes,
 minbpe's models, and pickles of plain lists. Nothing in a file is run.
 """
+
+_LINT_TEXT = """\
+Checks a tokenizer and its files before a model is trained with it: errors (ids are wrong, or differ from one program to
+another), dangers (special tokens that text can make) and remarks, the worst first, each with an example and what to do.
+Chat templates are read as text and never run.
+"""
+
+_LINT_CODES = "exit codes: 0 no error was found, 1 there is an error, or it cannot be read, 2 wrong usage"
 
 _CHECK_CODES = "exit codes: 0 all are identical, 1 one differs or cannot be read, 2 wrong usage"
 
@@ -123,6 +131,29 @@ def check(words: Sequence[str]) -> argparse.Namespace:
     add("--json", action="store_true", help="print an object of JSON; for several submissions, a list of them")
     shared.add_quiet(parser)
     return parser.parse_args(words)
+
+
+def lint(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `lint`."""
+    parser = shared.new_parser("tokstudio lint", _LINT_TEXT, _LINT_CODES)
+    add = parser.add_argument
+    add("tokenizer", type=Path, metavar="TOKENIZER", help=f"its file, its folder, {shared.NAMES}, or a project")
+    add("--run", metavar="NAME", help="for a project: the run to check")
+    shared.add_pattern(parser)
+    add(
+        "--texts",
+        nargs="+",
+        metavar="FILE",
+        help="texts on which splitting, decoding and unknown characters are tried; several are counted one by one "
+        "(default: a hard text in many scripts)",
+    )
+    shared.add_encoding(add)
+    add("--json", action="store_true", help="print a list of objects: rule, level, message, example, advice")
+    shared.add_quiet(parser)
+    arguments = parser.parse_args(words)
+    if (arguments.texts or ()).count("-") > 1:
+        parser.error("standard input can be read only once")
+    return arguments
 
 
 def _add_compared(parser: argparse.ArgumentParser) -> None:

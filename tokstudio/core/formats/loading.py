@@ -53,9 +53,9 @@ def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
         loaded = yield from load_work(Path(fetched.path), pattern)
         return replace(loaded, name=name.short, remark=fetched.remark)
     settled: set[Path] = set()
-    yield from _settle_work((Path(path),), settled)
+    yield from settle_work((Path(path),), settled)
     chosen, files = format_of(Path(path))
-    yield from _settle_work(files, settled)
+    yield from settle_work(files, settled)
     for file in files:
         # Before a pattern is asked for.
         open_file(file, file_name(file), LARGEST_LOOKED_INTO)[0].close()
@@ -63,7 +63,7 @@ def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
     return Loaded(tokenizer, files, chosen.name)
 
 
-def _settle_work(paths: Iterable[Path], settled: set[Path]) -> Work[None]:
+def settle_work(paths: Iterable[Path], settled: set[Path]) -> Work[None]:
     """Finishes interrupted exports in folders other than `settled`; raises FormatError where one stays partial."""
     for path in paths:
         try:

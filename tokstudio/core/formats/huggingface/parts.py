@@ -53,6 +53,7 @@ class ParsedFile:
         model: The model except its tokens and merges.
         kind: The kind of the model, such as "BPE".
         has_merges: Whether the merges were understood.
+        written: Its added tokens as they are written.
         remarks: What is said of the file besides; see `Tokenizer.remarks`.
         beside: What the files beside it say.
         new: The added tokens that stand only there, or with other flags.
@@ -66,6 +67,7 @@ class ParsedFile:
     added: list[AddedToken] = field(default_factory=list[AddedToken])
     kind: str = ""
     has_merges: bool = False
+    written: tuple[AddedToken, ...] = ()
     remarks: tuple[str, ...] = ()
     beside: Beside = field(default_factory=Beside)
     new: tuple[AddedToken, ...] = ()
@@ -94,6 +96,7 @@ class ParsedFile:
 
     def complete(self, name: str, beside: Beside) -> None:
         """Adds the tokens beside the file; FormatError where its own are impossible."""
+        self.written = tuple(self.added)
         written = {token.content: token.id for token in self.added}
         self.added, notes = own_tokens(name, self.added, self.vocabulary)
         check_around(name, self.settings)

@@ -55,21 +55,28 @@ def read_work(
     Raises:
         FormatError: It is damaged, or of an unknown kind; the message begins with `name`.
     """
+    return (yield from opened_work(path, name, remarks, beside))[0]
+
+
+def opened_work(
+    path: Path | bytes, name: str, remarks: tuple[str, ...] = (), beside: Beside | None = None
+) -> Work[tuple[Tokenizer, ParsedFile]]:
+    """Does the same as `read_work`, and gives the content of the file as well."""
     parsed = yield from _read(path, name, None)
     parsed.remarks = remarks
     parsed.complete(name, beside or Beside())
     if parsed.kind != library.BPE:
         library.check_unknown(name, parsed.kind, parsed.model, parsed.vocabulary)
-        return (yield from library_work(path, name, parsed, f"its model is {parsed.kind}"))
+        return (yield from library_work(path, name, parsed, f"its model is {parsed.kind}")), parsed
     if not parsed.has_merges:
         parsed = yield from _read(path, name, parsed)
         parsed.remarks = remarks
         parsed.complete(name, beside or Beside())
     try:
-        return (yield from _supported_work(name, parsed))
+        return (yield from _supported_work(name, parsed)), parsed
     except Beyond as beyond:
         reason = str(beyond)
-    return (yield from library_work(path, name, parsed, reason))
+    return (yield from library_work(path, name, parsed, reason)), parsed
 
 
 def _read(path: Path | bytes, name: str, before: ParsedFile | None) -> Work[ParsedFile]:
@@ -145,7 +152,7 @@ def _enough(parsed: ParsedFile, before: ParsedFile | None) -> ParsedFile | None:
 def _read_merges(reader: JsonReader, parsed: ParsedFile, prefix: object) -> Work[None]:
     parsed.has_merges = True
     for _ in reader.elements():
-        pair = _read_pair(reader)
+        pair = read_pair(reader)
         if pair is not None and (problem := parsed.add(*pair, prefix)):
             raise reader.fault_before(problem)
         yield from reader.progress()
@@ -250,7 +257,7 @@ def _unknown(name: str, parsed: ParsedFile) -> int | None:
     return None if token is None else parsed.vocabulary.get(token)
 
 
-def _read_pair(reader: JsonReader) -> tuple[str, str] | None:
+def read_pair(reader: JsonReader) -> tuple[str, str] | None:
     """The two parts of a merge in either form, of any length; None for a line with the version."""
     match reader.short():
         case [str(left), str(right)]:

@@ -1,0 +1,303 @@
+"""Rules on files that disagree, and on what they name that is not there. Chat templates are read as text, never run."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, zip_longest
+from typing import Any, cast
+
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import first_few, several, shown
+from tokstudio.core.formats.common.beside import CONFIG
+from tokstudio.core.formats.huggingface.format import TOKENIZER
+from tokstudio.core.formats.huggingface.parts import own_tokens
+from tokstudio.core.formats.loading import load_work
+from tokstudio.core.lint.findings import LintRule, Observation
+from tokstudio.core.lint.specials import LIKE_SPECIAL
+from tokstudio.core.lint.subject import (
+    ADDED,
+    GENERATION,
+    MAP,
+    MERGES,
+    SENTENCEPIECE,
+    VOCABULARY,
+    Subject,
+    TokenizerJson,
+    text_of,
+)
+from tokstudio.core.model.file_settings import DEFAULT
+
+_NAMED = 3
+_FLAGS = {"special": "special", "lstrip": "lstrip", "rstrip": "rstrip", "single_word": "single_word"}
+_OF_GENERATION = ("bos", "eos", "pad")
+_LEAST_PIECES = 100
+_MOST_NAMES = 1000  # of one chat template
+
+
+def damaged_work(subject: Subject) -> Work[list[Observation]]:
+    """Files beside the tokenizer that cannot be read."""
+    yield Progress("checking")
+    return [
+        Observation(
+            f"{error} The tokenizer opens, but what this file says is not known.", "Mend the file or remove it.", name
+        )
+        for name, error in subject.files.damaged.items()
+    ]
+
+
+# --- Tokens and their ids ---------------------------------------------------------------------------------------------
+
+
+def tokens_work(subject: Subject) -> Work[list[Observation]]:
+    """Files that give a token another id, or of which one lacks it."""
+    yield Progress("checking")
+    read = subject.files.json
+    if read is None:
+        return []
+    own, _ = own_tokens(subject.name, read.added, read.vocabulary)
+    ids = {**read.vocabulary, **{token.content: token.id for token in own}}
+    found = [*_own_ids(read, ids), *_beside(subject, ids), *_pair(subject, read, ids)]
+    return found + (yield from _pieces_work(subject, read, ids))
+
+
+def _own_ids(read: TokenizerJson, ids: Mapping[str, int]) -> Iterator[Observation]:
+    moved = [token for token in read.added if ids[token.content] != token.id]
+    if moved:
+        token = moved[0]
+        yield Observation(
+            f"{TOKENIZER} gives {several(len(moved), 'added token')} another id than the vocabulary or their order "
+            f"does: {shown(token.content)} is written with {token.id:,}, and libraries give it {ids[token.content]:,}.",
+            "Write the ids that libraries give, and see to it that the model was trained with them.",
+            token.content,
+        )
+
+
+def _beside(subject: Subject, ids: Mapping[str, int]) -> Iterator[Observation]:
+    """Added tokens of the configuration, or of `added_tokens.json`, against those of `tokenizer.json`."""
+    decoder = subject.files.decoder()
+    name = ADDED if decoder is None else CONFIG
+    listed = subject.files.listed()
+    final = dict(subject.specials)
+    tokenizer = subject.tokenizer
+    other = {token: number for token, number in listed.items() if token in ids and ids[token] != number}
+    if other:
+        token, number = next(iter(other.items()))
+        yield Observation(
+            f"{name} and {TOKENIZER} give {several(len(other), 'token')} different ids: {shown(token)} has {number:,} "
+            f"in the first and {ids[token]:,} in the second, which counts.",
+            "Write the same ids into both files.",
+            token,
+        )
+    lacking = [token for token in listed if token not in ids]
+    if lacking:
+        written = {token: listed[token] for token in lacking}
+        gets = {t: final.get(t, next(iter(tokenizer.tokens.spelling(t.encode())), None) if tokenizer else None) for t in
+                lacking[:_NAMED]}  # fmt: skip
+        token = lacking[0]
+        number = gets[token]
+        moved = f" {shown(token)} is written with {written[token]:,} and gets {number:,}." if number not in (
+            None, written[token]
+        ) else ""  # fmt: skip
+        yield Observation(
+            f"{name} adds {several(len(lacking), 'token')} that {TOKENIZER} does not have: "
+            f"{first_few(lacking, _NAMED)}. transformers finds them in text; programs that read {TOKENIZER} alone "
+            f"split them.{moved}",
+            f"Save the tokenizer again, so that {TOKENIZER} has all tokens.",
+            token,
+        )
+
+
+def _pair(subject: Subject, read: TokenizerJson, ids: Mapping[str, int]) -> Iterator[Observation]:
+    """`vocab.json` and `merges.txt` beside a `tokenizer.json`."""
+    if subject.files.pair is None:
+        return
+    vocabulary, merges = subject.files.pair
+    other = {token: number for token, number in vocabulary.items() if ids.get(token) != number}
+    lacking = [token for token in read.vocabulary if token not in vocabulary]
+    if other:
+        token, number = next(iter(other.items()))
+        theirs = f"{ids[token]:,}" if token in ids else "none"
+        yield Observation(
+            f"{VOCABULARY} and {TOKENIZER} disagree on {several(len(other), 'token')}: {shown(token)} has the id "
+            f"{number:,} in the first and {theirs} in the second. Programs choose one file or the other.",
+            f"Remove {VOCABULARY} and {MERGES}, or write them anew.",
+            token,
+        )
+    elif lacking:
+        yield Observation(
+            f"{VOCABULARY} lacks {several(len(lacking), 'token')} of {TOKENIZER}: {first_few(lacking, _NAMED)}. "
+            "Programs choose one file or the other.",
+            f"Remove {VOCABULARY} and {MERGES}, or write them anew.",
+            lacking[0],
+        )
+    texts = {number: token for token, number in read.vocabulary.items()}
+    own = ((texts[left], texts[right]) for left, right, _ in read.merges.tolist())
+    pairs = enumerate(zip_longest(merges, own), 1)
+    if merges and (first := next(((n, a, b) for n, (a, b) in pairs if a != b), None)) is not None:
+        number, theirs, ours = first
+        named = [f"{shown(pair[0])} and {shown(pair[1])}" if pair else "nothing" for pair in (theirs, ours)]
+        yield Observation(
+            f"{MERGES} and {TOKENIZER} have other merges: merge {number:,} joins {named[0]} in the first and "
+            f"{named[1]} "
+            "in the second.",
+            f"Remove {VOCABULARY} and {MERGES}, or write them anew.",
+            " ".join(theirs or ours or ()),
+        )
+
+
+def _pieces_work(subject: Subject, read: TokenizerJson, ids: Mapping[str, int]) -> Work[list[Observation]]:
+    """A SentencePiece model beside a `tokenizer.json`: its pieces must be tokens in the same order."""
+    path = subject.files.pieces
+    if path is None:
+        return []
+    try:
+        tokenizer = (yield from load_work(path)).tokenizer
+    except FormatError:
+        return []  # a file of this name may be of another kind, such as ranks
+    if tokenizer.library != "sentencepiece":
+        return []
+    tokens = tokenizer.tokens
+    numbers: list[int] = tokens.ids().tolist()
+    specials = frozenset(tokenizer.special_tokens.values())
+    texts = {n: (tokens[n] or b"").decode("utf-8", "replace").replace(" ", "▁") for n in numbers
+             if n not in specials and tokenizer.kind(n) != "byte"}  # fmt: skip
+    if len(texts) < _LEAST_PIECES:
+        return []
+    # Some models number their tokens after others that stand first.
+    shifts = [ids[text] - number for number, text in texts.items() if text in ids]
+    usual = max(set(shifts), key=shifts.count) if shifts else 0
+    other = [text for number, text in texts.items() if ids.get(text) != number + usual]
+    if not other:
+        return []
+    token = other[0]
+    theirs = f"the id {ids[token]:,}" if token in ids else "no id"
+    return [
+        Observation(
+            f"{SENTENCEPIECE} and {TOKENIZER} disagree on {several(len(other), 'token')}: {shown(token)} has {theirs} "
+            "in the second, which the order of the pieces does not give. Programs choose one file or the other.",
+            "Remove the file that the model was not trained with.",
+            token,
+        )
+    ]
+
+
+# --- Roles, flags, templates ------------------------------------------------------------------------------------------
+
+
+def roles_work(subject: Subject) -> Work[list[Observation]]:
+    """Files that give a role to different tokens."""
+    yield Progress("checking")
+    files, found = subject.files, list[Observation]()
+    config, other = files.roles(CONFIG), files.roles(MAP)
+    for role in config.keys() & other.keys():
+        if " " not in role and config[role] != other[role]:
+            found.append(
+                Observation(
+                    f"{CONFIG} says that {role} is {shown(config[role])}, {MAP} that it is {shown(other[role])}: which "
+                    "counts depends on the version of transformers.",
+                    f"Name the same token in both files, or remove {MAP}.",
+                    config[role],
+                )
+            )
+    tokenizer = subject.tokenizer
+    generation = files.of(GENERATION)
+    roles = {**other, **config}
+    for role in _OF_GENERATION if tokenizer is not None else ():
+        value, token = generation.get(f"{role}_token_id"), roles.get(f"{role}_token")
+        numbers = [n for n in (cast("list[Any]", value) if isinstance(value, list) else [value]) if isinstance(n, int)]
+        if tokenizer is None or token is None or not numbers:
+            continue
+        number = tokenizer.special_tokens.get(token, next(iter(tokenizer.tokens.spelling(token.encode())), None))
+        if number is not None and number not in numbers:
+            named = " or ".join(
+                f"{n:,} ({shown(subject.text_of(n))})"
+                if tokenizer.tokens.in_use(n) else f"{n:,} (no token)"
+                for n in numbers[:_NAMED]
+            )  # fmt: skip
+            found.append(
+                Observation(
+                    f"{GENERATION} says that the {role} token is {named}, but the tokenizer's is {shown(token)} "
+                    f"({number:,}).",
+                    f"Write {number:,} into {GENERATION}, or give the role to the other token.",
+                    token,
+                )
+            )
+    return sorted(found, key=lambda one: one.message)
+
+
+def flags_work(subject: Subject) -> Work[list[Observation]]:
+    """Added tokens that the configuration describes otherwise than `tokenizer.json`."""
+    yield Progress("checking")
+    read, decoder = subject.files.json, subject.files.decoder()
+    if read is None or not decoder:
+        return []
+    own = {token.content: token.flags for token in read.added}
+    other: dict[str, list[str]] = {}
+    for entry in decoder.values():
+        token = text_of(entry)
+        flags = own.get(token)
+        for flag in _FLAGS if flags is not None else ():
+            if flags is not None and isinstance(entry.get(flag), bool) and entry[flag] != flags[flag]:
+                other.setdefault(flag, []).append(token)
+    return [
+        Observation(
+            f'{CONFIG} and {TOKENIZER} disagree on "{flag}" of {several(len(tokens), "token")}: '
+            f"{first_few(tokens, _NAMED)}. transformers follows the first, other programs the second.",
+            "Save the tokenizer again with transformers, so that both say the same.",
+            tokens[0],
+        )
+        for flag, tokens in other.items()
+    ]
+
+
+def template_work(subject: Subject) -> Work[list[Observation]]:
+    """Chat templates that name tokens which are not there."""
+    tokenizer = subject.tokenizer
+    assert tokenizer is not None
+    added = {*tokenizer.special_tokens, *tokenizer.preparation.ordinary}
+    if subject.files.json is not None:
+        added |= {token.content for token in subject.files.json.added} | subject.files.listed().keys()
+    found: list[Observation] = []
+    for name, template in tokenizer.settings.chat_templates.items():
+        names = dict.fromkeys(match[0] for match in islice(LIKE_SPECIAL.finditer(template), _MOST_NAMES))
+        missing = [token for token in names if token not in added]
+        yield Progress("checking")
+        if missing:
+            which = "The chat template" if name == DEFAULT else f"The chat template {shown(name)}"
+            encoded = yield from subject.encode_work(missing[:1], True)
+            count = 0 if encoded[0] is None else len(encoded[0])
+            found.append(
+                Observation(
+                    f"{which} names {first_few(missing, _NAMED)}, which {'is' if len(missing) == 1 else 'are'} no "
+                    f"special token: in a chat it becomes {several(count, 'ordinary token')}.",
+                    "Add the tokens to the tokenizer, or use the template that belongs to it.",
+                    missing[0],
+                    _tokens(subject, encoded[0]),
+                )
+            )
+    return found
+
+
+def _tokens(subject: Subject, ids: Any) -> tuple[str, ...]:  # noqa: ANN401
+    return () if ids is None else tuple(map(subject.text_of, ids.tolist()))
+
+
+def reading_work(subject: Subject) -> Work[list[Observation]]:
+    """What opening the files told, and no other rule does."""
+    yield Progress("checking")
+    tokenizer = subject.tokenizer
+    assert tokenizer is not None
+    told = [sentence for sentence in tokenizer.remarks if sentence not in tokenizer.settings.notes]
+    return [Observation(sentence, "Nothing, if the program that uses the tokenizer expects it.") for sentence in told]
+
+
+RULES: Sequence[LintRule] = (
+    LintRule("files-disagree-on-token", "error", "ids in all files", tokens_work),
+    LintRule("files-disagree-on-role", "error", "roles in all files", roles_work),
+    LintRule("file-is-damaged", "error", "files beside it", damaged_work),
+    LintRule("template-names-no-token", "danger", "chat templates", template_work, True),
+    LintRule("files-disagree-on-flags", "remark", "flags in all files", flags_work),
+    LintRule("said-on-reading", "remark", "settings of the files", reading_work, True),
+)

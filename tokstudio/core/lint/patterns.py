@@ -1,0 +1,332 @@
+"""Rules on how text is split, and on a class or a role in the configuration that changes ids."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import first_few, percent_text, shown
+from tokstudio.core.formats.common.beside import CONFIG
+from tokstudio.core.formats.common.library_classes import class_of, library_class
+from tokstudio.core.formats.huggingface.parts import parts_in
+from tokstudio.core.libraries.client import pre_tokens_work, torture_text
+from tokstudio.core.lint.findings import LintRule, Observation
+from tokstudio.core.lint.subject import MAP, MODEL, Subject, TokenizerJson, text_of
+from tokstudio.core.pretokenization.custom_regex import compile_expression, covered
+from tokstudio.core.pretokenization.patterns import NAMES, splitter
+from tokstudio.core.text.languages import script_of
+from tokstudio.core.text.unicode_classes import unassigned
+
+# Signs of a regular expression that no text to be split has.
+_OF_AN_EXPRESSION = re.compile(r"\\[pPsSdDwWbBrnt]|\\p\{|\(\?[:!=<iP]|\[\^|\]\+|\]\*|\.\*")
+_LOOKS_SPECIAL = re.compile(r"[<\[{(|｜▁#].*[>\]})|｜#]|\S*_token\S*", re.DOTALL)
+_DIGITS = "1234567"
+_TRIED_FOR_CLASS = ("12345 people", "it's 2024", "café DON'T", "e\u0301a", "  a\n\n b", "МОСКВА 100")
+_LINE = 64  # characters of a line of the text that has all of them
+_MOST_CLUSTERS = 200_000  # characters of texts that are looked at
+_NAMED = 4
+_SECONDS = 2.0
+_LARGE_BLOCKS = ((0x3400, 0x9FFF), (0xAC00, 0xD7A3), (0x17000, 0x18CFF), (0x20000, sys.maxunicode))
+_LONGEST_WORD = 30
+
+
+# --- The steps of a `tokenizer.json` that find text by a pattern ------------------------------------------------------
+
+
+def _patterns(read: TokenizerJson) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields each part that has a pattern, with where it stands."""
+    for where in ("pre_tokenizer", "normalizer"):
+        for part in parts_in(read.settings.get(where)):
+            if part.get("type") in ("Split", "Replace") and isinstance(part.get("pattern"), dict):
+                yield where.replace("_", "-"), part
+
+
+def _pattern_of(part: Mapping[str, Any], kind: str) -> str | None:
+    found = part["pattern"].get(kind)
+    return found if isinstance(found, str) and found else None
+
+
+def literal_work(subject: Subject) -> Work[list[Observation]]:
+    """A pattern that is written as a text to be found."""
+    found: list[Observation] = []
+    for where, part in _patterns(subject.files.json) if subject.files.json else ():
+        literal = _pattern_of(part, "String")
+        if literal and _OF_AN_EXPRESSION.search(literal) and _compiles(literal):
+            found.append(
+                Observation(
+                    f"The {where} looks for the text {shown(literal)}, character by character: it is a regular "
+                    "expression written as a String.",
+                    'Write it as {"Regex": …} instead of {"String": …}, and train again: merges were made of text that '
+                    "was not split."
+                    if where == "pre-tokenizer"
+                    else 'Write it as {"Regex": …} instead of {"String": …}.',
+                    literal,
+                )
+            )
+    yield Progress("checking")
+    return found
+
+
+def never_matching_work(subject: Subject) -> Work[list[Observation]]:
+    """A pattern that finds nothing in any text."""
+    found: list[Observation] = []
+    texts = [torture_text(), *subject.texts.values(), all_characters()]
+    if subject.files.json is not None:
+        for where, part in _patterns(subject.files.json):
+            regex = _pattern_of(part, "Regex")
+            if regex is None:
+                continue
+            step = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Removed", "invert": False}
+            try:
+                spans = yield from pre_tokens_work(subject.name, step, texts)
+            except FormatError:
+                continue
+            if all(of_text == [(0, len(text))] for of_text, text in zip(spans, texts, strict=True) if text):
+                found.append(_never(f"The pattern of the {where}", regex))
+    elif subject.tokenizer is not None and subject.splits and subject.tokenizer.pattern not in NAMES:
+        pattern = subject.tokenizer.pattern
+        compiled = compile_expression(covered(pattern) or pattern)
+        try:
+            if not any(compiled.search(text, timeout=_SECONDS) for text in texts):
+                found.append(_never("The pattern", covered(pattern) or pattern))
+        except TimeoutError:
+            pass  # a pattern that searches so long is not one that never matches
+    yield Progress("checking")
+    return found
+
+
+def _never(what: str, regex: str) -> Observation:
+    return Observation(
+        f"{what} matches nothing: neither a hard text in many scripts nor any single character.",
+        "Look for escapes that were doubled (\\\\p{L} is \\p{L} in JSON only once read), mend the pattern, and train "
+        "again.",
+        regex,
+    )
+
+
+def _compiles(expression: str) -> bool:
+    try:
+        compile_expression(expression)
+    except ConfigError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def all_characters() -> str:
+    """Every assigned character with spaces and line ends between them, in the order of code points."""
+    is_unassigned = unassigned()
+    kept = [
+        chr(code)
+        for code in range(sys.maxunicode + 1)
+        if not is_unassigned[code]
+        and not 0xD800 <= code <= 0xDFFF
+        and not 0xE000 <= code <= 0xF8FF
+        # Of the large blocks of like letters, some stand for all.
+        and not (code % 16 and any(first <= code <= last for first, last in _LARGE_BLOCKS))
+    ]
+    return "\n".join(" ".join(kept[first : first + _LINE]) for first in range(0, len(kept), _LINE))
+
+
+def missing_work(subject: Subject) -> Work[list[Observation]]:
+    """Files that do not say how text is split."""
+    yield Progress("checking")
+    if subject.has_pattern:
+        return []
+    return [
+        Observation(
+            "The files do not say how text is split: each program has to be told, and a wrong pattern gives other ids.",
+            "Give the pattern, and keep it in a file: save the tokenizer as tokenizer.json.",
+        )
+    ]
+
+
+# --- What a pattern does to text --------------------------------------------------------------------------------------
+
+
+def _pieces(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    return tuple(text[begin:end] for begin, end in spans)
+
+
+def _split_work(subject: Subject, texts: Sequence[str]) -> Work[list[list[tuple[int, int]]]]:
+    """The pre-tokens of texts; none of any where they are not known."""
+    if subject.splits:
+        try:
+            return (yield from subject.pre_tokens_work(texts))
+        except (ConfigError, FormatError):
+            pass  # a text that the pattern does not cover cannot be split
+    return []
+
+
+def losing_work(subject: Subject) -> Work[list[Observation]]:
+    """Text that no pre-token has."""
+    texts = [torture_text(), *subject.lines]
+    lost: Counter[str] = Counter()
+    example = "", ("",)
+    for text, spans in zip(texts, (yield from _split_work(subject, texts)), strict=False):
+        at = 0
+        for begin, end in [*spans, (len(text), len(text))]:
+            if gone := text[at:begin].strip():
+                lost[gone[:1]] += len(gone)
+                example = example if example[0] else (gone, _pieces(text[max(0, at - 12) : begin + 12], ()))
+            at = max(at, end)
+    if not lost:
+        return []
+    named = first_few([character for character, _ in lost.most_common()], _NAMED)
+    return [
+        Observation(
+            f"Splitting drops text that is not white space, such as {named}: it gets no ids.",
+            "Use a pattern that covers all text, or the behavior Isolated, if nothing is to be lost.",
+            example[0],
+        )
+    ]
+
+
+def cutting_work(subject: Subject) -> Work[list[Observation]]:
+    """Characters with combining marks that are cut between letter and mark."""
+    import regex
+
+    by_text = len(subject.texts) > 1
+    names = list(subject.texts)
+    texts = [text[: _MOST_CLUSTERS // len(names)] for text in subject.texts.values()]
+    clusters: Counter[str] = Counter()
+    cut: Counter[str] = Counter()
+    example: tuple[str, tuple[str, ...]] = "", ()
+    for name, text, spans in zip(names, texts, (yield from _split_work(subject, texts)), strict=False):
+        edges = {begin for begin, _ in spans} | {end for _, end in spans}
+        for match in regex.finditer(r"\p{L}\p{M}+", text):
+            begin, end = match.span()
+            group = name if by_text else script_of(text[begin]) or "Other"
+            clusters[group] += 1
+            if not edges.isdisjoint(range(begin + 1, end)):
+                cut[group] += 1
+                if not example[0]:
+                    example = _word_around(text, begin, spans)
+        yield Progress("checking")
+    if not cut:
+        return []
+    worst = sorted(cut, key=lambda group: (-cut[group] / clusters[group], group))
+    of_each = [f"{group} {percent_text(cut[group] / clusters[group])}" for group in worst]
+    share = percent_text(cut.total() / clusters.total())
+    return [
+        Observation(
+            f"The pattern cuts combining marks off {share} of the letters that have any: "
+            f"{first_few(of_each, _NAMED, str)}.",
+            "For such languages, choose a pattern whose words have \\p{M}, such as that of GPT-4o (o200k).",
+            *example,
+        )
+    ]
+
+
+def _word_around(text: str, place: int, spans: Sequence[tuple[int, int]]) -> tuple[str, tuple[str, ...]]:
+    """The word around a place, and its pre-tokens."""
+    begin, end = place, place
+    while begin > max(0, place - _LONGEST_WORD) and not text[begin - 1].isspace():
+        begin -= 1
+    while end < min(len(text), place + _LONGEST_WORD) and not text[end].isspace():
+        end += 1
+    inside = [(max(begin, left), min(end, right)) for left, right in spans if left < end and right > begin]
+    return text[begin:end], _pieces(text, inside)
+
+
+def digits_work(subject: Subject) -> Work[list[Observation]]:
+    """Long numbers that are split from the left: 1234567 into 123, 456, 7."""
+    spans = yield from _split_work(subject, [_DIGITS])
+    pieces = _pieces(_DIGITS, spans[0]) if spans else ()
+    if len(pieces) < 2 or len(pieces[0]) < 2 or len(pieces[-1]) >= len(pieces[0]):
+        return []
+    return [
+        Observation(
+            f"Numbers are split from the left, into groups of {len(pieces[0])}: the places of digits in a group depend "
+            "on the length of the number.",
+            "If the model is to calculate, split single digits, or from the right.",
+            _DIGITS,
+            pieces,
+        )
+    ]
+
+
+# --- Classes and roles of the configuration ---------------------------------------------------------------------------
+
+
+def class_work(subject: Subject) -> Work[list[Observation]]:
+    """A class of transformers that splits or normalizes otherwise than the file."""
+    yield Progress("checking")
+    read = subject.files.json
+    if read is None:
+        return []
+    config, model = subject.files.of(CONFIG), subject.files.of(MODEL)
+    named = config.get("tokenizer_class")
+    name = class_of(named if isinstance(named, str) else None, model, config.get("auto_map") is not None)
+    own = library_class(name)
+    if own is None or own.splits is None or not read.byte_level:
+        return []
+    nfc = any(part.get("type") == "NFC" for part in parts_in(read.settings.get("normalizer")))
+    where = CONFIG if isinstance(named, str) else MODEL
+    spans = yield from _split_work(subject, _TRIED_FOR_CLASS)
+    theirs = [tuple(piece.decode() for piece in splitter(own.splits).split(text)) for text in _TRIED_FOR_CLASS]
+    ours = [_pieces(text, of_text) for text, of_text in zip(_TRIED_FOR_CLASS, spans, strict=False)]
+    differing = next(((text, a, b) for text, a, b in zip(_TRIED_FOR_CLASS, ours, theirs, strict=False) if a != b), None)
+    if differing is None and own.nfc == nfc:
+        return []
+    what = f"the pattern {own.splits}{' and the normalizer NFC' * own.nfc}"
+    shows = f", so {shown(differing[0])} is split otherwise" if differing else ", which the file does not have"
+    return [
+        Observation(
+            f"{where} names the class {name}: transformers replaces the pattern and the normalizer of the file by "
+            f"{what}{shows}.",
+            'Name "PreTrainedTokenizerFast" as the class, which takes the file whole.',
+            differing[0] if differing else "",
+            differing[2] if differing else (),
+        )
+    ]
+
+
+def ordinary_role_work(subject: Subject) -> Work[list[Observation]]:
+    """A key `..._token` whose text is an ordinary token, which becomes special."""
+    read = subject.files.json
+    yield Progress("checking")
+    if read is None:
+        return []
+    known = {token.content for token in read.added} | subject.files.listed().keys()
+    made = frozenset(read.merges[:, 2].tolist())
+    found: list[Observation] = []
+    for name in (CONFIG, MAP):
+        if name == MAP and subject.files.decoder() is not None:
+            continue  # it is not read
+        for role, token in subject.files.roles(name).items():
+            if token not in read.vocabulary or token in known:
+                continue
+            if read.vocabulary[token] in made or not _LOOKS_SPECIAL.fullmatch(token):
+                known.add(token)
+                value = subject.files.of(name).get(role)
+                key = role if text_of(value) else role.rpartition(" ")[0] or role
+                found.append(
+                    Observation(
+                        f"{name}: {key} is {shown(token)}, an ordinary token (id {read.vocabulary[token]:,}): "
+                        "transformers makes it special, finds it in any text, and gives other ids.",
+                        f"Remove the key, or name a token that texts do not have, such as {shown('<|' + key + '|>')}.",
+                        f"a{token}b",
+                        ("a", token, "b"),
+                    )
+                )
+    return found
+
+
+RULES = (
+    LintRule("pattern-is-literal", "error", "patterns", literal_work),
+    LintRule("pattern-never-matches", "error", "patterns", never_matching_work),
+    LintRule("role-of-ordinary-token", "error", "roles", ordinary_role_work),
+    LintRule("pattern-is-not-given", "remark", "patterns", missing_work),
+    LintRule("class-splits-otherwise", "remark", "the class", class_work),
+    LintRule("pattern-loses-text", "remark", "what splitting drops", losing_work),
+    LintRule("pattern-cuts-marks", "remark", "combining marks", cutting_work),
+    LintRule("digits-from-the-left", "remark", "numbers", digits_work),
+)
