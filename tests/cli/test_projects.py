@@ -124,7 +124,7 @@ def test_one_of_several_runs_must_be_chosen(project, run, name, told):
 
 def test_a_run_of_a_project_is_converted_with_equal_ids(project, runs, tokenizer, tmp_path, run):
     out = tmp_path / "out.json"
-    run(0, "convert", project, "out.json --format huggingface --run", ["日本 2"], says="identical over")
+    run(0, "convert", project, "out.json --format huggingface --run", ["日本 2"], says="identical on the test text")
     assert load(out).merges.tolist() == runs["日本 2"].merges.tolist()
     run(0, "convert", project, "out.json --format huggingface --run theirs --force")
     assert load(out).encode(FIFTY) == load(tokenizer).encode(FIFTY)

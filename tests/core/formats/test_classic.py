@@ -51,7 +51,7 @@ def test_banana_gives_the_result_of_the_source_document(tmp_path):
     assert vocabulary["256"] == {"bytes": [97, 110], "text": "an"}
     assert merges == {"merges": [[[97, 110], 256]]}
     assert report.losses == ()
-    assert report.proof == "identical over 257 tokens"
+    assert report.proof == "identical in all tokens (257) and merges (1)"
 
 
 def test_a_token_longer_than_a_piece_is_written_in_pieces():
@@ -211,7 +211,10 @@ def test_a_pattern_and_special_tokens_are_lost_only_when_that_is_accepted(tmp_pa
         save(tokenizer, tmp_path / "out", "classic")
     report = save(tokenizer, tmp_path / "out", "classic", accept_loss=True)
     assert report.losses == losses
-    assert report.proof == f"identical over {256 + len(tokenizer.merges):,} tokens"
+    assert (
+        report.proof
+        == f"identical in all tokens ({256 + len(tokenizer.merges):,}) and merges ({len(tokenizer.merges):,})"
+    )
     back = load(tmp_path / "out", pattern="gpt2")
     text = "the cat sat on the mat <|end|>"
     assert back.encode(text) == tokenizer.encode(text)

@@ -47,7 +47,7 @@ def test_the_library_encodes_as_the_near_form_does(tmp_path, pattern):
     assert sorted(near.merges.tolist()) == sorted(tokenizer.merges.tolist())
     assert list(near.tokens) == list(tokenizer.tokens)
     report = save(tokenizer, tmp_path / "tokenizer.json", accept_loss=True, sample=TEXT)
-    assert report.proof.startswith("the near form is identical over")
+    assert report.proof.startswith("the near form is identical on the test text")
     theirs, again = Theirs.from_file(str(tmp_path / "tokenizer.json")), load(tmp_path / "tokenizer.json")
     for text in (TEXT, OTHER):
         assert theirs.encode(text).ids == near.encode(text) == again.encode(text)
@@ -115,7 +115,7 @@ def test_files_hold_it_and_give_its_ids(tmp_path, tokenizer, name, merges):
     whole = tokenizer.at(merges).compact()
     report = save(whole, tmp_path / FILES[name], name, sample=SAMPLE.encode())
     assert report.losses == ()
-    assert report.proof.startswith("identical over ")
+    assert report.proof.startswith("identical on the test text")
     again = load(tmp_path / FILES[name])
     assert again.pattern == whole.pattern == (covering(SECOND_PATTERN) if merges > 34 else "gpt2")
     assert again.encode(SAMPLE) == whole.encode(SAMPLE)

@@ -400,7 +400,7 @@ def test_a_tokenizer_json_is_copied_byte_by_byte_with_a_configuration_beside_it(
     assert "copied unchanged" in copied
     assert beside.startswith("In a folder, a new tokenizer_config.json is written beside it")
     report = save(opened, tmp_path / "out", sample=TEXT)
-    assert report.proof.startswith("identical over ")
+    assert report.proof.startswith("identical on the test text")
     assert (tmp_path / "out" / "tokenizer.json").read_bytes() == lowercase.read_bytes()
     assert (tmp_path / "out" / "tokenizer_config.json").is_file()
     assert load(tmp_path / "out").encode("THE Cat ﬁ") == tokenizers.Tokenizer.from_file(str(lowercase)).encode(

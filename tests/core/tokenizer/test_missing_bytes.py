@@ -111,7 +111,7 @@ def test_added_tokens_that_are_not_special_stay_through_changes():
 def test_formats_of_tokens_hold_it_as_it_is(tmp_path, name):
     tokenizer = lacking()
     report = save(tokenizer, tmp_path / name, name, accept_loss=True)
-    assert report.proof.startswith("identical over")
+    assert report.proof.startswith("identical on the test text")
     assert not any("added" in loss for loss in report.losses)
     back = load(tmp_path / name, "gpt2")
     assert back.library is None

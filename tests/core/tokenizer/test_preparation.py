@@ -161,7 +161,7 @@ def test_it_is_written_and_read_back(every, tmp_path, preparation):
     theirs, ours = every[preparation]
     report = save(ours, tmp_path / "again.json", sample=TEXT + "e\u0301 <mask> <t>")
     assert report.losses == ()
-    assert report.proof.startswith("identical over ")
+    assert report.proof.startswith("identical on the test text")
     again = load(tmp_path / "again.json")
     assert again.preparation == ours.preparation
     for same in (again, pickle.loads(pickle.dumps(ours)), ours.compact()):

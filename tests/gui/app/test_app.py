@@ -89,7 +89,7 @@ def test_opening_training_and_exporting_by_the_menus(qtbot, tmp_path, book, wind
     export(qtbot, window, "huggingface", folder)
     theirs = HuggingFaceTokenizer.from_file(str(folder / "tokenizer.json"))
     assert theirs.encode(SENTENCE).ids == expected.encode(SENTENCE)
-    assert "Read back: identical over " in window.status.currentMessage()
+    assert "Read back: identical on " in window.status.currentMessage()
 
     for name in ("merges.csv", "merges.jsonl", "vocabulary.csv"):
         answers.target = folder / name

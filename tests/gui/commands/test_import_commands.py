@@ -66,6 +66,7 @@ def test_a_data_set_is_asked_for_and_replaces_a_sample_which_can_be_kept(qtbot, 
         path = write(tmp_path / name, names=("lang", "title", f"body {opened.__name__}"))
         window.session.corpus.set_sources(())
         window.actions_by_id["sample_article"].trigger()
+        assert window.status.currentMessage().startswith("Added the sample How tokenizers work to the corpus.")
         quiet(qtbot, window)
         opened(window, answers, path)
         choose(asked_to_import(qtbot, window), "title")

@@ -127,7 +127,9 @@ def test_a_low_pane_hides_help_but_not_errors(qtbot, pane, session):
     pane.window().resize(280, 290)
     QApplication.processEvents()
     assert not pane.size_field.note.isVisible()
-    assert pane.size_field.number.toolTip().endswith("\nBase tokens, merges and special tokens.")
+    assert pane.size_field.number.toolTip().endswith(
+        "\nBase tokens, merges and special tokens. About 436 fit 2.0 kB of text, by a rule of thumb."
+    )
     session.training.set_settings(Settings(1, 2))
     assert pane.size_field.note.isVisible()
     assert pane.summary.text() == "Fix the vocabulary size."

@@ -146,11 +146,13 @@ def test_a_sentence_is_one_line_that_ends_in_dots_with_a_tip(line, qtbot, sessio
         return len(list(inked))
 
     assert rows("Wrote a\nb.csv.") == rows("Wrote a b.csv.")
-    sentence = "Wrote vocabulary.json and merges.json to a folder. Read back: identical over 1,234 tokens." * 3
+    sentence = (
+        "Wrote vocabulary.json and merges.json to a folder. Read back: identical on the test text (1,234 tokens)." * 3
+    )
     line.say(sentence)
     line.resize(400, line.height())
     cut, tip = line.grab().toImage(), line.toolTip()
-    assert "identical over" in tip
+    assert "identical on the test text" in tip
     line.resize(6000, line.height())
     assert line.toolTip() == ""
     # As a short one that ends in dots: what is drawn begins alike and stops before the margin.

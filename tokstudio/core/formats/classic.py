@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import several, shown
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.format import (
     GIGABYTE,
     LARGEST_WRITTEN,
@@ -115,7 +115,7 @@ class Classic(Format):
         has_same_ids = np.array_equal(back.merge_results, expected.merge_results)
         if not (has_same_ids and np.array_equal(back.merges, expected.merges)):
             raise FormatError(f"{name}: when read back, its merges differ from those written.")
-        return f"identical over {several(len(expected), 'token')}"
+        return f"identical in all tokens ({len(expected):,}) and merges ({len(expected.merges):,})"
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Merges in plain Python, without any library."""

@@ -23,7 +23,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.format import GIGABYTE, Format, added_bytes, cut, gathered
-from tokstudio.core.formats.common.proof import Ids, compare_work, trials_work
+from tokstudio.core.formats.common.proof import Ids, compare_work, named_trials, trials_work
 from tokstudio.core.formats.common.spelling import named_pattern
 from tokstudio.core.formats.common.text_readers import LineReader
 from tokstudio.core.formats.common.vocabulary import MergeList, id_problem
@@ -184,7 +184,7 @@ def prove_work(held: Tokenizer, path: Path, name: str, sample: str) -> Work[str]
             raise FormatError(f"{name}: {_HOW}, its ids do not decode to {shown(text)}.")
         if model.steps > _MOST_STEPS:
             break
-    return (yield from compare_work(held, name, _HOW, ours, theirs))
+    return (yield from compare_work(held, name, _HOW, ours, theirs, named_trials(sample)))
 
 
 def _first_split(theirs: list[str], ours: list[bytes]) -> str | None:

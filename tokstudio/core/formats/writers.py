@@ -15,7 +15,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, shown
 from tokstudio.core.formats.common.format import Fit, Format, cut, gathered
-from tokstudio.core.formats.common.proof import Ids, compare_work, trial_texts
+from tokstudio.core.formats.common.proof import Ids, compare_work, named_trials, trial_texts
 from tokstudio.core.formats.common.spelling import written_regex
 from tokstudio.core.pretokenization.count_words import word_ends
 from tokstudio.core.pretokenization.patterns import known_name, splitter
@@ -198,7 +198,7 @@ class Copy(Format):
         for text in trial_texts(tokenizer, sample):
             ours.append((yield from tokenizer.encode_work(text, "all")))
             theirs.append((yield from back.encode_work(text, "all")))
-        return (yield from compare_work(tokenizer, name, "read back", ours, theirs))
+        return (yield from compare_work(tokenizer, name, "read back", ours, theirs, named_trials(sample)))
 
 
 def writer_of(chosen: Format, tokenizer: Tokenizer, sample: str = "") -> Format:

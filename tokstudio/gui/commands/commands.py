@@ -182,8 +182,13 @@ class Commands(QObject):
             self._session.corpus.report(Problem("The clipboard has no text."))
 
     def add_sample(self, key: str) -> None:
-        """Adds a sample to the corpus; one of several parts becomes several sources, one of rows keeps its rows."""
-        title = next(sample.title for sample in SAMPLES if sample.key == key)
+        """Adds a sample to the corpus, and says so: not every workspace shows the corpus."""
+        self._add_sample(key)
+        self._session.jobs.tell(f"Added the sample {_title(key)} to the corpus. Train makes a tokenizer of it.")
+
+    def _add_sample(self, key: str) -> None:
+        """One of several parts becomes several sources, one of rows keeps its rows."""
+        title = _title(key)
         parts, rows = sample_parts(key), sample_rows(key)
         if parts:
             self._session.corpus.add_texts(parts)
@@ -235,7 +240,7 @@ class Commands(QObject):
         with session.history.together(title):
             session.corpus.set_sources(())
             session.training.set_settings(own_settings)
-            self.add_sample(key)
+            self._add_sample(key)
         if not session.view.text:
             session.view.set_text(DEMO_SENTENCES[0][1])
         return True
@@ -299,3 +304,8 @@ class Commands(QObject):
         """Sets and stores the text size."""
         self._theme.set_text_size(pixels)
         self._preferences.set("text_size", self._theme.text_size)
+
+
+def _title(key: str) -> str:
+    """The title of a sample."""
+    return next(sample.title for sample in SAMPLES if sample.key == key)

@@ -13,7 +13,7 @@ from string import Template
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QImage, QKeyEvent, QResizeEvent, QShowEvent, QTextDocument
-from PySide6.QtWidgets import QComboBox, QSizePolicy, QTextBrowser, QToolButton
+from PySide6.QtWidgets import QComboBox, QFrame, QListWidget, QSizePolicy, QTextBrowser, QToolButton
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.resources import resource
@@ -25,7 +25,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import SearchEdit
 from tokstudio.gui.widgets.labels import named
-from tokstudio.gui.widgets.layouts import Fitting
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, row
 from tokstudio.gui.widgets.menus import tool_button
 from tokstudio.gui.widgets.pane import Pane
 
@@ -152,6 +152,8 @@ GLOSSARY = "glossary"
 _OPENED = "token"  # the page at first; the article before it is long
 _MOST_DIGITS = 18  # of a number in a link; Python refuses thousands
 _NOT_READ = "# The guide could not be read\n\n"
+_BESIDE = 16  # pixels left and right of the list of pages
+_TEXT = 1000  # the stretch of the text, so that the room beside it has only what is left
 _MOST_KEPT = 100  # places to go back to
 
 
@@ -187,8 +189,13 @@ class GuidePane(Fitting, Pane):
         self.back = self._button("previous", "Back (Alt+Left)", lambda: self.go(-1), theme)
         self.forward = self._button("next", "Forward (Alt+Right)", lambda: self.go(1), theme)
         self.enlarge = self._button("enlarge", "Enlarge, or show the other panes again", self.enlargeAsked.emit, theme)
+        # Where there is room beside the text, the pages are listed there, and the text is in the middle.
+        self.contents = named(QListWidget(), "Contents of the guide")
+        self.contents.setFrameShape(QFrame.Shape.NoFrame)
+        self.contents.addItems([page.title for page in self._pages.values()])
+        self.contents.currentRowChanged.connect(self._choose)
         self.body.addWidget(self.choice)
-        self.body.addWidget(self.browser, 1)
+        self.body.addLayout(row(self.contents, STRETCH, (self.browser, _TEXT), STRETCH), 1)
         self.choice.activated.connect(self._choose)
         self.search.textChanged.connect(self._search)
         self.search.left.connect(self.browser.setFocus)
@@ -207,6 +214,11 @@ class GuidePane(Fitting, Pane):
         margins = self.header.contentsMargins()
         needed += self.title.sizeHint().width() + 5 * self.header.spacing() + margins.left() + margins.right()
         self.title.setVisible(self._titled and needed <= self.width())
+        wide = self.contents.sizeHintForColumn(0) + 2 * _BESIDE
+        self.contents.setFixedWidth(wide)
+        lists = bool(self._pages) and self.width() >= wide + self.browser.maximumWidth() + 2 * _BESIDE
+        self.contents.setVisible(lists)
+        self.choice.setVisible(not lists)
 
     @property
     def page(self) -> str:
@@ -293,7 +305,10 @@ class GuidePane(Fitting, Pane):
         name, anchor, at = self.been[self._at]
         with QSignalBlocker(self.search):
             self.search.clear()
-        self.choice.setCurrentIndex(self.choice.findData(name))
+        at_page = self.choice.findData(name)
+        self.choice.setCurrentIndex(at_page)
+        with QSignalBlocker(self.contents):
+            self.contents.setCurrentRow(at_page)
         self.browser.show_text(self._pages[name].text + self._next_of(name), "" if at else anchor, at)
         self.back.setEnabled(self._at > 0)
         self.forward.setEnabled(self._at + 1 < len(self.been))
@@ -308,7 +323,7 @@ class GuidePane(Fitting, Pane):
             self._jobs.refuse(f"The guide has no page “{name}”.")
             return
         self.browser.show_text(_NOT_READ + self._problem)
-        for control in (self.choice, self.search, self.back, self.forward):
+        for control in (self.choice, self.contents, self.search, self.back, self.forward):
             control.setEnabled(False)
 
     def _choose(self, number: int) -> None:

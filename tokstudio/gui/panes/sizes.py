@@ -16,7 +16,15 @@ from PySide6.QtGui import QAction, QFont, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QWidget
 
 from tokstudio.core.base.wording import in_units, percent_text, size_text, whole_text
-from tokstudio.core.comparison.sizes import PERCENTS, Size, embedding_parameters, merges_for, size_after, table_of_sizes
+from tokstudio.core.comparison.sizes import (
+    PERCENTS,
+    TAIL,
+    Size,
+    embedding_parameters,
+    merges_for,
+    size_after,
+    table_of_sizes,
+)
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.session.measuring.measurers import MeasuredText, measured_text
 from tokstudio.gui.session.session import Session
@@ -24,7 +32,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
-from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named, paragraph_label
+from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named, paragraph_label, plain, set_word
 from tokstudio.gui.widgets.layouts import Fitting, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.version import __version__
@@ -80,6 +88,10 @@ class SizesModel(TableModel):
         # What the pane is for is seen without scrolling.
         sizes = sorted(sizes, key=lambda size: size.merges not in self._notes)
         self._rows = [self._size_at(text, playhead), *sizes]
+        last = f"Last {TAIL:,} merges" if end > TAIL else "Merges"
+        tip = f"Tokens of the text that {_LAST if end > TAIL else 'the merges of this size'} save"
+        self.titles = [*self.titles[:SAVED], f"{last} save (tokens)", *self.titles[SAVED + 1 :]]
+        self.tips = [*self.tips[:SAVED], tip, *self.tips[SAVED + 1 :]]
         self.endResetModel()
 
     def set_playhead(self, playhead: int) -> None:
@@ -128,6 +140,7 @@ class SizesModel(TableModel):
         return self._theme.palette.muted if column == NOTE else None
 
 
+_LAST = f"the last {TAIL:,} merges of this size, or all where there are fewer,"
 NOTE, VOCABULARY, MERGES, RATIO, SHARE, SAVED, SAVED_SHARE, PARAMETERS = range(8)
 COLUMNS: tuple[_Column, ...] = (
     _Column("", "The smallest size with 90, 95 and 99 % of the compression at the end", SizesModel.note_of, "playhead"),
@@ -136,14 +149,12 @@ COLUMNS: tuple[_Column, ...] = (
     _Column("Merges", "The merges of this size", lambda model, size: f"{size.merges:,}", "100,000", 4, "merge"),
     _Column("Bytes/token", "Compression: bytes of the text / its tokens",
             lambda model, size: f"{size.bytes_per_token:,.3f}", "10.000", word="bytes-per-token"),
-    _Column("Of the end", "Bytes per token at this size / bytes per token at the end",
+    _Column("Of that at the end", "Bytes per token at this size / bytes per token at the end",
             lambda model, size: percent_text(size.of_end, 1), "100.0 %", 1),
-    _Column("Last 1,000 save (tokens)",
-            "Tokens of the text that the last 1,000 merges of this size save; all merges if there are fewer",
-            SizesModel.saved_text, "10,000,000", 3),
-    _Column("Saved", "The same in percent of the tokens before these merges",
+    _Column(f"Last {TAIL:,} merges save (tokens)", "", SizesModel.saved_text, "10,000,000", 3),  # as the run is long
+    _Column("Saved (%)", "The same in percent of the tokens before these merges",
             lambda model, size: percent_text(size.saved_share, 2), "10.00 %", 2),
-    _Column("Parameters",
+    _Column("Embedding parameters",
             "Parameters of the embeddings: vocabulary × model width; twice that if the output layer has its own",
             lambda model, size: f"{embedding_parameters(size.vocabulary, model.width, model.tied):,}",
             "100,000,000", word="embedding"),
@@ -217,9 +228,8 @@ MODEL_WIDTH = 4096
 _EMPTY = "Each vocabulary size of a run is listed here, with what it compresses. Train a tokenizer first."
 _NO_SIZES = "Its sizes cannot be compared."
 _FORMULAS = (
-    "A size has 95 % if its bytes per token are at least 0.95 × those at the end. "
-    "Click a row to move the playhead there: no other training is needed. Export can write the tokenizer at the "
-    "playhead."
+    "95 %: at least 0.95 × the bytes per token at the end. Click a row to move the playhead there. Export can write "
+    "the tokenizer at the playhead."
 )
 
 
@@ -272,10 +282,10 @@ class SizesPane(Pane):
         self.model_width.setToolTip("The numbers in each embedding of a model: its hidden size")
         label = TermLabel("Model &width", "embedding")
         label.setBuddy(self.model_width)
-        self.tied = QCheckBox("Tie&d")
-        self.tied.setToolTip(
-            "The output layer uses the input embedding: vocabulary × width parameters, else twice that"
-        )
+        self.tied = QCheckBox("Tie&d embeddings")
+        tip = "The output layer uses the input embedding: vocabulary × width parameters, else twice as many"
+        self.tied.setToolTip(plain(explained(tip, "tied")))
+        set_word(self.tied, "tied")
         self._fields = QWidget()
         row(label, self.model_width, self.tied, spacing=8, parent=self._fields)
         self.header.addWidget(self._fields)

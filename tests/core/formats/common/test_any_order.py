@@ -213,7 +213,7 @@ def test_they_are_written_at_any_playhead(tmp_path, name):
         here, folder = tokenizer.at(merges), tmp_path / f"{name}{merges}"
         assert fit(here, name).problem is None
         report = save(here, folder, name, accept_loss=merges < most)
-        assert report.proof.startswith("identical over")
+        assert report.proof.startswith("identical on the test text")
         again = load(folder)
         assert [again.encode(word) for word in words] == [here.encode(word) for word in words]
         compact = here.compact()

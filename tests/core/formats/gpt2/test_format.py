@@ -207,7 +207,7 @@ def test_the_library_gives_the_same_ids_and_we_read_the_same_tokenizer(tmp_path,
     report = save(tokenizer, folder, "gpt2", sample=TEXT)
     assert [file.name for file in report.files] == ["vocab.json", "merges.txt"]
     assert report.losses == ()
-    assert re.fullmatch("identical over [0-9,]+ tokens", report.proof)
+    assert re.fullmatch(r"identical on the test text and the sample \([0-9,]+ tokens\)", report.proof)
     theirs = library(folder)
     for text in (TEXT, torture_text(), "", "1234 don't 日本"):
         assert theirs.encode(text).ids == tokenizer.encode(text)
@@ -252,7 +252,7 @@ def test_losses_are_named_before_writing(tmp_path):
 def test_any_pattern_is_proved_though_it_is_not_in_the_files(tmp_path, pattern):
     tokenizer = trained(TEXT, 40, pattern=pattern)
     report = save(tokenizer, tmp_path, "gpt2", accept_loss=True, sample="12 1234 the mat")
-    assert report.proof.startswith("identical over ")
+    assert report.proof.startswith("identical on the test text")
     assert report.proof.endswith(" if the reader is told the pattern")
     back = load(tmp_path, pattern)
     assert same(back, tokenizer)

@@ -124,7 +124,7 @@ def test_it_is_exported_as_a_copy_and_its_vocabulary_as_a_table(both, tmp_path):
     _, ours, path = both
     report = save(ours, tmp_path / "copy", "huggingface", sample=TEXT)
     assert (tmp_path / "copy" / "tokenizer.json").read_bytes() == path.read_bytes()
-    assert report.proof.startswith("identical over ")
+    assert report.proof.startswith("identical on the test text")
     save(ours, tmp_path / "tokens.csv", "vocabulary-csv")
     assert (tmp_path / "tokens.csv").read_text("utf-8").count("\n") == len(ours) + 1
     assert pickle.loads(pickle.dumps(ours)).encode(TEXT) == ours.encode(TEXT)

@@ -97,7 +97,7 @@ def test_banana_is_written_like_minbpe_does(tmp_path):
     assert [rows[0], rows[10], rows[97], rows[200], rows[256], rows[257]] == [
         "[\\u0000] 0", "[\\u000a] 10", "[a] 97", "[\ufffd] 200", "[a][n] -> [an] 256", "",
     ]  # fmt: skip
-    assert report.proof.startswith("identical over ")
+    assert report.proof.startswith("identical on the test text")
     assert report.losses == report.notes == ()
     tokenizer = trained("banana", 2, special_tokens=["<s>"], pattern="gpt2")
     model, vocabulary = save(tokenizer, tmp_path / "my.model", "minbpe").files

@@ -80,7 +80,7 @@ def test_tiktoken_gives_the_same_ids_and_we_read_the_same_tokenizer(tmp_path, ma
     report = save(tokenizer, folder, "tiktoken", sample=TEXT)
     assert [file.name for file in report.files] == ["ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"]
     assert report.losses == ()
-    assert report.proof.startswith("identical over ")
+    assert report.proof.startswith("identical on the test text")
     found = {}
     exec(report.snippet, found)
     assert found["ids"] == tokenizer.encode("Hello world")
@@ -167,7 +167,7 @@ def test_special_tokens_that_begin_one_another_are_a_loss(tmp_path):
         "TokStudio finds the longer."
     )
     report = save(tokenizer, tmp_path, "tiktoken", accept_loss=True)
-    assert report.proof.startswith("identical over ")
+    assert report.proof.startswith("identical on the test text")
     assert same(load(tmp_path), tokenizer)
     assert theirs(report.files[2]).encode("the mat雨は", allowed_special="all") == tokenizer.encode(
         "the mat雨は", "all"
@@ -218,7 +218,7 @@ def test_tokens_that_would_be_taken_whole_elsewhere_only_are_a_loss(tmp_path, na
     with pytest.raises(FormatError, match="some ids will differ"):
         save(tokenizer, tmp_path / "out", name)
     report = save(tokenizer, tmp_path / "out", name, accept_loss=True, sample="cats dogs")
-    assert report.proof.startswith("identical over ")
+    assert report.proof.startswith("identical on the test text")
     assert load(tmp_path / "out").encode("cats dogs") == [258, 300]
 
 

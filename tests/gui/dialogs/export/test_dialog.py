@@ -120,7 +120,7 @@ def test_one_tokenizer_is_written_into_the_folder_itself_and_checked(qtbot, sess
         == "The folder will be created. It will contain tokenizer.json, tokenizer_config.json."
     )
     press_export(qtbot, session, dialog)
-    assert told(dialog, "huggingface")[-1].startswith("identical over ")
+    assert told(dialog, "huggingface")[-1].startswith("identical on the test text and the sample (")
     theirs = HuggingFaceTokenizer.from_file(str(out / "tokenizer.json"))
     assert theirs.encode(SENTENCE).ids == with_special.tokenizer.encode(SENTENCE, "all")
     assert with_special.marks.exported
@@ -244,7 +244,7 @@ def test_only_up_to_the_playhead_with_gaps_or_without_and_a_table_keeps_its_coun
     assert dialog.export_button.text() == "Rep&lace"
     press_export(qtbot, session, dialog)
     proof, moved = told(dialog, "huggingface")
-    assert proof.endswith("tokens after renumbering")
+    assert proof.endswith(" tokens) after renumbering")
     assert moved == "Id 269 became 266."
     assert load(out).special_tokens == {"<|end|>": 266}
     assert len(load(out)) == 267

@@ -266,3 +266,15 @@ def test_a_large_text_without_a_pattern_is_told_what_most_tokenizers_do(qtbot, p
     qtbot.mouseClick(field.usual, Qt.MouseButton.LeftButton)
     assert session.training.settings.pattern == "gpt2"
     assert field.usual.isHidden()
+
+
+def test_the_size_that_fits_the_text_stands_below_the_field(qtbot, pane, session):
+    said = "Base tokens, merges and special tokens."
+    assert pane.size_field.note.text() == said
+    session.corpus.add_text("x" * 3_000)
+    assert pane.size_field.note.text() == f"{said} About 466 fit 3.0 kB of text, by a rule of thumb."
+    session.training.set_settings(Settings(base="characters"))
+    assert pane.size_field.note.text() == said, "how many base tokens there are is not known"
+    session.training.set_settings(Settings())
+    session.corpus.set_sources(())
+    assert pane.size_field.note.text() == said

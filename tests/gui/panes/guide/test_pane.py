@@ -312,3 +312,31 @@ def test_a_narrow_pane_leaves_the_room_of_its_title_to_the_search(qtbot, pane):
         pane.window().resize(width, 300)
         qtbot.waitUntil(lambda titled=titled: pane.title.isVisible() is titled)
         assert not pane.search.geometry().intersects(pane.back.geometry())
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 640)])
+@at_window()
+def test_enlarged_it_lists_its_pages_beside_the_text_which_is_in_the_middle_of_the_rest(qtbot, window, size):
+    guide = window.guide
+    window.resize(*size)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    window.actions_by_id["workspace_learn"].trigger()
+    qtbot.waitUntil(lambda: guide.choice.isVisible())
+    assert not guide.contents.isVisible()
+    qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: guide.contents.isVisible() and guide.browser.x() > guide.contents.geometry().right())
+    assert not guide.choice.isVisible()
+    left = guide.browser.x() - guide.contents.geometry().right()
+    right = guide.width() - guide.browser.geometry().right()
+    assert abs(left - right) < 40
+    assert guide.browser.width() == guide.browser.maximumWidth()
+    assert guide.contents.currentItem().text() == "What a token is"
+    at = guide.contents.findItems("Ties", Qt.MatchFlag.MatchExactly)[0]
+    place = guide.contents.visualItemRect(at).center()
+    qtbot.mouseClick(guide.contents.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert guide.page == "ties"
+    guide.go(-1)
+    assert guide.contents.currentItem().text() == "What a token is"
+    qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: guide.choice.isVisible() and not guide.contents.isVisible())

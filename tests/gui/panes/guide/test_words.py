@@ -61,9 +61,9 @@ def test_words_are_marked_and_lead_to_their_explanation(qtbot, window):
         (window.vocabulary.model, {"Id": "id", "Bytes": "byte", "Merge": "merge", "Uses": "uses"}),
         (
             window.runs.table.model(),
-            {"Corpus": "corpus", "Tie rule": "tie-rule", "Held out": "held-out-text", "Base": "base-units"},
+            {"Corpus": "corpus", "Tie rule": "tie-rule", "Own held-out": "held-out-text", "Base": "base-units"},
         ),
-        (window.sizes.table.model(), {"Size (tokens)": "vocabulary", "Parameters": "embedding"}),
+        (window.sizes.table.model(), {"Size (tokens)": "vocabulary", "Embedding parameters": "embedding"}),
         (window.why.model, {"Pair": "pair", "Count": "count"}),
     )
     for model, words in tables:

@@ -383,7 +383,7 @@ def test_a_narrow_table_cuts_off_nothing_but_the_end_of_a_long_name(qtbot, three
         qtbot.waitUntil(lambda width=width: view.window().width() == width and view.viewport().width() < width)
         assert width > 1000 or view.horizontalHeader().length() <= view.viewport().width()
         assert not view.isColumnHidden(NAME)
-        assert not view.isColumnHidden(MERGES)
+        assert not view.isColumnHidden(VOCABULARY)
         assert view.isColumnHidden(SECONDS) == (width < 1000)
         if view.columnWidth(NAME) < view.fontMetrics().horizontalAdvance(name):
             cut.append(view.isColumnHidden(RATIO))

@@ -35,6 +35,11 @@ def rows(pane):
     return [tuple(row_texts(model, row)) for row in range(model.rowCount())]
 
 
+def titles_of(pane, role=Qt.ItemDataRole.DisplayRole):
+    model = pane.table.model()
+    return [model.headerData(at, Qt.Orientation.Horizontal, role) for at in range(len(COLUMNS))]
+
+
 def noted(pane, note):
     return next(number for number, row in enumerate(rows(pane)) if row[NOTE] == note)
 
@@ -46,6 +51,16 @@ def test_a_hidden_pane_catches_up_and_is_empty_without_a_run(pane, session, make
     assert rows(pane)[-1][VOCABULARY] == "270"
     session.runs.delete(session.runs.active)
     assert pane.stack.currentWidget() is pane.empty
+
+
+def test_the_column_of_what_merges_save_names_no_more_merges_than_there_are(pane, session, make_run):
+    make_run(sample_text("article"), vocabulary_size=1256)
+    tips = titles_of(pane, Qt.ItemDataRole.ToolTipRole)
+    assert titles_of(pane)[SAVED] == "Merges save (tokens)"
+    assert "1,000" not in tips[SAVED]
+    make_run(vocabulary_size=1257)
+    assert titles_of(pane)[SAVED] == "Last 1,000 merges save (tokens)"
+    assert "or all where there are fewer" in titles_of(pane, Qt.ItemDataRole.ToolTipRole)[SAVED]
 
 
 def test_the_smallest_size_with_most_of_the_compression_is_named_chosen_and_copied(pane, trained, qtbot, session):
@@ -66,8 +81,7 @@ def test_the_smallest_size_with_most_of_the_compression_is_named_chosen_and_copi
     merges = [int(row[MERGES]) for row in rows(pane)]
     assert merges[1:count] == sorted(merges[1:count])
     assert merges[count:] == sorted(merges[count:])
-    titles = [column.title for column in COLUMNS]
-    assert {"Size (tokens)", "Last 1,000 save (tokens)", "Parameters"} <= set(titles)
+    assert {"Size (tokens)", "Of that at the end", "Embedding parameters"} <= set(titles_of(pane))
     widths, ties = [], []
     pane.widthChosen.connect(widths.append)
     pane.tiedChosen.connect(ties.append)
@@ -81,9 +95,9 @@ def test_the_smallest_size_with_most_of_the_compression_is_named_chosen_and_copi
     pane.set_model(1024, tied=True)
     assert cell(pane, end, len(COLUMNS) - 1) == f"{600 * 1024:,}"
     assert (widths, ties) == ([512], [False])
-    pane.resize(420, 300)
+    pane.resize(440, 300)
     shown = [column.title for number, column in enumerate(COLUMNS) if not pane.table.isColumnHidden(number)]
-    assert {"Size (tokens)", "Bytes/token", "Parameters"} <= set(shown)
+    assert {"Size (tokens)", "Bytes/token", "Embedding parameters"} <= set(shown)
     assert pane.table.horizontalHeader().length() <= pane.table.viewport().width()
     assert len(shown) < len(COLUMNS)
     pane.resize(900, 420)

@@ -33,6 +33,7 @@ class Trials:
 
     texts: list[Trial]
     ours: Ids
+    named: str  # what the texts are, as the proof says it
 
 
 def prove_work(tokenizer: Tokenizer, file: LibraryInput, trials: Trials, in_child: bool = False) -> Work[str]:
@@ -41,7 +42,7 @@ def prove_work(tokenizer: Tokenizer, file: LibraryInput, trials: Trials, in_chil
     With `in_child`, a child process is asked even if the file is small.
 
     Returns:
-        The proof, such as "identical over 1,234 tokens".
+        The proof, such as "identical on the test text and the sample (1,234 tokens)".
 
     Raises:
         FormatError: The library refuses the file, or its ids differ; the message has the first difference.
@@ -50,11 +51,15 @@ def prove_work(tokenizer: Tokenizer, file: LibraryInput, trials: Trials, in_chil
     from tokstudio.core.libraries.server import TITLES
 
     theirs = yield from library_ids(file, trials.texts, in_child)
-    return (yield from compare_work(tokenizer, file.name, f"read back by {TITLES[file.library]}", trials.ours, theirs))
+    return (
+        yield from compare_work(
+            tokenizer, file.name, f"read back by {TITLES[file.library]}", trials.ours, theirs, trials.named
+        )
+    )
 
 
-def compare_work(tokenizer: Tokenizer, name: str, how: str, ours: Ids, theirs: Ids) -> Work[str]:
-    """Proves that the ids of each text are equal: `ours`, of the tokenizer, and `theirs`.
+def compare_work(tokenizer: Tokenizer, name: str, how: str, ours: Ids, theirs: Ids, named: str) -> Work[str]:
+    """Proves that the ids of each text are equal: `ours`, of the tokenizer, and `theirs`. The texts are `named` so.
 
     Raises:
         FormatError: They differ; the message begins with `name` and `how` theirs were made, such as "read back by the
@@ -66,7 +71,12 @@ def compare_work(tokenizer: Tokenizer, name: str, how: str, ours: Ids, theirs: I
             raise FormatError(f"{name}: {how}, {_first_difference(tokenizer, ids.tolist(), their_ids.tolist())}")
         total += len(ids)
         yield Progress("proving")
-    return f"identical over {several(total, 'token')}"
+    return f"identical on {named} ({several(total, 'token')})"
+
+
+def named_trials(sample: str) -> str:
+    """What `trial_texts` yields, in words: the hard text is built in, the sample is of the corpus or a file."""
+    return "the test text and the sample" if sample else "the test text"
 
 
 def trials_work(tokenizer: Tokenizer, sample: str, decodes: bool = True) -> Work[Trials]:
@@ -87,7 +97,7 @@ def trials_work(tokenizer: Tokenizer, sample: str, decodes: bool = True) -> Work
         texts.append(Trial(text, tokenizer.decode(ids) if decodes else None))
         ours.append(ids)
         yield Progress("proving")
-    return Trials(texts, ours)
+    return Trials(texts, ours, named_trials(sample))
 
 
 def trial_texts(tokenizer: Tokenizer, sample: str, only_known: bool = False) -> Iterator[str]:

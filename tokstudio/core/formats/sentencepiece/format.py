@@ -19,7 +19,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.beside import files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format
-from tokstudio.core.formats.common.proof import Trials, prove_work, trials_work
+from tokstudio.core.formats.common.proof import prove_work, trials_work
 from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.formats.common.text_readers import LineReader
 from tokstudio.core.formats.sentencepiece.reader import is_model, read_work
@@ -127,7 +127,8 @@ class SentencePiece(Format):
             Trial(trial.text, held.decode(ids) if decodes else None)
             for trial, ids in zip(trials.texts, ours, strict=True)
         ]
-        return (yield from prove_work(held, LibraryInput("sentencepiece", written[MODEL], name), Trials(texts, ours)))
+        trials = replace(trials, texts=texts, ours=ours)
+        return (yield from prove_work(held, LibraryInput("sentencepiece", written[MODEL], name), trials))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Python that loads the model with the library."""

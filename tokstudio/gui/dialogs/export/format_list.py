@@ -23,6 +23,7 @@ from tokstudio.gui.widgets.menus import link_button
 _MOST_SHOWN = 3  # sentences of one kind, as a vocabulary may have ten thousand special tokens
 _WORDS_OF_A_KIND = 3  # the first words that sentences of one kind share: "The special token"
 _BAR = 140
+_TEXTS = "The test text is built in, and hard on purpose. The sample is of the corpus."
 _COPY, _COPIED, _COPIED_FOR = "Copy Python", "Copied", 3000  # milliseconds
 INDENT = 26  # the left edge of the text of the check box
 
@@ -93,7 +94,9 @@ class FormatRow(QWidget):
         report = outcome.report if outcome is not None else None
         self.copy_button.setVisible(report is not None and bool(report.snippet))
         if report is not None:
-            self._result.addWidget(SignedLine("good", report.proof or "written", self._theme))
+            line = SignedLine("good", report.proof or "written", self._theme)
+            line.setToolTip(_TEXTS if report.proof else "")
+            self._result.addWidget(line)
             if report.renumbered:
                 self._result.addWidget(SignedLine("muted", report.renumbered, self._theme))
         elif outcome is not None:

@@ -22,7 +22,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import Picky
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.settings import SETTINGS
-from tokstudio.core.training.forecast import Forecast, forecast_work
+from tokstudio.core.training.forecast import Forecast, fitting_merges, forecast_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.configure.algorithm_field import AlgorithmField
 from tokstudio.gui.panes.configure.more_settings import MORE_TIP, MoreSettings
@@ -106,6 +106,14 @@ def _memory(size: int) -> str:
 
 
 # --- A summary of settings: the end of merging, and unusual settings --------------------------------------------------
+
+
+def size_help(settings: Settings, size: int) -> str:
+    """What a vocabulary has, and how large one fits a corpus of so many bytes, if its base tokens are known."""
+    explained = SETTINGS["vocabulary_size"].help
+    if not size or settings.base != "bytes":
+        return explained
+    return f"{explained} About {256 + fitting_merges(size):,} fit {size_text(size)} of text, by a rule of thumb."
 
 
 def limit_words(settings: Settings, distinct: int | None) -> str:
@@ -248,13 +256,14 @@ class ConfigurePane(Pane):
         """Leaves help to the tool tips where the button More would not fit below it.
 
         The estimate and the link Continue come and go around a training. The help does not go with them, as controls
-        would move: a line for the estimate always counts as taken, the link never.
+        would move: the room of both always counts as taken.
         """
         width, margins = self._fields.viewport().width(), self.body.contentsMargins()
         whole = self.widget().width() - margins.left() - margins.right()
         said = [label for label in (self.summary, self.unusual, self.outdated, self.reason) if not label.isHidden()]
         below = sum(_height(label, whole) + 2 for label in said) + self.forecast.fontMetrics().height()
-        below += self._button_row.sizeHint().height() + 2 * self.body.spacing()
+        below += self.continue_button.sizeHint().height() + self._button_row.sizeHint().height()
+        below += 3 * self.body.spacing()
         room = self.widget().height() - margins.top() - margins.bottom() - below
         # What an algorithm is for is always said, but for plain BPE.
         of_algorithm = [self.algorithm.choice] if self._training.settings.algorithm == _USUAL else []
@@ -350,6 +359,7 @@ class ConfigurePane(Pane):
     def _show_sources(self) -> None:
         self.more.show_corpus(self._training.settings, self._corpus.current)
         self.algorithm.show_corpus(self._training.settings, self._corpus.current)
+        self.size_field.set_help(size_help(self._training.settings, self._corpus.current.bytes))
         self._tell_field_problem()
 
     def _tell_field_problem(self) -> None:

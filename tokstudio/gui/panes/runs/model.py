@@ -305,11 +305,11 @@ COLUMNS: tuple[_Column, ...] = (
         "What it was trained on, or the file it was opened from; – where another library trained it here",
         _corpus_name,
         "How Tokenize",
-        3,
+        4,
         LEFT,
         word="corpus",
     ),
-    _Column("Algorithm", "How its tokens were chosen", _algorithm_name, "Parity-aware BPE", 4, LEFT, word="algorithm"),
+    _Column("Algorithm", "How its tokens were chosen", _algorithm_name, "Parity-aware BPE", 5, LEFT, word="algorithm"),
     _Column(
         "Size",
         "Size of the training text",
@@ -321,8 +321,8 @@ COLUMNS: tuple[_Column, ...] = (
         "Vocabulary",
         "Number of tokens, and the limit that was set if it was not reached",
         _vocabulary,
-        "9,999 of 10,000",
-        6,
+        "100,000",
+        2,
         word="vocabulary",
     ),
     _Column(
@@ -334,12 +334,12 @@ COLUMNS: tuple[_Column, ...] = (
         word="minimum-frequency",
     ),
     _Column(
-        "Pattern", "How text was split into pre-tokens", lambda run: run.pattern, "whitespace", 5, LEFT, word="pattern"
+        "Pattern", "How text was split into pre-tokens", lambda run: run.pattern, "whitespace", 6, LEFT, word="pattern"
     ),
     _Column("Base", "The tokens that merging started with", _base, "Characters", 11, LEFT, word="base-units"),
     _Column("Tie rule", "Which pair came first at equal counts", _ties, "Hugging Face", 12, LEFT, word="tie-rule"),
     _Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, LEFT, word="special-token"),
-    _Column("Merges", "Number of merges", _merges, "1,000,000", 4, muted=False, word="merge"),
+    _Column("Merges", "Number of merges", _merges, "1,000,000", 5, muted=False, word="merge"),
     _Column(
         "Bytes/token",
         "Bytes per token after all merges",
@@ -350,11 +350,11 @@ COLUMNS: tuple[_Column, ...] = (
         word="bytes-per-token",
     ),
     _Column(
-        "Held out",
-        "Bytes per token of the held-out text",
+        "Own held-out",
+        "Bytes per token of the text held out of its own training, which is not that of the column Bytes/token",
         lambda run: _NOTHING if run.held_out.ratio is None else f"{run.held_out.ratio:,.3f}",
         "10.000",
-        2,
+        3,
         muted=False,
         word="held-out-text",
     ),

@@ -167,7 +167,7 @@ class RunTable(Fitting, ReadOnlyTable):
 
     def set_choices(self, text: str) -> None:
         """Restores `choices_text`; unknown columns are ignored."""
-        columns = {COLUMNS[column].title: column for column in _CHOOSABLE}
+        columns = {"Held out": HELD_OUT} | {COLUMNS[column].title: column for column in _CHOOSABLE}  # its earlier title
         entries = [entry for entry in text.split(",") if entry[1:] in columns]
         self._choices = {columns[entry[1:]]: entry[0] == "+" for entry in entries}
         self.fit()
