@@ -18,7 +18,7 @@ from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig,
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import leaving_out as module
 from tokstudio.core.corpus import marks, rules
-from tokstudio.core.corpus.leaving_out import LeavingOut, leaving_out
+from tokstudio.core.corpus.leaving_out import LeavingOut, leaving_out, named_work
 from tokstudio.core.corpus.left_out_list import read_list_work, write_list_work
 from tokstudio.core.corpus.readers.files import FileText
 from tokstudio.core.corpus.sampling import hold_out_work, sample_work
@@ -56,22 +56,23 @@ def _text(lines: list[Line]) -> bytes:
 
 
 class _Slow:
-    """Leaves out one thing after another."""
+    """Leaves out one thing after another; with `only`, nothing of other sources."""
 
-    def __init__(self, sources: Documents) -> None:
+    def __init__(self, sources: Documents, only: set[int] | None = None) -> None:
         self.sources, self.rows = sources, list[tuple[int, int, int, str, int]]()
+        self._only = set(range(len(sources))) if only is None else only
 
     def documents(self, rule: str, goes) -> None:
         for index, documents in enumerate(self.sources):
             for number, lines in list(documents):
-                if goes(index, number, _text(lines)):
+                if goes(index, number, _text(lines)) and index in self._only:
                     documents.remove((number, lines))
                     self.rows.append((index, number, -1, rule, len(_text(lines))))
 
     def lines(self, rule: str, goes) -> None:
         for index, documents in enumerate(self.sources):
             for number, lines in list(documents):
-                gone = [(at, line) for at, line in lines if goes(index, number, at, line)]
+                gone = [(at, line) for at, line in lines if goes(index, number, at, line) and index in self._only]
                 self.rows += [(index, number, at, rule, len(line)) for at, line in gone]
                 rest = [line for line in lines if line not in gone]
                 documents[documents.index((number, lines))] = (number, rest)
@@ -149,6 +150,27 @@ def test_what_stays_and_what_goes_is_that_of_a_slow_model(
             starts = [np.concatenate([[0], source.ends[:-1]]) for source in corpus.sources]
             for source, own in zip(corpus.sources, starts, strict=True):
                 assert source.rows is None or np.array_equal(source.rows[:, 1], own[source.rows[:, 0]])
+
+
+@given(
+    st.lists(st.lists(_text_of_lines, max_size=5), min_size=1, max_size=3),
+    st.sets(st.sampled_from(["duplicates", "repeated-lines", "control"])),
+    st.sets(st.integers(0, 2)),
+)
+def test_what_rules_find_in_some_sources_is_named_as_a_slow_model_finds_it(
+    texts: list[list[bytes]], chosen: set[str], only: set[int]
+) -> None:
+    corpus = Corpus(tuple(Source.from_texts(each, f"{index}.txt") for index, each in enumerate(texts)))
+    slow = _Slow(_model(texts), only)
+    slow.step(chosen, set(), set())
+    named = finish(named_work(corpus, chosen, only))
+    assert not named.rules
+    rows = [row[:3] for row in slow.rows]
+    assert sorted([(index, number, -1) for index, _, number in named.documents] + [
+        (index, number, line) for index, _, number, line in named.lines]) == sorted(rows)  # fmt: skip
+    if not corpus.bytes or any(some for each in slow.sources for _, some in each):
+        left = finish(corpus.without_work(named))
+        assert _documents(left) == [[_text(some) for _, some in each] for each in slow.sources]
 
 
 # --- Numbers of files -------------------------------------------------------------------------------------------------

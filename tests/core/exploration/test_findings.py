@@ -128,3 +128,22 @@ def test_the_only_owner_of_the_sample_is_who_repeats_words_of_his_own():
     assert owner == [number for number, row in enumerate(rows) if "quobblefrindt" in row]
     assert len(owner) == 1
     assert len(found["owners"].tokens) > 5
+
+
+def test_findings_of_a_source_are_those_that_all_sources_give_there(rubbish):
+    corpus, tokenizer = rubbish
+    earlier = bytes(next(corpus.iter_documents()))
+    sources = (Source.from_texts([earlier, "a word\n"], "other"), *corpus.sources)
+    here = explore(Corpus(sources), tokenizer)
+    everywhere, found = here.findings(), here.findings(sources="forum")
+    assert {each.rule for each in found} == {each.rule for each in everywhere}
+    for each, of_all in zip(found, everywhere, strict=True):
+        chosen = of_all.marked[of_all.marked.source == 1]
+        assert each.marked.start.tolist() == chosen.start.tolist()
+        assert {example.source for example in each.examples} == {1}
+        assert each.bytes == chosen.bytes.sum()
+    duplicates = {each.rule: each.documents for each in found}["duplicates"]
+    assert duplicates == 2, "one equals a document of the other source"
+    assert not here.findings(sources=0)
+    with pytest.raises(ConfigError, match="no source"):
+        here.findings(sources="nowhere")

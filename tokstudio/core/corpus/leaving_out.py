@@ -7,7 +7,7 @@ What `rules` finds, this removes. Documents and lines keep the numbers that they
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -371,8 +371,35 @@ def without_work(
     return tuple(sources), _joined(before, left)
 
 
-def _found_work(corpus: WithSources, step: LeavingOut) -> Work[list[Marked]]:
-    """What is named and what each rule finds; whole documents first, and nothing twice."""
+def named_work(corpus: WithSources, rules: Iterable[str], only: Collection[int]) -> Work[LeavingOut]:
+    """What rules find in some sources, by name, as a rule itself leaves text out of all.
+
+    They look at all sources, one rule after another as in `without_work`; what they find elsewhere stays.
+
+    Raises:
+        ConfigError: There is no such rule.
+        CorpusError: A source has word counts, or can no longer be read.
+    """
+    found = yield from _found_work(corpus, LeavingOut(tuple(check_rules(rules, {}).items())), list(only))
+    documents, lines = list[tuple[int, int, int]](), list[tuple[int, int, int, int]]()
+    for marks in found:
+        for index in map(int, np.unique(marks.source)):
+            source, own = corpus.sources[index], marks[marks.source == index]
+            numbers, shards = _numbers_of(source, own.document)
+            of_file = file_lines(source, own.document, own.start, own.line)
+            for shard, number, line, of_whole in zip(
+                shards.tolist(), numbers.tolist(), of_file.tolist(), (own.line < 0).tolist(), strict=True
+            ):
+                if of_whole:
+                    documents.append((index, shard, number))
+                else:
+                    lines.append((index, shard, number, line))
+            yield Progress("leaving out")
+    return LeavingOut((), tuple(sorted(documents)), tuple(sorted(lines)))
+
+
+def _found_work(corpus: WithSources, step: LeavingOut, only: Sequence[int] | None = None) -> Work[list[Marked]]:
+    """What is named, and what each rule finds, only in some sources; whole documents first, and nothing twice."""
     thresholds = dict(step.rules)
     if thresholds:
         refuse_word_counts(corpus)
@@ -383,6 +410,7 @@ def _found_work(corpus: WithSources, step: LeavingOut) -> Work[list[Marked]]:
         for name, threshold in thresholds.items():
             if RULES[name].of_lines == of_lines:
                 marks = yield from marks_work(corpus, name, threshold, gone)
+                marks = marks if only is None else marks[np.isin(marks.source, only)]
                 gone.add(marks)
                 found.append(marks)
 

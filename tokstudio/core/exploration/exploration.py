@@ -184,22 +184,32 @@ class Exploration:
 
     # --- Findings -----------------------------------------------------------------------------------------------------
 
-    def findings(self, rules: Sequence[str] = tuple(RULES)) -> tuple[Finding, ...]:
+    def findings(
+        self, rules: Sequence[str] = tuple(RULES), sources: str | int | Sequence[str | int] | None = None
+    ) -> tuple[Finding, ...]:
         """What each rule finds, by itself, and the tokens that live there; without a tokenizer, no tokens.
 
-        Raises:
-            ConfigError: A rule is unknown.
-        """
-        return finish(self.findings_work(rules))
+        Args:
+            rules: The names of rules; what `owners` finds comes with them where there is a tokenizer.
+            sources: The name or index of a source, or several, to list only what is found there. Rules still look at
+                all: a document that equals one of an earlier source is a duplicate.
 
-    def findings_work(self, rules: Sequence[str] = tuple(RULES)) -> Work[tuple[Finding, ...]]:
+        Raises:
+            ConfigError: There is no such rule or source.
+        """
+        return finish(self.findings_work(rules, sources))
+
+    def findings_work(
+        self, rules: Sequence[str] = tuple(RULES), sources: str | int | Sequence[str | int] | None = None
+    ) -> Work[tuple[Finding, ...]]:
         """Does the same as `findings` in bounded pieces."""
         rules = [*check_rules(rules, {})]
+        only = None if sources is None else self._numbers_of(sources)
         encoded = None
         if self.tokenizer is not None:
             measured = yield from self.dispersion_work()
             encoded = (yield from self._text_work())[0], measured
-        return (yield from findings_work(self.corpus, encoded, rules, self.store))
+        return (yield from findings_work(self.corpus, encoded, rules, self.store, only))
 
     # --- Search -------------------------------------------------------------------------------------------------------
 

@@ -57,20 +57,27 @@ class Finding:
 
 
 def findings_work(
-    corpus: Corpus, encoded: tuple[CorpusTokens, Dispersion] | None, rules: Sequence[str], store: TokenStore
+    corpus: Corpus,
+    encoded: tuple[CorpusTokens, Dispersion] | None,
+    rules: Sequence[str],
+    store: TokenStore,
+    only: Sequence[int] | None = None,
 ) -> Work[tuple[Finding, ...]]:
     """What each rule finds by itself, in the order of `RULES`, without those that find nothing.
 
-    Without `encoded`, no tokens live anywhere, and there are no owners. The store keeps what a rule finds in a text,
-    which no tokenizer changes.
+    With `only`, what they find in these sources, in which they compare with all. Without `encoded`, no tokens live
+    anywhere, and there are no owners. The store keeps what a rule finds in a text, which no tokenizer changes.
     """
     marks = list[Marked]()
     for rule in rules:
         work = store.answer_work(("marks", rule), None, corpus.sources, partial(marks_work, corpus, rule))
         found = yield from work
-        marks += [found] if len(found) else []
-    if encoded is not None and len(owners := _owners(corpus, *encoded)):
-        marks.append(owners)
+        marks.append(found)
+    if encoded is not None:
+        marks.append(_owners(corpus, *encoded))
+    if only is not None:
+        marks = [found[np.isin(found.source, only)] for found in marks]
+    marks = [found for found in marks if len(found)]
     alive: list[NDArray[np.int64]] = [np.zeros(0, np.int64)] * len(marks)
     if encoded is not None and marks:
         text, measured = encoded

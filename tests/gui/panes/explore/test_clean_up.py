@@ -149,6 +149,38 @@ def test_what_is_ticked_is_summed_and_trained_without_and_the_runs_are_compared(
 
 
 @at_window()
+def test_a_chosen_source_has_findings_of_its_own_and_only_these_go(qtbot, window):
+    session = window.session
+    page = opened(qtbot, window)
+    forum = session.corpus.sources[0]
+    other = Source.from_texts([documents()[5], *documents()[60:70], documents()[40]], "other")
+    session.corpus.set_sources((forum, other))
+    settle(qtbot, window)
+    everywhere = {each.rule: each for each in page.rows.findings}
+    session.exploring.limit([session.exploring.sources[1]])
+    settle(qtbot, window)
+    exploration = session.exploring.exploration
+    found = {each.rule: each for each in page.rows.findings}
+    assert {rule: each.bytes for rule, each in found.items()} == {
+        each.rule: each.bytes for each in exploration.findings(sources="other")
+    }
+    assert found["duplicates"].documents == 12 < everywhere["duplicates"].documents
+    assert "only what is found here is listed, and left out" in page.note.text()
+    for rule in ("duplicates", "blobs"):
+        tick(qtbot, page, rule)
+    settle(qtbot, window)
+    assert page.sum.text().startswith("12 documents, ")
+    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    settle(qtbot, window)
+    assert session.cleaning.problem == ""
+    assert session.corpus.left_out == LeavingOut(documents=tuple((1, 0, number) for number in range(12)))
+    first, second = session.corpus.remaining
+    assert first.data.tobytes() == forum.data.tobytes(), "another source stays as it is"
+    assert not len(second.data)
+    assert session.runs.active.corpus.sources[0].data.tobytes() == forum.data.tobytes()
+
+
+@at_window()
 def test_owners_are_left_out_by_name_and_a_document_by_its_menu(qtbot, window):
     session, page = window.session, opened(qtbot, window)
     owners = next(each for each in page.rows.findings if each.rule == "owners")

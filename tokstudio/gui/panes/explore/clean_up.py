@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.rules import RULES
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.exploration.findings import OWNED, OWNERS, Finding
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -246,6 +247,7 @@ _LABEL = 16  # bytes of a token
 _EXAMPLES = 3
 _TICK_ROWS = "Tick what a tokenizer should not learn from."
 _NOTHING = "Nothing was found: no {}."
+_LIMITED = "Rules compare with all sources; only what is found here is listed, and left out."
 _NO_TOKENIZER = "Train a tokenizer to see which tokens live from it."
 
 
@@ -259,7 +261,7 @@ class CleanUpPage(ExplorePage):
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
-        self._cleaning, self._corpus = session.cleaning, session.corpus
+        self._cleaning = session.cleaning
         self.rows = FindingRows(theme, self)
         self.findings = FindingTable(self.rows, theme)
         self.findings.selectionModel().currentRowChanged.connect(self._show_finding)
@@ -304,14 +306,16 @@ class CleanUpPage(ExplorePage):
 
     def look(self, exploration: Exploration) -> None:
         if not self._cleaning.stage:
-            self.asked.ask(exploration, exploration.findings_work)
+            limits = self.exploring.limits
+            only = None if limits is None else sorted(limits)
+            self.asked.ask((exploration, limits), partial(exploration.findings_work, sources=only))
 
     def show_answer(self) -> None:
         """Shows the findings; while the rest is trained on, those of before stay."""
         answer, exploration = self.asked.answer, self.exploring.exploration
         findings: tuple[Finding, ...] = answer or ()
         if findings is not self.rows.findings and (answer is not None or not self.asked.busy):
-            self._size = exploration.corpus.bytes if exploration is not None else 0
+            self._size = sum(len(source.data) for source in self._looked_at)
             has_tokens = exploration is not None and exploration.tokenizer is not None
             self.rows.show(findings, self._size, has_tokens)
             if findings:
@@ -325,9 +329,15 @@ class CleanUpPage(ExplorePage):
         self.nothing.label.setText(_NOTHING.format(", ".join(missing)))
         notes = ["" if self.rows.chosen else outcome_note(self._cleaning)]
         notes += [f"Found nothing: {', '.join(missing)}."] if findings and missing else []
-        notes += ["Rules look at all sources."] if self.exploring.limit_names and findings else []
+        notes += [_LIMITED] if self.exploring.limit_names and answer is not None else []
         self.note.setText(" ".join(filter(None, notes)))
         self._show_sum()
+
+    @property
+    def _looked_at(self) -> tuple[Source, ...]:
+        """The sources that findings are listed of."""
+        limits, sources = self.exploring.limits, self.exploring.sources
+        return sources if limits is None else tuple(sources[number] for number in sorted(limits))
 
     def forget(self) -> None:
         if self._cleaning.stage:
@@ -415,7 +425,7 @@ class CleanUpPage(ExplorePage):
         documents = [(sources[number], own.document[own.source == number].tolist())
                      for own in owners for number in map(int, np.unique(own.source))]  # fmt: skip
         rules = [each.rule for each in chosen if each.rule != OWNERS]
-        self._cleaning.train_without(self._corpus.with_left_out(rules, documents))
+        self._cleaning.train_without(rules, documents, self._looked_at if self.exploring.limits is not None else None)
 
     @property
     def _comparing(self) -> bool:

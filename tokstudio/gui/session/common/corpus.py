@@ -188,19 +188,25 @@ class CorpusState(QObject):
             self._begin_leaving(what)
             self.left_out_changed.emit()
 
-    def with_left_out(self, rules: Iterable[str], documents: Iterable[tuple[Source, Iterable[int]]]) -> LeavingOut:
-        """What is left out now, and also by more rules with their usual thresholds, and more documents.
+    def with_left_out(
+        self,
+        rules: Iterable[str],
+        documents: Iterable[tuple[Source, Iterable[int]]],
+        named: LeavingOut = LeavingOut(),  # noqa: B008 -- it is a value
+    ) -> LeavingOut:
+        """What is left out now, and also by more rules with their usual thresholds, more documents, and what is named.
 
         Documents are given by sources of `remaining` and their numbers there.
         """
         chosen = dict(self.left_out.rules)
         chosen |= {name: RULES[name].threshold for name in rules if name not in chosen}
-        named = set(self.left_out.documents)
+        whole = {*self.left_out.documents, *named.documents}
         for source, some in documents:
             index, numbers, shards = self.remaining.index(source), document_numbers(source), document_shards(source)
-            named.update((index, int(shards[one]), int(numbers[one])) for one in some)
+            whole.update((index, int(shards[one]), int(numbers[one])) for one in some)
         ordered = tuple((name, chosen[name]) for name in RULES if name in chosen)
-        return LeavingOut(ordered, tuple(sorted(named)), self.left_out.lines)
+        lines = {*self.left_out.lines, *named.lines}
+        return LeavingOut(ordered, tuple(sorted(whole)), tuple(sorted(lines)))
 
     @property
     def left_out_text(self) -> str:

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,8 +15,9 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.comparison.vocabularies import vocabularies_work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.leaving_out import LeavingOut
+from tokstudio.core.corpus.leaving_out import LeavingOut, named_work
 from tokstudio.core.corpus.sampling import hold_out_work
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -61,7 +63,10 @@ class Cleaning(QObject):
         self.before: StudioRun | None = None  # the run that is compared with the new one
         self.after: StudioRun | None = None
         self._wish = LeavingOut()
+        self._naming = LatestJob(jobs, self, self._leave_named, self._fail, asked=False)
         self._comparing = LatestJob(jobs, self, self._take, self._fail, asked=False)
+        # What is left out beside what rules find in some sources, and the sources that they look at.
+        self._beside: tuple[list[tuple[Source, list[int]]], tuple[Source, ...]] = [], ()
         corpus.left_out_changed.connect(self._go_on)
         training.state_changed.connect(self._go_on)
         runs.changed.connect(self._forget_deleted)
@@ -79,25 +84,38 @@ class Cleaning(QObject):
     def progress(self) -> Progress:
         """The progress of the training, or of the comparison."""
         current = self._training.current
-        return current.job.progress if current is not None else self._comparing.progress
+        if current is not None:
+            return current.job.progress
+        return self._naming.progress if self._naming.busy else self._comparing.progress
 
-    def train_without(self, what: LeavingOut) -> None:
+    def train_without(
+        self, rules: list[str], documents: list[tuple[Source, list[int]]], only: Sequence[Source] | None = None
+    ) -> None:
         """Leaves text out of the corpus, and trains on the rest with the settings of the active run.
 
-        If that was not trained here, the settings of Configure are used.
+        If that was not trained here, the settings of Configure are used. What rules find goes, or that in some sources
+        alone, by name; and documents by their numbers in sources of `CorpusState.remaining`.
         """
         if self.obstacle is not None:
             return
-        self.outcome, self.problem, self.after, self._wish = None, "", None, what
+        self.outcome, self.problem, self.after = None, "", None
         self._comparing.cancel()
         self.before = self._comparable
         self.stage = LEAVING_OUT
-        self._corpus.leave_out(what)
+        if only is None or not rules:
+            self._leave_out(self._corpus.with_left_out(rules, documents))
+        else:
+            self._beside = documents, self._corpus.remaining
+            numbers = [self._corpus.remaining.index(source) for source in only]
+            self._naming.run(partial(named_work, Corpus(self._corpus.remaining), rules, numbers))
         self.changed.emit()
 
     def cancel(self) -> None:
         """Cancels what goes on; text that is left out already stays so."""
-        if self.stage == LEAVING_OUT:
+        if self._naming.busy:
+            self._naming.cancel()
+            self._end("Cancelled.")
+        elif self.stage == LEAVING_OUT:
             self._corpus.leave_out(self._corpus.left_out)
         elif self.stage == TRAINING:
             self._training.stop()
@@ -120,8 +138,19 @@ class Cleaning(QObject):
         wholes = tuple(map(self._corpus.whole, run.corpus.sources))
         return run if (wholes, run.corpus.weights) == (self._corpus.sources, self._corpus.current.weights) else None
 
+    def _leave_named(self, named: LeavingOut) -> None:
+        documents, sources = self._beside
+        if self._corpus.remaining == sources:
+            self._leave_out(self._corpus.with_left_out((), documents, named))
+        else:
+            self._end("The corpus has changed.")
+
+    def _leave_out(self, what: LeavingOut) -> None:
+        self._wish = what
+        self._corpus.leave_out(what)
+
     def _go_on(self) -> None:
-        if self.stage == LEAVING_OUT and not self._corpus.is_leaving_out:
+        if self.stage == LEAVING_OUT and not self._naming.busy and not self._corpus.is_leaving_out:
             if self._corpus.left_out == self._wish:
                 self.stage = TRAINING
                 # After everything else has seen that the text is another.
