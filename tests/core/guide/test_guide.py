@@ -16,6 +16,8 @@ from tests.core.html_tags import tags_of
 from tokstudio import Corpus, Tokenizer, TokStudioError, TrainingConfig, train
 from tokstudio.core.base.resources import DEMO_SENTENCES, resource, sample_text
 from tokstudio.core.comparison.figures import FIGURES
+from tokstudio.core.corpus.rules import RULES
+from tokstudio.core.exploration.findings import LIVES, OWNED, OWNERS
 from tokstudio.core.guide import pages as pages_module
 from tokstudio.core.guide.glossary import plain_text, read_words, slug, to_html
 from tokstudio.core.guide.pages import Page, one_file, read_pages, search
@@ -278,3 +280,18 @@ def test_nothing_is_loaded_or_run():
         assert not any(name.startswith("on") for name in attributes)
         for name in ("src", "srcset"):
             assert name not in attributes or re.match("data:image/png;base64,", attributes[name] or "")
+
+
+def test_the_guide_states_each_rule_of_clean_up_with_its_threshold():
+    page = next(page for page in read_pages() if page.title == "What is in your text")
+    rows = re.findall(r"^\| `([\w-]+)` \| (\w+) \| (.*) \|$", page.text, re.MULTILINE)
+    assert [rule for rule, _, _ in rows] == [*RULES, OWNERS]
+    for rule, goes, test in rows[:-1]:
+        assert goes == ("lines" if RULES[rule].of_lines else "documents")
+        threshold = RULES[rule].threshold
+        if threshold is not None:
+            assert re.search(rf"\b{threshold:g}\b" if threshold >= 1 else rf"\b{100 * threshold:g} %", test), rule
+    assert rows[-1][1] == "documents"
+    assert f"{LIVES:.0%}".replace("%", " %") in rows[-1][2]
+    assert "five tokens" in rows[-1][2]
+    assert OWNED == 5
