@@ -75,7 +75,6 @@ def svg_of(
 # --- Tables -----------------------------------------------------------------------------------------------------------
 # Tables that show rows and edit nothing, and the keys that widgets with rows handle while they have the focus.
 
-_LEAST_ROWS = 5
 Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
 
@@ -168,9 +167,11 @@ class TableModel(QAbstractTableModel):
 class RowTable(QTableView):
     """A table that has the height for some rows, and cuts none at its lower edge."""
 
+    least_rows = 5
+
     def minimumSizeHint(self) -> QSize:
         """Makes room for some rows."""
-        rows = _LEAST_ROWS * self.verticalHeader().defaultSectionSize()
+        rows = self.least_rows * self.verticalHeader().defaultSectionSize()
         header = self.horizontalHeader()
         above = 0 if header.isHidden() else header.sizeHint().height()
         return QSize(super().minimumSizeHint().width(), above + rows + 2 * self.frameWidth())

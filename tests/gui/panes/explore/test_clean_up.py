@@ -134,7 +134,7 @@ def test_what_is_ticked_is_summed_and_trained_without_and_the_runs_are_compared(
     went = f"{outcome.gone} tokens went, {outcome.come} came, held-out "
     assert page.sum.text().startswith(went)
     assert f"held out of {after.name}; {before.name} was trained on parts of it." in page.note.text()
-    assert window.corpus.left_out.text() == f"2 lines, {size / 1000:.1f} kB left out"
+    assert window.corpus.left_out.text() == f"Left out: 2 lines, {size / 1000:.1f} kB"
     assert {"blobs", "repetition"}.isdisjoint(column_texts(page.rows, RULE)), "the rest is looked at"
     qtbot.mouseClick(page.show_them, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not window.compare.visibleRegion().isEmpty())
@@ -270,6 +270,17 @@ def test_the_findings_are_written_as_a_table(qtbot, window, answers, tmp_path):
     lines = [line for text in documents() for line in text.splitlines() if len(line) >= 20]
     assert len(rows) == len(lines) - len(set(lines))
     assert rows[0].items() >= {"source": "forum", "document": "2", "line": "2", "reason": "repeated-lines"}.items()
+
+
+@at_window()
+def test_at_a_large_text_size_the_page_fits_a_usual_screen_and_shows_every_column(qtbot, window):
+    page = opened(qtbot, window)
+    window.theme.set_text_size(26)
+    qtbot.waitUntil(lambda: page.findings.verticalHeader().defaultSectionSize() == 52)
+    window.resize(1440, 900)
+    settle(qtbot, window)
+    assert window.minimumSizeHint().height() <= 900
+    assert page.findings.horizontalScrollBar().maximum() == 0, "no column is cut off"
 
 
 def test_each_document_and_line_counts_once_in_the_sum():

@@ -188,6 +188,16 @@ def test_the_rows_are_written_as_they_are_listed_and_copied(qtbot, tmp_path, win
 
 
 @at_window()
+def test_names_are_as_wide_as_they_need_and_written_from_left_to_right(qtbot, window):
+    name = "עברית of some length.txt"
+    window.session.corpus.add_texts([(name, "one two"), ("b.txt", "three")])
+    page = explored(qtbot, window)
+    assert column(page, "Source") == [name, "b.txt"]
+    width = page.table_view.fontMetrics().horizontalAdvance(name)
+    assert page.table_view.columnWidth(0) > width
+
+
+@at_window()
 def test_documents_of_a_data_set_of_several_files_say_which_it_is(qtbot, tmp_path, window, answers):
     for number in (1, 2):
         rows = "".join(f'{{"text": "row {row} of {number}"}}\n' for row in range(2))

@@ -287,7 +287,7 @@ class CorpusPane(Pane):
         corpus, rows = self._corpus, self.source_list.selected_rows()
         whole = len(rows) != 1 or len(corpus.sources) == 1 or rows[0] >= len(corpus.sources)
         amount = corpus.left_out_text if whole else corpus.left_out_texts()[rows[0]]
-        self.left_out.setText("Leaving text out…" if corpus.is_leaving_out else f"{amount or 'Nothing'} left out")
+        self.left_out.setText("Leaving text out…" if corpus.is_leaving_out else f"Left out: {amount or 'nothing'}")
         self.put_back.setVisible(not corpus.is_leaving_out)
         self._left_out.setVisible(corpus.is_leaving_out or bool(len(corpus.left)))
 

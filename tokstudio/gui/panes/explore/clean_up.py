@@ -29,7 +29,7 @@ from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.token_text.token_chips import Chip, TokenChips
 from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import in_a_sentence, isolated, named, paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.layouts import Fitting, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -169,14 +169,17 @@ class FindingRows(TableModel):
         return True
 
 
-class FindingTable(ReadOnlyTable):
+class FindingTable(Fitting, ReadOnlyTable):
     """The table of findings; Space ticks."""
+
+    least_rows = 3
 
     def __init__(self, model: FindingRows, theme: Theme) -> None:
         super().__init__("Findings")
         self._rows, self._theme = model, theme
         self.setModel(model)
         self.setSelectionMode(ReadOnlyTable.SelectionMode.SingleSelection)
+        model.modelReset.connect(self.fit)
         theme.follow(self._apply_style)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -186,20 +189,25 @@ class FindingTable(ReadOnlyTable):
         else:
             super().keyPressEvent(event)
 
+    def fit(self) -> None:
+        """Gives each column a comfortable width, and less where there is little room."""
+        around, room = self._theme.scaled(40), self.viewport().width()
+        self.resizeColumnsToContents()
+        widths = [self.columnWidth(at) for at in range(len(_TITLES))]
+        spare = min(max(0, room - sum(widths)) // len(widths), around)
+        for at, width in enumerate(widths):
+            self.setColumnWidth(at, width + spare)
+        self.setColumnWidth(RULE, max(self._theme.scaled(60), self.columnWidth(RULE) + min(0, room - sum(widths))))
+
     def _apply_style(self) -> None:
         self.verticalHeader().setDefaultSectionSize(self._theme.scaled(26))
-        metrics, around = self.fontMetrics(), self._theme.scaled(20)
-        for at, widest in (
-            (RULE, "near-duplicates 000"),
-            (FOUND, "000,000 documents"),
-            (BYTES, "000,000,000"),
-            (SHARE, "00.00 %"),
-            (TOKENS, "00,000"),
-        ):
-            self.setColumnWidth(at, metrics.horizontalAdvance(widest) + around)
+        self.fit()
 
 
 # --- Examples of a finding --------------------------------------------------------------------------------------------
+
+
+_SHOWN = 200  # bytes of an example
 
 
 class ExampleRows(TableModel):
@@ -224,7 +232,7 @@ class ExampleRows(TableModel):
     def text(self, row: int, column: int) -> str:
         assert self.finding is not None
         example = self.finding.examples[row]
-        return isolated(marked(shown(example.text.encode())) if column else example.place)
+        return isolated(marked(shown(example.text.encode(), _SHOWN)) if column else example.place)
 
     def tip(self, row: int, column: int) -> str:
         return f"{self.text(row, 0)}\nEnter, or a double click, opens it in the Text pane."
@@ -451,9 +459,11 @@ class CleanUpPage(ExplorePage):
         # Nothing moves when another row is chosen.
         self.meaning.setFixedHeight(2 * self.meaning.fontMetrics().lineSpacing())
         self.chips.setFixedHeight(self.chips.minimumSizeHint().height())
-        height = self.theme.scaled(24)
+        height, frame = self.theme.scaled(24), 2 * self.examples.frameWidth()
         self.examples.verticalHeader().setDefaultSectionSize(height)
-        self.examples.setFixedHeight(_EXAMPLES * height + 2 * self.examples.frameWidth())
+        # They scroll in a low window.
+        self.examples.setMinimumHeight(height + frame)
+        self.examples.setMaximumHeight(_EXAMPLES * height + frame)
 
 
 def _write_work(findings: tuple[Finding, ...], size: int, path: Path) -> Work[Path]:

@@ -49,8 +49,8 @@ class _Column(NamedTuple):
 
 
 _COLUMNS = (
-    _Column("source", "Source", "The file or text", "name", "a file name.txt"),
-    _Column("file", "File", "The file of a data set that has several", "name", "train-00000.jsonl"),
+    _Column("source", "Source", "The file or text", "name"),
+    _Column("file", "File", "The file of a data set that has several", "name"),
     _Column("number", "Document", "Its number in the source: the row, the line, or 1 of a whole text"),
     _Column("uses", "Uses", "How often the chosen token occurs in it"),
     _Column("bytes", "Bytes", "Its size in UTF-8", widest="00,000,000"),
@@ -63,6 +63,7 @@ _COLUMNS = (
     _Column("longest_line", "Longest line", "Bytes of its longest line"),
     _Column("lines", "Lines", "Its lines"),
 )
+_LONGEST_NAME = 28  # characters that a column is as wide as
 _ORDER = "place"  # the order of the corpus
 _PIECE = 1 << 12
 _NO_ROWS = np.zeros(0, np.int64)
@@ -194,9 +195,14 @@ class DocumentRows(ListRows):
         columns = self.listed.columns
         self.titles = [f"Uses of {token}" if each.key == "uses" else each.title for each in columns]
         self.tips = [each.tip for each in columns]
-        self.widest = [each.widest for each in columns]
+        self.widest = [self._widest(each) for each in columns]
         self.numbers = [number for number, each in enumerate(columns) if each.kind != "name"]
         self.endResetModel()
+
+    def _widest(self, each: _Column) -> str:
+        """The longest name of sources or files, cut where it is long; else what a column may need."""
+        names = () if each.key == "script" else self.listed.documents.names.get(each.key, ())
+        return max(names, key=len, default=each.widest)[:_LONGEST_NAME]
 
     def document_at(self, row: int) -> int:
         """The document of a row, from 0 over all sources."""
@@ -213,7 +219,7 @@ class DocumentRows(ListRows):
     def text(self, row: int, column: int) -> str:
         each, value = self.listed.columns[column], self.listed.values[column][self.listed.rows[row]]
         if each.kind == "name":
-            return isolated(self.listed.documents.names[each.key][int(value)])
+            return self.listed.documents.names[each.key][int(value)]
         if each.kind == "count":
             return f"{int(value) + (each.key == 'number'):,}"
         if np.isnan(value):

@@ -39,7 +39,7 @@ class ListTable(Fitting, ReadOnlyTable):
     def __init__(self, model: ListRows, theme: Theme, name: str) -> None:
         super().__init__(name)
         self._rows, self._theme = model, theme
-        self._fitted: tuple[Sequence[str], int] = (), 0
+        self._fitted: tuple[Sequence[tuple[str, str]], int] = (), 0
         self._order = -1, True
         self.setModel(model)
         header = self.horizontalHeader()
@@ -85,11 +85,12 @@ class ListTable(Fitting, ReadOnlyTable):
     def fit(self) -> None:
         """Gives each column the width of its title and its values, and the first what is left."""
         header, metrics = self.horizontalHeader(), self.fontMetrics()
-        titles, room = tuple(self._rows.titles), self.viewport().width()
-        if (titles, room) == self._fitted or not titles:
+        shown = tuple(zip(self._rows.titles, self._rows.widest, strict=True))
+        room = self.viewport().width()
+        if (shown, room) == self._fitted or not shown:
             return
-        self._fitted = titles, room
-        for at, texts in enumerate(zip(titles, self._rows.widest, strict=True)):
+        self._fitted = shown, room
+        for at, texts in enumerate(shown):
             width = max(map(metrics.horizontalAdvance, (texts[0] + "   ", texts[1])))
             header.resizeSection(at, width + self._theme.scaled(12))
         header.resizeSection(0, max(header.sectionSize(0), header.sectionSize(0) + room - header.length()))

@@ -31,7 +31,7 @@ from tokstudio.gui.widgets.bar_code import paint_bars
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, SearchEdit
 from tokstudio.gui.widgets.fields import restyle
 from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel
-from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, isolated, named, plain_label
+from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, named, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -146,7 +146,7 @@ class SourceRows(TableModel):
     def text(self, row: int, column: int) -> str | None:
         number = self._numbers[row]
         if column == SOURCE:
-            return isolated(self.sources[number].name)
+            return self.sources[number].name
         if column == HITS and self.search is not None:
             return f"{self.search.counts[number]:,}"
         if column != RATE:
@@ -212,6 +212,7 @@ class BarTable(Fitting, ReadOnlyTable):
         # Its height does not follow its rows where there is little room: the window would grow.
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         model.modelReset.connect(self.forget)
+        model.modelReset.connect(self.fit)
         theme.follow(self._apply_style)
 
     def sizeHint(self) -> QSize:
@@ -225,10 +226,13 @@ class BarTable(Fitting, ReadOnlyTable):
         return rows * self.verticalHeader().defaultSectionSize() + header + 2 * self.frameWidth()
 
     def fit(self) -> None:
-        """Gives the columns but the last the widths of what they can hold."""
-        header, metrics = self.horizontalHeader(), self.horizontalHeader().fontMetrics()
-        for at, widest in ((SOURCE, "a longer file name"), (HITS, "0,000,000"), (RATE, "Per million    ")):
+        """Gives the columns but the last the widths of what they can hold, and names a third at most."""
+        header, metrics = self.horizontalHeader(), self.fontMetrics()
+        names = [self.rows.text(row, SOURCE) or "" for row in range(self.rows.count())]
+        for at, widest in ((HITS, "0,000,000"), (RATE, "Per million    ")):
             header.resizeSection(at, metrics.horizontalAdvance(widest) + self._theme.scaled(14))
+        name = metrics.horizontalAdvance(max(names, key=len, default="")) + self._theme.scaled(20)
+        header.resizeSection(SOURCE, min(max(name, self._theme.scaled(90)), self.viewport().width() // 3))
 
     def bar_near(self, index: QModelIndex, at: QPoint) -> int:
         """The bar with hits that is nearest to a place in a cell; -1 where none is near."""
