@@ -55,6 +55,24 @@ def column(page, title: str) -> list[str]:
 
 
 @at_window()
+def test_large_texts_that_are_one_document_are_divided_into_lines_by_a_click_that_is_undone(qtbot, window):
+    large = "\n".join(f"line {number} of a large text" for number in range(50_000))
+    window.session.corpus.add_text(large, "large.txt")
+    window.session.corpus.add_text("a short text", "short.txt")
+    page, pane = explored(qtbot, window), window.explore
+    assert page.rows.rowCount() == 2
+    assert pane.divide.isVisible()
+    assert pane.undivided.text() == "large.txt is one document."
+    pane.divide.click()
+    qtbot.waitUntil(lambda: page.rows.rowCount() == 50_001)
+    assert window.session.training.settings.documents == "line"
+    assert not pane.divide.isVisible()
+    window.actions_by_id["undo"].trigger()
+    qtbot.waitUntil(lambda: page.rows.rowCount() == 2)
+    assert pane.divide.isVisible()
+
+
+@at_window()
 def test_every_document_has_a_row_which_a_title_sorts_the_worst_first(qtbot, window):
     window.session.corpus.add_text("\n".join(LINES))
     window.session.corpus.set_documents("line")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 
 from PySide6.QtCore import QSize, Qt
@@ -27,6 +28,7 @@ from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 #: The pages, in the order of their tabs.
 PAGES: tuple[type[ExplorePage], ...] = (DocumentsPage, SearchPage, WordsPage, CompareSourcesPage, CleanUpPage)
 _MOST_NAMED = 3
+_LARGE = 1_000_000  # bytes above which a text is hardly one document
 
 
 class ExplorePane(Pane):
@@ -35,7 +37,7 @@ class ExplorePane(Pane):
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("explore", "Explore")
         self._exploring = session.exploring
-        self._view = session.view
+        self._view, self._training = session.view, session.training
         self._sources = self._exploring.sources
         self._make = tuple(partial(page, session, theme) for page in PAGES)
         self.tabs = HeaderTabs("Views of the corpus", {page.titled: page.tip for page in PAGES})
@@ -48,9 +50,15 @@ class ExplorePane(Pane):
         self.unlimit = link_button("All Sources", partial(self._exploring.limit, ()), "Show all sources of the corpus")
         self._limits = QWidget()
         row((self.limited, 1), self.unlimit, spacing=8, parent=self._limits)
+        self.undivided = ElidedLabel("muted")
+        self.divide = link_button(
+            "Take Lines as Documents", self._take_lines, "Each line becomes a document of its own"
+        )
+        self._division = QWidget()
+        row((self.undivided, 1), self.divide, spacing=8, parent=self._division)
         self._stack = stacked()
         whole = QWidget()
-        column(self._limits, (self._stack, 1), spacing=6, parent=whole)
+        column(self._limits, self._division, (self._stack, 1), spacing=6, parent=whole)
         self.body.addWidget(whole)
         self._exploring.changed.connect(self._renew)
         self._exploring.limited.connect(self._refresh)
@@ -109,6 +117,16 @@ class ExplorePane(Pane):
         self.limited.setText(in_a_sentence(" ".join(filter(None, (limits, self._exploring.note)))))
         self.unlimit.setVisible(bool(names))
         self._limits.setVisible(bool(self.limited.text()))
+        whole = [
+            source.name for source in self._exploring.sources
+            if source.documents == 1 and source.bytes > _LARGE and source.counts is None and not source.is_rows
+        ]  # fmt: skip
+        are = "is one document" if len(whole) == 1 else "are one document each"
+        self.undivided.setText(f"{first_few(whole, _MOST_NAMED, str)} {are}.")
+        self._division.setVisible(bool(whole) and self._training.settings.documents == "file")
+
+    def _take_lines(self) -> None:
+        self._training.set_settings(replace(self._training.settings, documents="line"))
 
     def _turn_to(self, number: int) -> None:
         self.pages[self._stack.currentIndex()].leave()
