@@ -181,3 +181,21 @@ def test_diff_exits_with_1_where_anything_differs_and_where_it_cannot_be_told(to
     assert failed["error"] == "nothing.json: no such file or folder."
     assert failed.keys() == same.keys()
     assert "no tokenizers with files" in run(1, "diff tokenizer.json bytes").err
+
+
+def test_engines_exits_with_1_where_a_library_differs(tokenizer, write, run):
+    write("text.txt", ENGLISH)
+    same = run(0, "engines tokenizer.json --texts text.txt --json").json
+    assert same["agrees"]
+    assert [text["name"] for text in same["texts"]] == ["text.txt"]
+    engines = {engine["name"]: engine for engine in same["engines"]}
+    assert list(engines) == ["tokenizers", "transformers", "tiktoken", "sentencepiece"]
+    assert engines["transformers"]["form"] == "from tokenizer.json and the files beside it"
+    assert "merges characters" in engines["sentencepiece"]["problem"]
+    file = json.loads(Path(tokenizer).read_text())
+    write("qwen/tokenizer.json", json.dumps(file))
+    write("qwen/tokenizer_config.json", json.dumps({"tokenizer_class": "Qwen2Tokenizer"}))
+    shown = run(1, "engines qwen --texts text.txt").out
+    assert "transformers" in shown.splitlines()[0]
+    assert "text.txt, line 1" in shown
+    assert "no tokenizers with files" in run(1, "engines bytes --texts text.txt").err

@@ -80,10 +80,10 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.comparing import compare, report
 
             return (compare if arguments.command == "compare" else report)(arguments, console)
-        if arguments.command == "diff":
-            from tokstudio.cli.comparing import diff
+        if arguments.command in ("diff", "engines"):
+            from tokstudio.cli.comparing import diff, engines
 
-            return diff(arguments, console)
+            return (diff if arguments.command == "diff" else engines)(arguments, console)
         if arguments.command == "check":
             from tokstudio.cli.checking import check
 

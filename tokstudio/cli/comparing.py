@@ -1,4 +1,4 @@
-"""The commands `compare`, `report` and `diff`: what tokenizers make of texts, and what differs between two."""
+"""The commands `compare`, `report`, `diff` and `engines`: what tokenizers and other libraries make of texts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.wording import printable, shown
 from tokstudio.core.comparison.comparison import Comparison, compare_work
 from tokstudio.core.comparison.differences import Differences, diff_work
+from tokstudio.core.comparison.engines import EngineTable, OpenedFiles, engines_work
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.report.report import origin_work, report_work
@@ -212,15 +213,39 @@ def diff(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _differences(arguments: argparse.Namespace, console: Console) -> Differences:
-    opened: list[_Opened] = []
-    for argument in arguments.tokenizers:
-        found = _open_one(argument, arguments.pattern, console)
-        if len(found) > 1:
-            raise ConfigError(f"{argument}: this project has {len(found)} runs: export the one to compare.")
-        opened += found
+    opened = [_open_only(argument, arguments.pattern, console) for argument in arguments.tokenizers]
     names = _different([each.name for each in opened], [each.longer for each in opened])
     a, b = (each.tokenizer for each in opened)
     if not isinstance(a, Tokenizer) or not isinstance(b, Tokenizer):
         raise ConfigError("Bytes, characters and words are no tokenizers with files: give two others.")
     texts = _read(texts_of(arguments, arguments.texts), False, console)[0] if arguments.texts else {}
     return console.finish(diff_work(a, b, texts, (names[0], names[1])))
+
+
+def _open_only(argument: str, pattern: str | None, console: Console) -> _Opened:
+    """The tokenizer of an argument that names one."""
+    found = _open_one(argument, pattern, console)
+    if len(found) > 1:
+        raise ConfigError(f"{argument}: this project has {len(found)} runs: export the one to compare.")
+    return found[0]
+
+
+def engines(arguments: argparse.Namespace, console: Console) -> int:
+    """Prints the ids of other libraries beside ours; returns the exit code."""
+    table = _engines(arguments, console)
+    if arguments.json:
+        put(sys.stdout, json.dumps(table.to_plain(), ensure_ascii=False) + "\n")
+    else:
+        put(sys.stdout, "".join(f"{printable(line)}\n" for line in table.lines()))
+    return DONE if table.agrees else FAILED
+
+
+def _engines(arguments: argparse.Namespace, console: Console) -> EngineTable:
+    opened = _open_only(arguments.tokenizer, arguments.pattern, console)
+    if not isinstance(opened.tokenizer, Tokenizer):
+        raise ConfigError("Bytes, characters and words are no tokenizers with files: give another one.")
+    read = _read(texts_of(arguments, arguments.texts), False, console)[0]
+    texts = {name: text for name, text in read.items() if isinstance(text, Source)}
+    loaded = opened.loaded
+    files = None if loaded is None else OpenedFiles(loaded.format, loaded.files)
+    return console.finish(engines_work(opened.tokenizer, texts, opened.name, files))

@@ -1,4 +1,4 @@
-"""The arguments of `compare`, `report`, `diff`, `check` and `lint`."""
+"""The arguments of `compare`, `report`, `diff`, `engines`, `check` and `lint`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -37,6 +37,13 @@ Tells what differs between two tokenizers: ids whose token differs, tokens whose
 special tokens and roles, how text is split, and which lines of texts become other ids. Also tells whether A can draft
 for B in speculative decoding.
 """
+
+_ENGINES_TEXT = """\
+Encodes texts with other libraries beside TokStudio: tokenizers, transformers, tiktoken and sentencepiece, each in a
+process of its own, on the files that were opened or on those of an export. A row for each text: the share of lines with
+other ids, and tokens more or less. Below it the first line that differs, and the cause, found by changing one thing.
+The first 4 MiB of each text are compared."""
+_ENGINES_CODES = "exit codes: 0 all ids are equal, 1 some differ, a library fails or none can be asked, 2 wrong usage"
 
 _DIFF_CODES = "exit codes: 0 nothing differs, 1 something does or it cannot be told, 2 wrong usage"
 
@@ -94,6 +101,20 @@ def diff(words: Sequence[str]) -> argparse.Namespace:
     kinds = f"the two tokenizers: a file, a folder, {shared.NAMES}, or a project with one run"
     add("tokenizers", nargs=2, metavar=("A", "B"), help=kinds)
     add("--texts", nargs="+", default=[], metavar="FILE", help="texts to encode by both, line by line")
+    add("--json", action="store_true", help="print the result as one JSON object")
+    shared.add_encoding(add)
+    shared.add_pattern(parser)
+    shared.add_reading(parser)
+    shared.add_quiet(parser)
+    return parser.parse_args(words)
+
+
+def engines(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `engines`."""
+    parser = shared.new_parser("tokstudio engines", _ENGINES_TEXT, _ENGINES_CODES)
+    add = parser.add_argument
+    add("tokenizer", metavar="TOKENIZER", help=f"a file, a folder, {shared.NAMES}, or a project with one run")
+    add("--texts", nargs="+", required=True, metavar="FILE", help="texts to encode, line by line")
     add("--json", action="store_true", help="print the result as one JSON object")
     shared.add_encoding(add)
     shared.add_pattern(parser)

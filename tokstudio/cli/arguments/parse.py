@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from tokstudio.cli.arguments.coding import convert, decode, encode, export_bytes, inspect
-from tokstudio.cli.arguments.comparing import check, compare, diff, lint, report
+from tokstudio.cli.arguments.comparing import check, compare, diff, engines, lint, report
 from tokstudio.cli.arguments.exploring import explore
 from tokstudio.cli.arguments.parser import new_parser
 from tokstudio.cli.arguments.surgery import join, prune, renumber, specials
@@ -31,6 +31,7 @@ Opens the window with the given texts. The other commands work without a window:
   tokstudio compare  compare tokenizers on texts, by bytes per token and other figures
   tokstudio report   write all about tokenizers and texts to a page for a browser
   tokstudio diff     tell what differs between two tokenizers
+  tokstudio engines  compare the ids of other libraries
   tokstudio explore  explore texts: their documents, what to leave out, and where tokens are used
   tokstudio lint     check a tokenizer and its files for faults before a model is trained
   tokstudio check    check the merges of a student's training, and name its mistakes
@@ -57,6 +58,7 @@ _COMMANDS = {
     "compare": compare,
     "report": report,
     "diff": diff,
+    "engines": engines,
     "explore": explore,
     "lint": lint,
     "check": check,

@@ -15,7 +15,7 @@ from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.pretokenization.patterns import NONE, splitter
-from tokstudio.core.pretokenization.preparation import PreparedText, prepare_work
+from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.unicode_classes import classes
@@ -61,17 +61,26 @@ class DocumentEncoder:
         tokenizer: Any tokenizer.
         recognise: Whether special tokens are recognised.
         are_words: Whether the documents are words, which are neither split nor begun with a space.
+        pattern: How TokStudio splits in place of the tokenizer's own pattern.
+        preparation: What is done before in place of the tokenizer's own.
     """
 
-    def __init__(self, tokenizer: AnyTokenizer, recognise: bool = True, are_words: bool = False) -> None:
+    def __init__(
+        self,
+        tokenizer: AnyTokenizer,
+        recognise: bool = True,
+        are_words: bool = False,
+        pattern: str | None = None,
+        preparation: Preparation | None = None,
+    ) -> None:
         self._tokenizer = tokenizer
         self._allowed = "all" if recognise else ()
         self._own, self._is_sequence = None, False
         if isinstance(tokenizer, Tokenizer):
-            pattern = "none" if are_words else tokenizer.pattern
+            pattern = "none" if are_words else tokenizer.pattern if pattern is None else pattern
             self._is_sequence = splitter(pattern).kind == NONE and not tokenizer.preparation.prefix_space
             if tokenizer.library is None:
-                preparation = tokenizer.preparation
+                preparation = tokenizer.preparation if preparation is None else preparation
                 self._preparation = replace(preparation, prefix_space=False) if are_words else preparation
                 self._own, self._encoder = tokenizer, tokenizer.encoder(pattern)
                 self._finders = SpecialFinders(tokenizer.special_tokens)

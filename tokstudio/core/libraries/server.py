@@ -34,8 +34,9 @@ TITLES = {
     "tokenizers": "the tokenizers library",
     "tiktoken": "the tiktoken library",
     "sentencepiece": "the sentencepiece library",
+    "transformers": "the transformers library",
 }
-LibraryName = Literal["tokenizers", "tiktoken", "sentencepiece"]
+LibraryName = Literal["tokenizers", "tiktoken", "sentencepiece", "transformers"]
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,26 @@ class Encode(LibraryRequest):
 
 
 @dataclass(frozen=True)
+class OpenFile(LibraryRequest):
+    """Opens a file by its path, for `EncodeInput`; for transformers a folder. The answer is empty."""
+
+    path: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class EncodeInput(LibraryRequest):
+    """Asks for the uint32 ids of documents as the library gives them to a model, and int64 how many each has.
+
+    Special tokens are recognised; with `around`, what the library adds to a text is among the ids. The parts are the
+    UTF-8 of all documents and the int64 ends of each.
+    """
+
+    around: bool
+    parts: list[bytes]
+
+
+@dataclass(frozen=True)
 class Decode(LibraryRequest):
     """Asks for the text of uint32 ids, in UTF-8."""
 
@@ -136,6 +157,10 @@ class Library(Protocol):
 
     def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
         """The ids of a text, and for each token its end in the UTF-8 of the text."""
+        ...
+
+    def encode_input(self, text: str, around: bool) -> Sequence[int]:
+        """The ids of a text as a model gets them, with or without what the library adds to it."""
         ...
 
     def decode(self, ids: list[int]) -> str:
@@ -174,6 +199,10 @@ class _Tokenizers:
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         ends = np.fromiter((end for _, end in encoding.offsets), np.int64, len(encoding.ids))
         return encoding.ids, _bytes_before(text)[ends]
+
+    def encode_input(self, text: str, around: bool) -> Sequence[int]:
+        self._tokenizer.encode_special_tokens = False
+        return self._tokenizer.encode(text, add_special_tokens=around).ids
 
     def decode(self, ids: list[int]) -> str:
         return self._tokenizer.decode(ids, skip_special_tokens=False)
@@ -214,6 +243,9 @@ class _Tiktoken:
         ids = self.encode(text, specials)
         lengths = [len(token) for token in self._encoding.decode_tokens_bytes(list(ids))]
         return ids, np.cumsum(lengths, dtype=np.int64)
+
+    def encode_input(self, text: str, around: bool) -> Sequence[int]:
+        return self.encode(text, specials=True)  # it adds nothing
 
     def decode(self, ids: list[int]) -> str:
         return self._encoding.decode(ids)
@@ -269,6 +301,9 @@ class _SentencePiece:
                 ends.append(more_ends + before)
         return ids, np.concatenate(ends)
 
+    def encode_input(self, text: str, around: bool) -> Sequence[int]:
+        return self.encode(text, specials=True)  # it adds nothing
+
     def _parts(self, text: str, specials: bool) -> Iterator[tuple[int, int, int | None]]:
         """Yields the start and end of parts of a text, with the id of an added token or None, as transformers does."""
         at = 0
@@ -314,8 +349,27 @@ class _SentencePiece:
         return "".join(parts)
 
 
+class _Transformers:
+    """What AutoTokenizer makes of a folder; it runs no code of that folder and asks no other computer."""
+
+    def __init__(self, source: str | bytes, settings: Mapping[str, Any]) -> None:
+        os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+        from transformers import AutoTokenizer
+
+        library: Any = AutoTokenizer
+        self._tokenizer = library.from_pretrained(source, local_files_only=True, trust_remote_code=False)
+
+    def encode_input(self, text: str, around: bool) -> Sequence[int]:
+        return self._tokenizer.encode(text, add_special_tokens=around, verbose=False)
+
+
+def _of_transformers(source: str | bytes, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401  only `encode_input`
+    return _Transformers(source, settings)
+
+
 _LIBRARIES: Mapping[str, Callable[[str | bytes, Mapping[str, Any]], Library]] = {
     "tokenizers": _Tokenizers,
+    "transformers": _of_transformers,
     "tiktoken": _Tiktoken,
     "sentencepiece": _SentencePiece,
 }
@@ -342,6 +396,11 @@ class Answers:
                 yield from _encode_by_file(request)
             case Open():
                 self._library = _opened(request, request.parts[0], request.settings)
+            case OpenFile():
+                self._library = _opened(request, request.path, request.settings)
+            case EncodeInput():
+                assert self._library is not None
+                yield from _encode_input(request, self._library)
             case Decode():
                 assert self._library is not None
                 with _refusals(f"{request.name}: {request.title} cannot decode these ids"):
@@ -368,6 +427,19 @@ def _encode(request: Encode, library: Library) -> Iterable[bytes]:
     if request.with_ends:
         yield b"".join(part.tobytes() for part in ends)
         yield array("q", map(len, ends)).tobytes()
+
+
+def _encode_input(request: EncodeInput, library: Library) -> Iterable[bytes]:
+    data, ends = request.parts
+    ids, counts, start = list[bytes](), array("q"), 0
+    with _refusals(f"{request.name}: {request.title} cannot encode with it"):
+        for end in array("q", ends):
+            numbers = library.encode_input(data[start:end].decode(), request.around)
+            ids.append(_uint32(numbers))
+            counts.append(len(numbers))
+            start = end
+    yield b"".join(ids)
+    yield counts.tobytes()
 
 
 def _encode_by_file(request: EncodeByFile) -> Iterable[bytes]:
@@ -516,7 +588,7 @@ def _train(request: Train, parent: ParentProcess) -> list[bytes]:
 
 def main() -> int:
     """Answers requests until there are no more; a process that has trained answers nothing more."""
-    parent = ParentProcess(SplitTexts, PreTokenize, EncodeByFile, Open, Encode, Decode, Train)
+    parent = ParentProcess(SplitTexts, PreTokenize, EncodeByFile, Open, OpenFile, Encode, EncodeInput, Decode, Train)
     answers = Answers()
     while (request := parent.receive()) is not None:
         if isinstance(request, Train) and request.settings is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,16 @@ class LibraryTokenizer(Tokenizer):
     def tokens_beside(self) -> tuple[str, ...]:
         """The added tokens that stand only in the files beside the first."""
         return self._vocabulary.tokens_beside
+
+    def with_content(self, content: bytes) -> LibraryTokenizer:
+        """The same tokenizer, encoded by another content of the file that its library reads."""
+        usual = next(iter(self._file.files))
+        file = replace(self._file, files={**self._file.files, usual: content})
+        return LibraryTokenizer(file, self._vocabulary, self._reason)
+
+    def close(self) -> None:
+        """Ends the process of the library; the next request starts another."""
+        self._process.close()
 
     def kind(self, token: int) -> TokenKind:
         """The kind of a token; "other" is one that its library makes by rules of its own."""

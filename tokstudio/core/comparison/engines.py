@@ -1,0 +1,709 @@
+"""The ids that other libraries give the lines of texts, beside ours: how many lines differ, the first, and why.
+
+Each library works in a process of its own, on the files that an export writes or on those that were opened. It encodes
+a line as it would for a model: special tokens are recognised, and it adds what the files say. A line has its line end;
+where white space stands before it, or empty lines or white space after it, also these and the first word behind them.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import monotonic
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.document_encoder import DocumentEncoder
+from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError
+from tokstudio.core.base.machine import in_threads
+from tokstudio.core.base.private_folders import TemporaryFolder
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.subprocesses import is_bundle
+from tokstudio.core.base.wording import percent_text, several, shown, size_text
+from tokstudio.core.comparison.alignment import lines_work
+from tokstudio.core.comparison.engine_causes import (
+    NOT_EXPLAINED,
+    Cause,
+    Ids,
+    causes_text,
+    causes_work,
+    counted,
+    encode_lines_work,
+)
+from tokstudio.core.comparison.table import aligned
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.formats.common.beside import usual_name
+from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.writers import writer_of
+from tokstudio.core.libraries.client import LibraryProcess, is_installed
+from tokstudio.core.libraries.server import EncodeInput, LibraryName, OpenFile
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.version import __version__
+
+PATIENCE = 60.0  # seconds for one answer of a library
+LARGEST = 1 << 22  # bytes of each text
+_PIECE = 1 << 16  # bytes to encode at once
+_LONGEST_WORD = 64  # bytes of the text behind a line
+_PLAIN_END, _FIRST_WORD = re.compile(rb"[^\s]\n\Z"), re.compile(rb"\s*[^\s]{1,40}")
+_MOST_TRIED = 2_000  # differing lines of a library for which a cause is looked for
+_LONGEST_REASON, _LONGEST_TEXT = 300, 160  # characters
+_BEFORE, _SHOWN_IDS = 2, 16  # ids of a line, of which some stand before those that differ
+OURS = "TokStudio"
+
+
+@dataclass(frozen=True)
+class OtherEngine:
+    """A library: its name here and as a module, the format that it reads, and its file; None for the whole folder."""
+
+    name: LibraryName
+    package: str
+    format: str
+    file: str | None
+    adds: bool  # whether it can add tokens to a text
+
+    @property
+    def install(self) -> str:
+        """How to get it, a sentence."""
+        if is_bundle():
+            return f"This bundle has no {self.package}: install TokStudio and {self.package} by pip."
+        return f"It is not installed: pip install {self.package}"
+
+
+ENGINES = (
+    OtherEngine("tokenizers", "tokenizers", "huggingface", "tokenizer.json", True),
+    OtherEngine("transformers", "transformers", "huggingface", None, True),
+    OtherEngine("tiktoken", "tiktoken", "tiktoken", "ranks.tiktoken", False),
+    OtherEngine("sentencepiece", "sentencepiece", "sentencepiece", "tokenizer.model", False),
+)
+
+
+@dataclass(frozen=True)
+class OpenedFiles:
+    """The files that a tokenizer was opened from, and the name of their format: libraries that own it read these."""
+
+    format: str
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class DifferentLine:
+    """A line with other ids: its number from 1, and the cause; `theirs` are in our numbers of tokens."""
+
+    number: int
+    text: str
+    ours: tuple[int, ...]
+    theirs: tuple[int, ...]
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class EngineCell:
+    """What a library makes of the lines of a text."""
+
+    differing: int
+    tokens: int
+    causes: Mapping[Cause, int] = field(default_factory=dict[Cause, int])  # lines of each cause
+    tried: int = 0  # lines for which a cause was looked for
+    first: DifferentLine | None = None
+
+
+@dataclass(frozen=True)
+class EngineRow:
+    """A text: how many lines and tokens it has; `problem` is why TokStudio itself cannot encode it."""
+
+    name: str
+    lines: int
+    tokens: int
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class EngineColumn:
+    """A library with its version, and a cell for each text.
+
+    Attributes:
+        form: What it has read.
+        notes: What is to be known of that, such as what an export loses, a sentence each.
+        problem: Why it was not compared, a sentence; "" if it was.
+        failed: Whether that is so because it refused the files, ended, or gave no answer.
+    """
+
+    name: str
+    version: str
+    form: str = ""
+    notes: tuple[str, ...] = ()
+    cells: tuple[EngineCell, ...] = ()
+    problem: str = ""
+    failed: bool = False
+
+    @property
+    def differing(self) -> int:
+        """How many lines differ."""
+        return sum(cell.differing for cell in self.cells)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens all texts become."""
+        return sum(cell.tokens for cell in self.cells)
+
+    @property
+    def causes(self) -> dict[Cause, int]:
+        """The lines of each cause in all texts."""
+        return counted([cause for cell in self.cells for cause, lines in cell.causes.items() for _ in range(lines)])
+
+
+@dataclass(frozen=True)
+class EngineTable:
+    """Libraries side by side.
+
+    Attributes:
+        tokenizer: The name of the tokenizer.
+        notes: What is to be known of the texts and of our ids, a sentence each.
+    """
+
+    tokenizer: str
+    rows: tuple[EngineRow, ...]
+    columns: tuple[EngineColumn, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def compared(self) -> tuple[EngineColumn, ...]:
+        """The columns of libraries that were compared."""
+        return tuple(column for column in self.columns if not column.problem)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every library that could be compared gives the same ids; there must be one."""
+        failed = any(column.failed for column in self.columns) or any(row.problem for row in self.rows)
+        return bool(self.compared) and not failed and not any(column.differing for column in self.columns)
+
+    @property
+    def versions(self) -> str:
+        """The versions of TokStudio and the libraries."""
+        libraries = (f"{column.name} {column.version}" for column in self.columns if column.version)
+        return ", ".join((f"{OURS} {__version__}", *libraries))
+
+    def cell_text(self, row: int, column: EngineColumn) -> str:
+        """How many lines differ, and how many more or fewer tokens there are: "0", "30.3 %, +34.1 % tokens"."""
+        if column.problem or self.rows[row].problem:
+            return "–"
+        return _cell_text(column.cells[row].differing, column.cells[row].tokens, self.rows[row])
+
+    def total_text(self, column: EngineColumn) -> str:
+        """The same for all texts together."""
+        rows = [row for row in self.rows if not row.problem]
+        whole = EngineRow("", sum(row.lines for row in rows), sum(row.tokens for row in rows))
+        return "–" if column.problem else _cell_text(column.differing, column.tokens, whole)
+
+    def column_text(self, column: EngineColumn) -> str:
+        """What is to be said of a library, in sentences: why it was not compared, or causes and what it has read."""
+        name = f"{column.name} {column.version}".rstrip()
+        if column.problem:
+            return f"{name}: {column.problem}"
+        found = f"Causes: {causes_text(column.causes)}." if column.differing else "All ids are equal."
+        tried = sum(cell.tried for cell in column.cells)
+        if tried < column.differing:
+            found += f" Looked for in {several(tried, 'line')}."
+        return " ".join((f"{name}, {column.form}: {found}", *column.notes))
+
+    def lines(self) -> Iterator[str]:
+        """Yields the table as text, what is said of each library, and the first line that differs in each."""
+        heading = ["", f"{OURS}, tokens", *(column.name for column in self.compared)]
+        body = [
+            [row.name, f"{row.tokens:,}" if not row.problem else "–", *(self.cell_text(at, c) for c in self.compared)]
+            for at, row in enumerate(self.rows)
+        ]
+        if len(self.rows) > 1:
+            total = sum(row.tokens for row in self.rows)
+            body.append(["All texts", f"{total:,}", *map(self.total_text, self.compared)])
+        yield from aligned([heading, *body], (False, *[True] * (len(heading) - 1)))
+        yield ""
+        yield from (f"{row.name}: {row.problem}" for row in self.rows if row.problem)
+        for column in self.columns:
+            yield self.column_text(column)
+            first = next(((row, c.first) for row, c in zip(self.rows, column.cells, strict=False) if c.first), None)
+            if first is not None:
+                yield from _stacked(column.name, *first)
+        yield from self.notes
+        yield f"Versions: {self.versions}."
+
+    def to_plain(self) -> dict[str, Any]:
+        """The same as values for JSON."""
+        return {
+            "tokenizer": self.tokenizer,
+            "agrees": self.agrees,
+            "texts": [
+                {"name": row.name, "lines": row.lines, "tokens": row.tokens, "error": row.problem or None}
+                for row in self.rows
+            ],
+            "engines": [
+                {
+                    "name": column.name,
+                    "version": column.version or None,
+                    "form": column.form or None,
+                    "notes": list(column.notes),
+                    "problem": column.problem or None,
+                    "failed": column.failed,
+                    "differing": column.differing,
+                    "causes": _causes_as_plain(column.causes),
+                    "texts": [
+                        {
+                            "name": row.name,
+                            "differing": cell.differing,
+                            "tokens": cell.tokens,
+                            "causes": _causes_as_plain(cell.causes),
+                            "first": None if cell.first is None else _line_as_plain(cell.first),
+                        }
+                        for row, cell in zip(self.rows, column.cells, strict=False)
+                        if not row.problem
+                    ],
+                }
+                for column in self.columns
+            ],
+            "notes": list(self.notes),
+            "versions": self.versions,
+        }
+
+    def to_csv(self) -> str:
+        """A row for each text and library: lines, lines that differ, tokens of both, and causes."""
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(
+            [
+                "text",
+                "library",
+                "version",
+                "lines",
+                "differing_lines",
+                "our_tokens",
+                "their_tokens",
+                "causes",
+                "problem",
+            ]
+        )
+        for at, row in enumerate(self.rows):
+            for column in self.columns:
+                cell = column.cells[at] if at < len(column.cells) and not row.problem else None
+                measured = ["", "", ""] if cell is None else [cell.differing, row.tokens, cell.tokens]
+                causes = "" if cell is None or not cell.causes else causes_text(cell.causes)
+                problem = row.problem or column.problem
+                writer.writerow([row.name, column.name, column.version, row.lines, *measured, causes, problem])
+        return file.getvalue()
+
+
+def _cell_text(differing: int, tokens: int, row: EngineRow) -> str:
+    if not differing:
+        return "0"
+    share = percent_text(differing / max(1, row.lines), 1)
+    more = tokens - row.tokens
+    return f"{share}, {'+' if more >= 0 else '−'}{percent_text(abs(more) / max(1, row.tokens), 1)} tokens"
+
+
+def _stacked(name: str, row: EngineRow, line: DifferentLine) -> Iterator[str]:
+    """Yields the first line that differs: its text, and the ids of both from a little before where they do."""
+    pairs = zip(line.ours, line.theirs, strict=False)
+    shortest = min(len(line.ours), len(line.theirs))
+    start = max(0, next((at for at, (a, b) in enumerate(pairs) if a != b), shortest) - _BEFORE)
+    width = max(len(OURS), len(name))
+    yield f"  {row.name}, line {line.number:,}, {line.cause}: {shown(line.text, _LONGEST_TEXT)}"
+    for each, ids in ((OURS, line.ours), (name, line.theirs)):
+        some = " ".join(map(str, ids[start : start + _SHOWN_IDS]))
+        more = " …" if len(ids) > start + _SHOWN_IDS else ""
+        yield f"    {each:<{width}}  {'… ' if start else ''}{some}{more}"
+
+
+def _causes_as_plain(causes: Mapping[Cause, int]) -> list[dict[str, Any]]:
+    return [{"cause": cause.name, "does": cause.does or None, "lines": lines} for cause, lines in causes.items()]
+
+
+def _line_as_plain(line: DifferentLine) -> dict[str, Any]:
+    return {
+        "line": line.number,
+        "text": line.text,
+        "ours": list(line.ours),
+        "theirs": list(line.theirs),
+        "cause": line.cause.name,
+        "does": line.cause.does or None,
+    }
+
+
+# --- Texts, and our ids -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """The lines of a text as valid UTF-8, each with its number, and our ids of each."""
+
+    name: str
+    texts: list[bytes]
+    numbers: list[int]
+    ids: list[Ids]
+    problem: str = ""
+
+    @property
+    def bytes(self) -> int:
+        return sum(map(len, self.texts))
+
+
+def _read_work(name: str, source: Source, notes: list[str]) -> Work[_Lines]:
+    """The lines of a text, without ids."""
+    if source.counts is not None:
+        raise ConfigError(f"{name} has word counts, not text: libraries cannot be compared on it.")
+    lines = yield from lines_work(source)
+    starts = lines[:, 0]
+    is_empty = lines[:, 0] == lines[:, 1]
+    short = np.flatnonzero(lines[:, 1] - lines[:, 0] == 1)
+    is_empty[short] = np.asarray(source.data)[starts[short]] == ord("\r")
+    begins_document = np.isin(starts, np.concatenate([[0], np.asarray(source.ends, np.int64)]))
+    kept = np.flatnonzero(~is_empty | begins_document)
+    bounds = np.append(starts[kept], len(source.data))
+    most = int(np.searchsorted(bounds, LARGEST, side="right")) - 1
+    if most < len(kept):
+        kept = kept[: max(1, most)]
+        notes.append(
+            f"{name}: the first {several(len(kept), 'line')}, {size_text(int(bounds[len(kept)]))}, are compared."
+        )
+    document_ends = np.asarray(source.ends, np.int64)
+    stops: list[int] = document_ends[np.searchsorted(document_ends, starts[kept], side="right")].tolist()
+    texts: list[bytes] = []
+    replaced = 0
+    for begin, end, stop in zip(bounds[: len(kept)].tolist(), bounds[1:].tolist(), stops, strict=False):
+        raw = np.asarray(source.data[begin:end]).tobytes()
+        raw += _behind(raw, np.asarray(source.data[end : min(end + _LONGEST_WORD, stop)]).tobytes())
+        text = raw.decode("utf-8", "replace").encode()
+        replaced += text != raw
+        texts.append(text)
+        if len(texts) % 4096 == 0:
+            yield Progress("finding lines", len(texts), len(kept))
+    if replaced:
+        notes.append(
+            f"{name}: {several(replaced, 'line has', 'lines have')} bytes that are not UTF-8, compared as U+FFFD."
+        )
+    return _Lines(name, texts, (kept + 1).tolist(), [])
+
+
+def _behind(line: bytes, following: bytes) -> bytes:
+    """What belongs to a line of the text after it: nothing where a line end stands alone between two words."""
+    if _PLAIN_END.search(line) and not following[:1].isspace():
+        return b""
+    word = _FIRST_WORD.match(following)
+    cut = word[0] if word else b""
+    while cut and len(cut) < len(following) and following[len(cut)] & 0xC0 == 0x80:
+        cut = cut[:-1]
+    return cut
+
+
+def _encoded_work(tokenizer: Tokenizer, text: _Lines) -> Work[_Lines]:
+    """The same lines with our ids, or with why there are none."""
+    encoder, ids = DocumentEncoder(tokenizer), list[Ids]()
+    try:
+        for first, last in _pieces(text.texts):
+            ids += yield from encode_lines_work(encoder, text.texts[first:last])
+            yield Progress("encoding", last, len(text.texts))
+    except (ConfigError, FormatError) as error:
+        return _Lines(text.name, text.texts, text.numbers, [], str(error))
+    return _Lines(text.name, text.texts, text.numbers, ids)
+
+
+def _pieces(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+    """Yields the first line, and the one after the last, of pieces to encode at once."""
+    first = size = 0
+    for number, text in enumerate(texts):
+        size += len(text)
+        if size >= _PIECE:
+            yield first, number + 1
+            first, size = number + 1, 0
+    if first < len(texts):
+        yield first, len(texts)
+
+
+# --- The comparison ---------------------------------------------------------------------------------------------------
+
+
+def engines_work(
+    tokenizer: Tokenizer,
+    texts: Mapping[str, Source],
+    name: str = "the tokenizer",
+    opened: OpenedFiles | None = None,
+    engines: Sequence[OtherEngine] = ENGINES,
+    patience: float = PATIENCE,
+) -> Work[EngineTable]:
+    """Compares the ids of libraries with those of a tokenizer, line by line.
+
+    Args:
+        tokenizer: The tokenizer, without dropout.
+        texts: Texts by name; the first 4 MiB of each are compared.
+        name: The name of the tokenizer in the table.
+        opened: The files that it was opened from.
+        engines: The libraries.
+        patience: Seconds after which a library that does not answer is given up.
+
+    Raises:
+        ConfigError: A text has no text, but word counts; or there are no texts.
+    """
+    if not texts:
+        raise ConfigError("There is no text: choose texts on which libraries are compared.")
+    notes: list[str] = []
+    tokenizer = tokenizer.closed()
+    read: list[_Lines] = []
+    for title, source in texts.items():
+        lines = yield from _read_work(title, source, notes)
+        read.append((yield from _encoded_work(tokenizer, lines)))
+    around, added = _around_of(tokenizer)
+    notes += added
+    done = [0] * len(engines)
+    total = max(1, sum(text.bytes for text in read) * len(engines))
+    columns: dict[int, EngineColumn] = {}
+    works: list[Callable[[], Work[EngineColumn]]] = []
+    for number, engine in enumerate(engines):
+        tell = partial(done.__setitem__, number)
+        works.append(partial(_column_work, engine, tokenizer, read, opened, around, patience, tell))
+    driven = in_threads("comparing libraries", works, partial(_take, columns, engines))
+    for _ in driven:
+        yield Progress("comparing libraries", min(sum(done), total), total)
+    rows = tuple(EngineRow(text.name, len(text.texts), sum(map(len, text.ids)), text.problem) for text in read)
+    return EngineTable(name, rows, tuple(columns[number] for number in range(len(engines))), tuple(notes))
+
+
+def _take(
+    columns: dict[int, EngineColumn], engines: Sequence[OtherEngine], number: int, result: EngineColumn | TokStudioError
+) -> None:
+    if isinstance(result, TokStudioError):
+        engine = engines[number]
+        result = EngineColumn(engine.name, _version(engine), problem=_reason(result), failed=True)
+    columns[number] = result
+
+
+def _around_of(tokenizer: Tokenizer) -> tuple[tuple[Ids, Ids] | None, list[str]]:
+    """The ids that stand before and after every text; None where these are not known, which is then a note."""
+    match tokenizer.settings.around:
+        case str(reason):
+            return None, [f"Texts are compared without what the post-processor adds: {reason}."]
+        case before, after:
+            ids = tokenizer.special_tokens
+            if any(token not in ids for token in (*before, *after)):
+                return None, ["Texts are compared without what the post-processor adds, which names unknown tokens."]
+            return cast(
+                "tuple[Ids, Ids]", tuple(np.array([ids[t] for t in side], np.int64) for side in (before, after))
+            ), []
+
+
+def _column_work(
+    engine: OtherEngine,
+    tokenizer: Tokenizer,
+    texts: Sequence[_Lines],
+    opened: OpenedFiles | None,
+    around: tuple[Ids, Ids] | None,
+    patience: float,
+    tell: Callable[[int], object],
+) -> Work[EngineColumn]:
+    """One library on all texts; `tell` gets the bytes that are done."""
+    found = _version(engine)
+    size = sum(text.bytes for text in texts)
+    if not is_installed(engine.package):
+        tell(size)
+        return EngineColumn(engine.name, "", problem=engine.install)
+    with TemporaryFolder() as folder:
+        form = yield from _form_work(engine, tokenizer, folder, opened)
+        if form.problem:
+            tell(size)
+            return EngineColumn(engine.name, found, problem=form.problem)
+        expected = around if engine.adds and around is not None else _NOTHING
+        asked = _Asked(engine, form, bool(engine.adds and around is not None), patience)
+        try:
+            with closing(LibraryProcess()) as process:
+                yield from asked.open_work(process)
+                cells = yield from _cells_work(asked, process, tokenizer, texts, expected, tell)
+        except FormatError as error:
+            tell(size)
+            return EngineColumn(engine.name, found, form.title, form.notes, (), _reason(error), True)
+        return EngineColumn(engine.name, found, form.title, form.notes, cells)
+
+
+_NOTHING = np.empty(0, np.int64), np.empty(0, np.int64)
+
+
+def _version(engine: OtherEngine) -> str:
+    try:
+        return version(engine.package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _reason(error: Exception) -> str:
+    said = " ".join(str(error).split())
+    return said if len(said) <= _LONGEST_REASON else f"{said[:_LONGEST_REASON]}…"
+
+
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """The files for a library, and what an export loses; `problem` is why there are none."""
+
+    path: Path
+    title: str
+    notes: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    old_ids: NDArray[np.int64] | None = None  # our id of each in the files; None where they are the same
+    problem: str = ""
+
+
+def _form_work(engine: OtherEngine, tokenizer: Tokenizer, folder: Path, opened: OpenedFiles | None) -> Work[_Form]:
+    chosen = FORMATS[engine.format]
+    if opened is not None and opened.format == engine.format:
+        yield Progress("writing")
+        for number, file in enumerate(opened.files):
+            target = folder / (usual_name(file) if number else engine.file or chosen.files[0])
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(file, target)
+        names = ", ".join(file.name for file in opened.files[:1])
+        path = folder if engine.file is None else folder / engine.file
+        return _Form(path, f"from {names}{' and the files beside it' if engine.file is None else ''}")
+    writer = writer_of(chosen, tokenizer)
+    fitting = yield from writer.fit_work(tokenizer)
+    if fitting.problem is not None:
+        return _Form(folder, "", problem=fitting.problem)
+    for name, pieces in writer.contents(tokenizer).items():
+        target = folder.joinpath(*name.split("/"))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as file:
+            for piece in pieces:
+                file.write(piece)
+                yield Progress("writing")
+    settings: dict[str, Any] = {}
+    if engine.name == "tiktoken":
+        settings = json.loads((folder / chosen.files[1]).read_bytes())
+    new_ids, old_ids = writer.new_ids(tokenizer), None
+    if new_ids is not None:
+        old_ids = np.arange(int(new_ids.max(initial=-1)) + 1, dtype=np.int64)
+        known = np.flatnonzero(new_ids >= 0)
+        old_ids[new_ids[known]] = known
+    path = folder if engine.file is None else folder / engine.file
+    of_settings = writer.settings_lost(tokenizer)  # which change no ids
+    losses = tuple(loss for loss in fitting.losses if loss not in of_settings)
+    return _Form(path, f"as exported for {chosen.title}", losses, settings, old_ids)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A library with its files, and how it is asked."""
+
+    engine: OtherEngine
+    form: _Form
+    around: bool
+    patience: float
+
+    def open_work(self, process: LibraryProcess) -> Work[None]:
+        request = OpenFile(self.engine.name, self.engine.name, str(self.form.path), dict(self.form.settings))
+        yield from self._answer_work(process, request)
+
+    def encode_work(self, process: LibraryProcess, texts: Sequence[bytes]) -> Work[list[Ids]]:
+        """Its ids of some lines, in our numbers."""
+        ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+        name = self.engine.name
+        parts = yield from self._answer_work(
+            process, EncodeInput(name, name, self.around, [b"".join(texts), ends.tobytes()])
+        )
+        ids, counts = np.frombuffer(parts[0], np.uint32).astype(np.int64), np.frombuffer(parts[1], np.int64)
+        if (old := self.form.old_ids) is not None:
+            ids = np.where(ids < len(old), old[np.minimum(ids, len(old) - 1)], ids)
+        return np.split(ids, np.cumsum(counts)[:-1])
+
+    def _answer_work(self, process: LibraryProcess, request: OpenFile | EncodeInput) -> Work[list[bytes]]:
+        """The answer; raises FormatError where there is none for too long, without the time of a pause."""
+        work = process.parts(request, "comparing libraries")
+        parts = yield from _patient_work(work, self.patience)
+        if parts is None:
+            raise FormatError("No process can be started for it.")
+        return parts
+
+
+def _patient_work(work: Work[list[bytes] | None], patience: float) -> Work[list[bytes] | None]:
+    spent = 0.0
+    try:
+        while spent <= patience:
+            begin = monotonic()
+            try:
+                progress = next(work)
+            except StopIteration as end:
+                return cast("list[bytes] | None", end.value)
+            spent += monotonic() - begin
+            yield progress
+    finally:
+        work.close()
+    raise FormatError(f"It gave no answer in {patience:,.0f} s, so its process was ended.")
+
+
+def _cells_work(
+    asked: _Asked,
+    process: LibraryProcess,
+    tokenizer: Tokenizer,
+    texts: Sequence[_Lines],
+    around: tuple[Ids, Ids],
+    tell: Callable[[int], object],
+) -> Work[tuple[EngineCell, ...]]:
+    found: list[tuple[int, list[int], list[Ids]]] = []  # of each text: tokens, the lines that differ, their ids
+    size = 0
+    for text in texts:
+        tokens, differing, theirs = 0, list[int](), list[Ids]()
+        for first, last in _pieces(text.texts) if not text.problem else ():
+            lines = yield from asked.encode_work(process, text.texts[first:last])
+            for number, ids in enumerate(lines, first):
+                tokens += len(ids)
+                if not np.array_equal(ids, _with(text.ids[number], around)):
+                    differing.append(number)
+                    theirs.append(ids)
+            size += sum(map(len, text.texts[first:last]))
+            tell(size)
+        found.append((tokens, differing, theirs))
+    return (yield from _explained_work(tokenizer, texts, found, around))
+
+
+def _with(ids: Ids, around: tuple[Ids, Ids]) -> Ids:
+    return np.concatenate([around[0], ids, around[1]]) if len(around[0]) or len(around[1]) else ids
+
+
+def _explained_work(
+    tokenizer: Tokenizer,
+    texts: Sequence[_Lines],
+    found: Sequence[tuple[int, list[int], list[Ids]]],
+    around: tuple[Ids, Ids],
+) -> Work[tuple[EngineCell, ...]]:
+    """The cells, with a cause of each differing line, of at most some of each text."""
+    most = max(1, _MOST_TRIED // max(1, sum(bool(differing) for _, differing, _ in found)))
+    raw, ours, theirs = list[bytes](), list[Ids](), list[Ids]()
+    for text, (_, differing, ids) in zip(texts, found, strict=True):
+        raw += [text.texts[number] for number in differing[:most]]
+        ours += [_with(text.ids[number], around) for number in differing[:most]]
+        theirs += ids[:most]
+    causes: tuple[Cause, ...] = ()
+    if raw:
+        try:
+            causes = yield from causes_work(tokenizer, raw, ours, theirs, around)
+        except (ConfigError, FormatError):
+            causes = (NOT_EXPLAINED,) * len(raw)
+    cells: list[EngineCell] = []
+    at = 0
+    for text, (tokens, differing, _) in zip(texts, found, strict=True):
+        tried = min(most, len(differing))
+        first = None
+        if differing:
+            content = raw[at].decode()
+            line = text.numbers[differing[0]], content, tuple(ours[at].tolist()), tuple(theirs[at].tolist())
+            first = DifferentLine(*line, causes[at])
+        lines = counted(causes[at : at + tried])
+        tokens -= len(text.texts) * (len(around[0]) + len(around[1])) if not text.problem else 0
+        cells.append(EngineCell(len(differing), tokens, lines, tried, first))
+        at += tried
+    return tuple(cells)
