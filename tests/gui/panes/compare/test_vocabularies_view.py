@@ -251,7 +251,9 @@ def test_differences_are_told_with_the_lines_that_change(qtbot, view, session):
     found = page.differences
     assert (found.ids_changed, found.same_ids_from_0) == (expected.ids_changed, expected.same_ids_from_0)
     assert f"tokens only in Run 1, such as {shown(expected.only_a[0][1].decode())}." in told
-    assert told.splitlines()[-1] == in_a_sentence(replace(expected, names=("Run 1", "Run 2")).draft)
+    assert told.splitlines()[-1] == in_a_sentence(replace(expected, names=("Run 1", "Run 2")).draft).replace(
+        "\u00a0", " "
+    )
     assert page.choice.choices[0].name == "deu, line 1"
     stack = page.lines.stack
     assert (stack.text, [row.name for row in stack.rows]) == (GERMAN.split("\n")[0], ["Run 1", "Run 2"])

@@ -258,11 +258,22 @@ def test_decode_gives_the_text_back_up_to_the_playhead_and_names_unknown_ids(qtb
     assert trained.decode.output.toPlainText() == "the cat is that"
     assert trained.decode.figures.values()[:3] == (str(len(ids)), "15", "15")
     assert not trained.decode.problem.isVisible()
+    said = trained.decode.canonical
+    qtbot.waitUntil(
+        lambda: said.text().startswith("Canonical: encoding gives these ids. The text has "), timeout=PATIENCE
+    )
+    trained.decode.input.clear()
+    assert not said.isVisible()
+    qtbot.keyClicks(trained.decode.input, "116 104 101")
+    qtbot.waitUntil(lambda: said.text().startswith("Not canonical: at id 1 encoding gives "), timeout=PATIENCE)
+    assert ' instead of 116 104 ("t|h"). The text has ' in said.text()
+    assert said.isVisible()
     trained.decode.input.clear()
     qtbot.keyClicks(trained.decode.input, "104, 99999 105")
     settled(qtbot, trained)
     assert trained.decode.output.toPlainText() == "hi"
     assert trained.decode.problem.text() == "Id 99999 is not in the vocabulary."
+    assert not said.isVisible()
     trained.decode.input.clear()
     qtbot.keyClicks(trained.decode.input, "260")
     settled(qtbot, trained)

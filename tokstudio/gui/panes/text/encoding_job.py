@@ -93,6 +93,7 @@ class DecodedIds(TokensOfText):
     """The text of those ids that are in the vocabulary."""
 
     problem: str  # the ids that could not be decoded, in one or two sentences; or ""
+    tokenizer: Tokenizer  # that decoded them
 
 
 def encode_work(
@@ -148,7 +149,7 @@ def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False)
     problem = f"{missing} {_said(quoted, '{} is not an id.', '{} are not ids.')}".strip()
     special = _special(tokenizer, ids)
     drawn = (yield from byte_level_work(data, ends, special)) if byte_level else (data, ends)
-    return DecodedIds(decoded.decode("utf-8", "replace"), data, ids, ends, special, drawn, problem)
+    return DecodedIds(decoded.decode("utf-8", "replace"), data, ids, ends, special, drawn, problem, tokenizer)
 
 
 def text_work(data: NDArray[np.uint8]) -> Work[tuple[str, bool]]:

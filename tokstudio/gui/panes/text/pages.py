@@ -9,11 +9,12 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from PySide6.QtCore import QSignalBlocker, QTimer
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
+from tokstudio.core.analysis.canonical import canonical_text, canonical_work
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.resources import DEMO_SENTENCES
@@ -385,6 +386,10 @@ class DecodePage(Fitting, TextPage):
         self.output.setMinimumHeight(30)
         self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.column.insertWidget(2, self.output)
+        self.canonical = paragraph_label("muted")
+        self.canonical.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.column.insertWidget(3, self.canonical)
+        self._checking = LatestJob(session.jobs, self, self._tell_canonical, quiet=True)
         theme.follow(self._fit_output)
         actions["show_ids"].toggled.connect(self.view.set_show_ids)
         self.view.set_show_ids(actions["show_ids"].isChecked())
@@ -403,6 +408,10 @@ class DecodePage(Fitting, TextPage):
         self._set_output(result.text)
         self._set_problem(result.problem)
         self.set_state("", "")
+        if result.problem or not len(result.ids):
+            self._tell_canonical("")
+        else:
+            self._checking.run(partial(_canonical_work, result))
         count, size = len(result.ids), len(result.data)
         ratio = f"{size / count:,.2f}" if count else "–"
         self.figures.set_values((f"{count:,}", f"{size:,}", f"{len(result.text):,}", ratio))
@@ -411,6 +420,7 @@ class DecodePage(Fitting, TextPage):
         self.encoded = None
         self.view.clear()
         self._set_output("")
+        self._tell_canonical("")
         missing = bool(text) and self.session.runs.active is None
         self._set_problem("Train or open a tokenizer to decode these ids." if missing else "")
         self.view.set_placeholder("")
@@ -425,12 +435,25 @@ class DecodePage(Fitting, TextPage):
         if shown != self.output.toPlainText():
             self.output.setPlainText(shown)
 
+    def _tell_canonical(self, text: str) -> None:
+        if not text:
+            self._checking.cancel()
+        self.canonical.setText(text)
+        self.canonical.setVisible(bool(text))
+        self.fit()
+
     def _set_problem(self, text: str) -> None:
         self.problem.setText(text)
         self.problem.setVisible(bool(text))
         self.fit()
 
     def fit(self) -> None:
-        """Keeps the message about a problem readable."""
+        """Keeps the sentences readable."""
         # A splitter ignores the height of a wrapped text.
-        self.problem.setMinimumHeight(max(self.problem.heightForWidth(self.width()), 0))
+        for label in (self.problem, self.canonical):
+            label.setMinimumHeight(max(label.heightForWidth(self.width()), 0))
+
+
+def _canonical_work(decoded: DecodedIds) -> Work[str]:
+    yield from prepare_work()
+    return canonical_text(decoded.tokenizer, (yield from canonical_work(decoded.tokenizer, decoded.ids)))
