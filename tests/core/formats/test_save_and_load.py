@@ -47,13 +47,15 @@ def made_for(name):
     return with_unknown() if name == "sentencepiece" else everything()
 
 
+# Names of files that a format takes for its own.
+NAMED = {"tekken": "tekken.json", "token-bytes": "bytes.npy"}
 WRITABLE = [name for name, known in FORMATS.items() if known.writable]
 
 
 def test_formats_are_listed_for_menus_and_the_command_line():
     assert list(FORMATS) == [
-        "huggingface", "classic", "word-ends", "gpt2", "tiktoken", "minbpe", "sentencepiece", "wordpiece", "merges-csv",
-        "merges-jsonl", "vocabulary-csv",
+        "huggingface", "classic", "word-ends", "gpt2", "tiktoken", "tekken", "minbpe", "sentencepiece", "wordpiece",
+        "merges-csv", "merges-jsonl", "vocabulary-csv", "token-bytes",
     ]  # fmt: skip
     for name, known in FORMATS.items():
         assert known.name == name
@@ -62,7 +64,7 @@ def test_formats_are_listed_for_menus_and_the_command_line():
         assert len(known.files) > 1 or not known.folder
         assert known.losses(trained("banana", 1, pattern="gpt2" if name == "gpt2" else "none")) == ()
     assert [name for name, known in FORMATS.items() if not known.readable] == [
-        "merges-csv", "merges-jsonl", "vocabulary-csv"
+        "merges-csv", "merges-jsonl", "vocabulary-csv", "token-bytes"
     ]  # fmt: skip
     assert [name for name, known in FORMATS.items() if not known.writable] == ["word-ends", "wordpiece"]
 
@@ -102,7 +104,10 @@ def test_one_file_takes_a_file_or_a_folder_and_several_take_a_folder(tmp_path):
 def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name):
     tokenizer = made_for(name)
     steps = sum(
-        1 for _ in save_work(tokenizer, tmp_path / "full", name, accept_loss=True, proof=None, sample=TEXT * 50)
+        1
+        for _ in save_work(
+            tokenizer, tmp_path / NAMED.get(name, "full"), name, accept_loss=True, proof=None, sample=TEXT * 50
+        )
     )
     folder = tmp_path / "new"
     folder.mkdir()
@@ -118,7 +123,7 @@ def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name):
 
 @pytest.mark.parametrize("name", WRITABLE)
 def test_a_vocabulary_that_would_fill_the_disk_is_refused_before_anything_is_written(tmp_path, monkeypatch, name):
-    tokenizer, tables = made_for(name), {"merges-csv", "merges-jsonl", "vocabulary-csv"}
+    tokenizer, tables = made_for(name), {"merges-csv", "merges-jsonl", "vocabulary-csv", "token-bytes"}
     held = base.bytes_of_tokens(tokenizer)
     assert held == sum(len(token) for token in tokenizer.tokens)
     (tmp_path / "in").mkdir()
@@ -129,7 +134,7 @@ def test_a_vocabulary_that_would_fill_the_disk_is_refused_before_anything_is_wri
     monkeypatch.setattr(type(FORMATS[name]), "largest", 1000)
     words = rf"the file would take about .* GB.* hold {held:,} bytes\. Export fewer merges"
     with pytest.raises(FormatError, match=words):
-        save(tokenizer, tmp_path / "out", name, accept_loss=True)
+        save(tokenizer, tmp_path / NAMED.get(name, "out"), name, accept_loss=True)
     assert names(tmp_path) == ["in"]
 
 

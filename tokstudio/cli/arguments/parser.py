@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # A copy of the core's list, whose import would load NumPy; a test compares them.
 EXPORTS = (
-    "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
+    "huggingface", "classic", "gpt2", "tiktoken", "tekken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
     "vocabulary-csv", "token-bytes",
 )  # fmt: skip
 

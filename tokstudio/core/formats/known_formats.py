@@ -22,6 +22,7 @@ from tokstudio.core.formats.minbpe import Minbpe
 from tokstudio.core.formats.sentencepiece.format import SentencePiece
 from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
 from tokstudio.core.formats.tiktoken.format import Tiktoken
+from tokstudio.core.formats.tiktoken.tekken import Tekken
 from tokstudio.core.formats.token_bytes import TokenBytes
 from tokstudio.core.hub.names import name_in
 from tokstudio.core.text.encodings import WHY_NOT_POINTER
@@ -34,6 +35,7 @@ _KNOWN: tuple[Format, ...] = (
     WordEndPair(),
     Gpt2(),
     Tiktoken(),
+    Tekken(),
     Minbpe(),
     SentencePiece(),
     WordPieceVocabulary(),

@@ -404,7 +404,16 @@ def test_every_format_takes_it_or_says_why_not(tmp_path):
     written = {
         known.name for known in FORMATS.values() if known.writable and fit(tokenizer, known.name).problem is None
     }
-    assert written == {"classic", "huggingface", "gpt2", "tiktoken", "minbpe", "vocabulary-csv"}
+    assert written == {
+        "classic",
+        "huggingface",
+        "gpt2",
+        "tiktoken",
+        "tekken",
+        "minbpe",
+        "vocabulary-csv",
+        "token-bytes",
+    }
     save(tokenizer, tmp_path / "v.csv", "vocabulary-csv")
     last = (tmp_path / "v.csv").read_text(encoding="utf-8").splitlines()[-1]
     assert last == f'{LAST},"unreachable","","",0,,,,'

@@ -23,14 +23,13 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.added_tokens import preparation_of
 from tokstudio.core.formats.common.beside import Completed, beside_work, files_beside
-from tokstudio.core.formats.common.format import GIGABYTE, NEVER_OF_TEXT, Fit, Format, PatternNeeded, gathered
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, gathered
 from tokstudio.core.formats.common.known_files import Known, known_ranks_work
 from tokstudio.core.formats.common.recover_merges import recover_merges_work, splits_work
 from tokstudio.core.formats.common.spelling import named_pattern, spelled_alike_work
 from tokstudio.core.formats.common.text_readers import JsonReader, LineReader, only_file
 from tokstudio.core.formats.common.vocabulary import (
     IS_EMPTY,
-    LARGEST_ID,
     empty_remarks,
     id_problem,
     read_vocabulary_work,
@@ -46,108 +45,12 @@ from tokstudio.core.text.utf8 import has_surrogates
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-# --- Tekken -----------------------------------------------------------------------------------------------------------
-# Mistral's `tekken.json`: ranks of tiktoken with their pattern and special tokens, as `mistral-common` reads them.
-
-MARK = b'"default_num_special_tokens"'  # a key that no other file has
-
-# Versions, and the last one whose files may lack the special tokens, which then are these.
-_VERSIONS, _LAST_WITHOUT = ("v1", "v2", "v3", "v7", "v11", "v13", "v15"), "v7"
-_USUAL = (
-    "<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]",
-    "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]",
-    "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]",
-)  # fmt: skip
-_KNOWN = frozenset({"config", "vocab", "special_tokens", "version", "type"})
-
-
-def read_tekken_work(path: Path, name: str) -> Work[tuple[dict[bytes, int], Known, tuple[str, ...]]]:
-    """The id of each token, the pattern with the special tokens, and remarks.
-
-    The ids are the ranks behind those of the special tokens. Of the tokens, as many of the first count as the file's
-    vocabulary size says.
-
-    Raises:
-        FormatError: The file is damaged, or of an unknown version.
-    """
-    tokens: list[bytes] = []
-    specials: dict[str, int] | None = None
-    config: dict[str, object] = {}
-    others: list[str] = []
-    with JsonReader(path, name, GIGABYTE) as reader:
-        for key in reader.items():
-            if key == "vocab" and reader.peek() == "[":
-                for number in reader.elements():
-                    tokens.append(_token(reader, number))
-                    yield from reader.progress()
-            elif key == "special_tokens" and reader.peek() == "[":
-                specials = {}
-                for _ in reader.elements():
-                    _add_special(reader, specials)
-                    yield from reader.progress()
-            elif key == "config" and reader.peek() == "{":
-                config = cast("dict[str, object]", reader.value())
-            else:
-                others += [key] if key not in _KNOWN else []
-                reader.skip()
-            yield from reader.progress()
-        reader.end()
-    pattern, version = config.get("pattern"), config.get("version")
-    reserved, size = config.get("default_num_special_tokens"), config.get("default_vocab_size")
-    if not isinstance(pattern, str) or type(reserved) is not int or type(size) is not int:
-        raise FormatError(
-            f'{name}: its "config" lacks the pattern, the vocabulary size or the number of special tokens.'
-        )
-    if version not in _VERSIONS:
-        versions = f"{', '.join(_VERSIONS[:-1])} and {_VERSIONS[-1]}"
-        raise FormatError(f"{name}: its version is unknown: TokStudio reads {versions}.")
-    if specials is None:
-        if _VERSIONS.index(cast("str", version)) > _VERSIONS.index(_LAST_WITHOUT):
-            raise FormatError(f"{name}: it has no special tokens, which files of version {version} must have.")
-        specials = {token: number for number, token in enumerate(_USUAL)}
-    if not 0 <= reserved <= size <= min(LARGEST_ID, len(tokens) + reserved):
-        raise FormatError(f"{name}: it has {len(tokens):,} tokens, which do not fit its vocabulary size.")
-    free = [number for number in range(reserved) if number not in specials.values()]
-    specials |= {f"<SPECIAL_{number}>": number for number in free}
-    if len(specials) != reserved:
-        raise FormatError(f"{name}: its special tokens do not have the ids below {reserved:,}, each once.")
-    tokens = tokens[: size - reserved]
-    ids = {token: reserved + rank for rank, token in enumerate(tokens)}
-    if len(ids) < len(tokens):
-        raise FormatError(f"{name}: two of its tokens have the same bytes.")
-    said = [f"Its settings of {', '.join(map(shown, others))} do not concern text."] if others else []
-    return ids, Known(pattern, dict(sorted(specials.items(), key=lambda item: item[1]))), (NEVER_OF_TEXT, *said)
-
-
-def _token(reader: JsonReader, number: int) -> bytes:
-    """An entry of the vocabulary."""
-    match reader.value():
-        case {"rank": int(rank), "token_bytes": str(written)} if rank == number:
-            try:
-                return base64.b64decode(written, validate=True)
-            except (binascii.Error, ValueError):
-                raise reader.fault_before(f"token {number:,} is not base64") from None
-        case _:
-            raise reader.fault_before(f"token {number:,} is damaged, or not in the order of its rank")
-
-
-def _add_special(reader: JsonReader, specials: dict[str, int]) -> None:
-    match reader.value():
-        case {"rank": int(rank), "token_str": str(token)} if token and not has_surrogates(token):
-            if token in specials or rank in specials.values():
-                raise reader.fault_before(f"special token {shown(token)} appears twice")
-            specials[token] = rank
-        case _:
-            raise reader.fault_before("a special token is damaged")
-
-
 RANKS_FILE, SIDECAR, LOADER = "ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"
 
 _SUFFIX, _MODEL = ".tiktoken", ".model"
-_HUGGING_FACE, _TEKKEN = "tokenizer.json", "tekken.json"
+_HUGGING_FACE = "tokenizer.json"
 # Names for which NAME.json would be a file of another format.
 _TAKEN = frozenset({"tokenizer", "tokenizer_config", "vocab", "vocabulary", "encoder", "merges"})
-_TEKKEN_NAME = re.compile(r"tekken.*\.json")
 _LINE = re.compile(rb"(?:[A-Za-z0-9+/]+={0,2}|=+) [0-9]+\r?\n")
 _NUMBER = re.compile(rb"[0-9]{1,12}")
 
@@ -155,14 +58,14 @@ _NUMBER = re.compile(rb"[0-9]{1,12}")
 class Tiktoken(Format):
     """`NAME.tiktoken`, `NAME.json` and `NAME_tiktoken.py`, whose name does not shadow the module tiktoken.
 
-    Meta and others have the same lines in a `NAME.model`, Mistral the same in a `tekken.json` (see `tekken`).
+    Meta and others have the same lines in a `NAME.model`.
     """
 
     name = "tiktoken"
     title = "tiktoken"
     description = "ranks for OpenAI's tiktoken, with a short Python script that loads them"
     files = (RANKS_FILE, SIDECAR, LOADER)
-    looked_for = f"NAME{_SUFFIX}, {_TEKKEN}"
+    looked_for = f"NAME{_SUFFIX}"
     folder = True
     only_bytes = True
     largest = GIGABYTE
@@ -250,9 +153,6 @@ class Tiktoken(Format):
             sidecar = ranks.with_suffix(".json")
             own = (ranks, sidecar) if sidecar.is_file() else (ranks,)
             return own if (folder / _HUGGING_FACE).exists() else tuple(dict.fromkeys((*own, *files_beside(folder))))
-        tekken = path / _TEKKEN if path.is_dir() else path
-        if _TEKKEN_NAME.fullmatch(tekken.name) and tekken.is_file():
-            return (tekken,)
         files = self.find_only(path, _MODEL) or self._ranks_of_model(path)
         return (*files, *files_beside(folder)) if files else files
 
@@ -267,8 +167,8 @@ class Tiktoken(Format):
             return ()  # another format may read it, or says what is wrong
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
-        """Whether it begins with base64 and a rank, or with the facts of a `tekken.json`."""
-        return _LINE.match(beginning) is not None or (beginning.lstrip().startswith(b"{") and MARK in beginning)
+        """Whether it begins with base64 and a rank."""
+        return _LINE.match(beginning) is not None
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the ranks, and recovers the merges.
@@ -276,11 +176,6 @@ class Tiktoken(Format):
         The sidecar comes first, then the given pattern and the files beside the ranks, then what is known of them.
         """
         path, name = files[0], names[0]
-        with LineReader(path, name, GIGABYTE) as lines:
-            is_tekken = lines.peek().lstrip().startswith(b"{")
-        if is_tekken:
-            rank_of, tekken, remarks = yield from read_tekken_work(path, name)
-            return (yield from _of_ranks_work(name, rank_of, tekken, remarks))
         sidecar = Path(name).with_suffix(".json").name
         has_sidecar = names[1:2] == (sidecar,)
         said = (yield from _read_sidecar(files[1], sidecar)) if has_sidecar else _Sidecar()
@@ -300,8 +195,8 @@ class Tiktoken(Format):
             notes.append(f"{sidecar} says how text is split, so the pattern {shown(pattern)} is not used.")
         settings = replace(completed.settings, notes=(*notes, *completed.settings.notes))
         rank_of = yield from _read_ranks(path, name)
-        tekken = Known(chosen, {token.content: token.id for token in completed.tokens})
-        return (yield from _of_ranks_work(name, rank_of, tekken, beside=replace(completed, settings=settings)))
+        known = Known(chosen, {token.content: token.id for token in completed.tokens})
+        return (yield from of_ranks_work(name, rank_of, known, beside=replace(completed, settings=settings)))
 
 
 @dataclass(frozen=True)
@@ -397,7 +292,7 @@ def _read_sidecar(path: Path, name: str) -> Work[_Sidecar]:
     return _Sidecar(named if named in NAMES else pattern, specials)
 
 
-def _of_ranks_work(
+def of_ranks_work(
     name: str,
     rank_of: Mapping[bytes, int],
     encoding: Known,
