@@ -200,7 +200,7 @@ _MENUS: dict[str, str] = {
     "load_parallel_files load_parallel_texts_folder remove_parallel_texts < more_settings",
     "&Playhead": "first previous next last - play >Playin&g_Speed < - previous_run next_run - "
     "why_merge why_not_one_token step_through_text",
-    "To&kenizer": "rename_run delete_run change_pattern count_uses measure_held_out - "
+    "To&kenizer": "rename_run delete_run change_pattern train_like count_uses measure_held_out - "
     "extend_tokenizer fork_tokenizer prune_tokenizer change_specials - forbid_tokens prune_tokens - show_proof",
     "C&ompare": "compare_algorithms compare_on_story open_compared_texts open_parallel_folder "
     "open_parallel_table open_compared_words - measure_comparison "

@@ -12,6 +12,7 @@ import numpy as np
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
+from tokstudio.core.analysis.training_like import training_like
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.texts import trained_texts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -20,7 +21,7 @@ from tokstudio.gui.dialogs.surgery.works import ChangedTokenizer, filled_work, r
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import RunOrigin, StudioRun
-from tokstudio.gui.state.training_settings import exact_rules
+from tokstudio.gui.state.training_settings import Settings, exact_rules
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
@@ -167,6 +168,20 @@ class SurgeryCommands(QObject):
         tokenizer, token = run.tokenizer, self._session.view.token
         ids = self._window.vocabulary.selected_tokens() or ([] if token is None else [token])
         return [each for each in ids if tokenizer.tokens.in_use(each) and tokenizer.kind(each) not in _FIXED]
+
+    def train_like(self) -> None:
+        """Takes the settings of the active tokenizer for the next training; asks first where some are left out."""
+        run, training = self._session.runs.active, self._session.training
+        if run is None:
+            return
+        like = training_like(run.tokenizer)
+        left_out = "\n".join(f"\u2022 {sentence}" for sentence in like.left_out)
+        question = f"Configure gets the settings of {run.name}. What they do not hold:\n\n{left_out}"
+        if left_out and not self._choosers.confirm("Train One Like This", question, "Take Settings"):
+            return
+        training.set_settings(Settings.from_plain(training.settings.to_plain() | {**like.settings}))
+        self._window.show_workspace("train")
+        self._session.jobs.tell(f"Configure has the settings of {run.name}.")
 
     def forbid(self) -> None:
         """Forbids the selected tokens in the settings, and trains again."""

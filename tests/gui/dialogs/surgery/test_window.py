@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
@@ -11,6 +13,7 @@ from PySide6.QtWidgets import QMenu
 from tests.gui.dialogs.surgery.dialogs import settled
 from tests.gui.person import TEXT, at_window, quiet
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.gui.dialogs.surgery.extend import ExtendDialog
 from tokstudio.gui.dialogs.surgery.proof import ProofDialog
 from tokstudio.gui.dialogs.surgery.prune import TOKENS, PruneDialog
@@ -252,3 +255,23 @@ def test_before_and_after_are_compared_alone_and_the_others_come_back(qtbot, win
     window.actions_by_id["redo"].trigger()
     assert len(state.columns) == 2
     quiet(qtbot, window)
+
+
+@at_window()
+def test_the_settings_of_a_tokenizer_are_those_of_the_next_training(qtbot, window, answers):
+    session = window.session
+    trained = Settings(vocabulary_size=290, pattern="cl100k_right", special_tokens=("<s>",), special_placement="first")
+    run = begun(qtbot, window, trained)
+    session.training.set_settings(Settings())
+    window.actions_by_id["train_like"].trigger()
+    assert session.training.settings == trained
+    answers.yes = False
+    prepared = Preparation(nfc=True)
+    session.runs.add_tokenizer(run.tokenizer.changed(preparation=prepared), "opened")
+    session.training.set_settings(Settings(min_frequency=7, max_token_bytes=9))
+    window.actions_by_id["train_like"].trigger()
+    assert "Text is not normalized to NFC: a training has no normalizer." in answers.asked[-1]
+    assert session.training.settings == Settings(min_frequency=7, max_token_bytes=9)
+    answers.yes = True
+    window.actions_by_id["train_like"].trigger()
+    assert session.training.settings == replace(trained, vocabulary_size=len(run.tokenizer), max_token_bytes=9)

@@ -458,6 +458,7 @@ class RunsPane(Fitting, Pane):
         if run.origin is not None:
             why_not = why_pattern_stays(run) or held
             _add(menu, self._actions["change_pattern"].text(), partial(self._trigger, "change_pattern"), why_not)
+        _add(menu, self._actions["train_like"].text(), partial(self._trigger, "train_like"), held)
         if run.has_curve:
             curve = menu.addAction("Show Curve")
             curve.setCheckable(True)
