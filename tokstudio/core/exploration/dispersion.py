@@ -47,7 +47,9 @@ class Dispersion:
     # Gries (2008): half the sum over pieces of |s - v|, for the share s of a piece in all tokens and v in the uses
     dp: NDArray[np.float64]
     dp_norm: NDArray[np.float64]  # Egbert (2020): dp / (1 - least s of the pieces with the token)
-    emitted: NDArray[np.float64]  # uses / times made while the text was encoded; NaN where another library encodes
+    # uses / times made while the text was encoded. NaN for all where the merges alone do not tell: another library
+    # encodes, tokens are removed again (Picky BPE), or text has, or several merges make, what a merge makes.
+    emitted: NDArray[np.float64]
 
 
 def dispersion_work(text: CorpusTokens, found: UsesByDocument) -> Work[Dispersion]:
