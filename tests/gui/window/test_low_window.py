@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import at_the_window, at_window, quiet, trained
 from tests.gui.window.test_little_room import body_of, settle, tabs
+from tokstudio.gui.window.dock_layout import tab_bars
 
 CENTRE = {"Compression Distribution", "Merges Vocabulary Tokenizers"}
 HIGH, LOW = CENTRE | {"Token Why"}, CENTRE | {"Text Token Why"}
@@ -262,3 +263,20 @@ def test_long_names_of_files_widen_nothing(qtbot, tmp_path, screen, window):
         window.actions_by_id[f"workspace_{workspace}"].trigger()
         settle(qtbot, window)
         assert window.size() == QSize(1024, 640), workspace
+
+
+@pytest.mark.parametrize("screen", [QSize(1024, 640)], indirect=True)
+@at_window("{book}")
+def test_with_the_largest_text_no_workspace_is_higher_than_a_low_screen_and_no_tab_is_cut(qtbot, screen, window):
+    trained(qtbot, window, 270)
+    window.resize(screen)
+    window.theme.set_text_size(26)
+    for workspace in ("learn", "train", "explore", "compare"):
+        window.actions_by_id[f"workspace_{workspace}"].trigger()
+        settle(qtbot, window)
+        qtbot.waitUntil(lambda: window.height() <= screen.height(), timeout=10_000)
+        assert window.minimumSizeHint().height() <= screen.height(), workspace
+        bars = [bar for bar in tab_bars(window) if bar.isVisible() and bar.count() > 1]
+        assert bars, workspace
+        for bar in bars:
+            assert bar.elideMode() == Qt.TextElideMode.ElideNone, workspace

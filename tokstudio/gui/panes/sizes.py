@@ -33,7 +33,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named, paragraph_label, plain, set_word
-from tokstudio.gui.widgets.layouts import Fitting, column, row, stacked
+from tokstudio.gui.widgets.layouts import Fitting, TallBody, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.version import __version__
 
@@ -224,6 +224,7 @@ _NEARLY_ALL = 0.8  # of the merges; a size with more is no answer
 _CANNOT_SHOW = " That is nearly all, so this text cannot show which size is enough."
 _LOW = 300  # pixels at the normal text size; a lower pane has fewer lines around the table
 _WIDEST = 1_000_000
+_LEAST_ROWS = 5  # of the table, where the texts above leave it so much room
 MODEL_WIDTH = 4096
 _EMPTY = "Each vocabulary size of a run is listed here, with what it compresses. Train a tokenizer first."
 _NO_SIZES = "Its sizes cannot be compared."
@@ -252,7 +253,8 @@ class SizesPane(Pane):
         self.empty = EmptyState(_EMPTY)
         page = QWidget()
         column(self.measured, self.answer, 2, (self.table, 1), self.formulas, spacing=2, parent=page)
-        self.stack = stacked(self.empty, page)
+        self._page = TallBody(page, self.table)
+        self.stack = stacked(self.empty, self._page)
         self.body.addWidget(self.stack)
         self._later = QTimer(self, singleShot=True, interval=_LATER)
         self._later.timeout.connect(self.catch_up)
@@ -282,7 +284,7 @@ class SizesPane(Pane):
         self.model_width.setToolTip("The numbers in each embedding of a model: its hidden size")
         label = TermLabel("Model &width", "embedding")
         label.setBuddy(self.model_width)
-        self.tied = QCheckBox("Tie&d embeddings")
+        self.tied = QCheckBox("Tie&d")
         tip = "The output layer uses the input embedding: vocabulary × width parameters, else twice as many"
         self.tied.setToolTip(plain(explained(tip, "tied")))
         set_word(self.tied, "tied")
@@ -328,6 +330,8 @@ class SizesPane(Pane):
     def _apply_theme(self) -> None:
         for label in (self.answer, self.measured, self.formulas):
             label.setFont(self._theme.tabular_font())
+        rows = _LEAST_ROWS * self.table.verticalHeader().defaultSectionSize()
+        self._page.set_least(self.table, self.table.horizontalHeader().sizeHint().height() + rows)
 
     def _about(self) -> tuple[str, ...]:
         """What copied rows are of."""

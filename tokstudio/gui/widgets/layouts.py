@@ -236,6 +236,9 @@ class TallBody(QScrollArea):
             fits = needed <= self.height()
             for one, least in self._inner.items():
                 one.setMinimumHeight(least if fits else _whole_height(one))
+            # Qt counts the lines of labels or the least heights of the rest, but not both.
+            whole = 0 if fits else layout.totalMinimumHeightForWidth(self.viewport().width())
+            content.setMinimumHeight(max(whole, 0))
             for splitter in self.findChildren(QSplitter):
                 splitter.setMinimumHeight(splitter.minimumSizeHint().height())
         self._end_at_line()

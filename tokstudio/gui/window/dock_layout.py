@@ -664,10 +664,9 @@ class Arrangement(QObject):
             pane.show_title(not self._window.tabifiedDockWidgets(pane))
         for bar in tab_bars(self._window):
             bar.setDrawBase(False)
-            if self._size or self.workspace != TRAIN:
-                # Many panes share a bar: it scrolls, and no name is cut.
-                bar.setElideMode(Qt.TextElideMode.ElideNone)
-                bar.setUsesScrollButtons(True)
+            # Where many panes share a bar, it scrolls, and no name is cut.
+            bar.setElideMode(Qt.TextElideMode.ElideNone)
+            bar.setUsesScrollButtons(True)
             bar.setExpanding(False)
             bar.setAccessibleName("Panes")
 

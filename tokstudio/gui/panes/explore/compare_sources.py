@@ -182,8 +182,10 @@ class CompareSourcesPage(ItemPage):
         texts = row((self.first, 2), plain_label("muted", "against"), (self.second, 2), STRETCH, spacing=8)
         for box in (self.of, self.smoothing, self.views, self.side):
             box.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        choices = row(self.of, self.smoothing, self.views, self.side, (self.filter, 1), STRETCH, spacing=8)
-        column(texts, choices, spacing=6, parent=self.head)
+        # In two lines, as large text leaves no room for one.
+        choices = row(self.of, self.smoothing, self.views, STRETCH, spacing=8)
+        shown = row(self.side, (self.filter, 1), STRETCH, spacing=8)
+        column(texts, choices, shown, spacing=6, parent=self.head)
         column((self._views, 1), parent=self.content)
         session.comparison.opened_changed.connect(self._again)
 

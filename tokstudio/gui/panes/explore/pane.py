@@ -21,7 +21,7 @@ from tokstudio.gui.panes.explore.words import WordsPage
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence
-from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.layouts import TallBody, column, row, stacked
 from tokstudio.gui.widgets.menus import button_of, link_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 
@@ -70,7 +70,8 @@ class ExplorePane(Pane):
         """The pages, made when the pane is first seen: a start has no time for them."""
         pages = tuple(make() for make in self._make)
         for page in pages:
-            self._stack.addWidget(page)
+            # With large text, a page may need more height than the screen has: it scrolls then.
+            self._stack.addWidget(TallBody(page))
             page.tabled.connect(self._offer)
         self._stack.setCurrentIndex(max(self.tabs.currentIndex(), 0))
         return pages

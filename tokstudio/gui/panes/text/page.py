@@ -237,9 +237,16 @@ _NOT_READY = "The tokens appear here once the corpus is read."
 _SHARE = 0.2  # of the height, for the field: some lines of it
 _MOST_LINES = 4
 _SMALLEST = (220, 190)  # pixels, for any content
+_HIGHEST = 340  # pixels; with the largest text, a screen of 640 has no more
 
 #: The inputs of a result: the tokenizer, by run and playhead, the text, and the options.
 _Key = tuple[int, int, str, object, bool]
+
+
+def smallest_page(theme: Theme) -> QSize:
+    """The least size of a page of the Text pane."""
+    width, height = map(theme.scaled, _SMALLEST)
+    return QSize(width, min(height, _HIGHEST))
 
 
 class TextPage(QWidget):
@@ -391,7 +398,7 @@ class TextPage(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Returns a size that does not depend on the content: parts that do not fit are hidden."""
-        return QSize(*map(self._theme.scaled, _SMALLEST))
+        return smallest_page(self._theme)
 
     def look_at_selected(self, first: int, last: int) -> None:
         """Shows the selected token in the Token pane; of several, none."""

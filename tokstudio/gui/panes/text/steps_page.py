@@ -20,6 +20,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.tokenizer.dropout import Dropout
 from tokstudio.gui.panes.text import steps
 from tokstudio.gui.panes.text.encoding_job import byte_level_work
+from tokstudio.gui.panes.text.page import smallest_page
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.common.view_state import TextSelection
 from tokstudio.gui.session.session import Session
@@ -47,7 +48,6 @@ _WORDS = StepWords(
 )
 _LEAST_ROWS = 2  # of the table
 _LEAST_PIECES = 64  # pixels of height
-_SMALLEST = (220, 190)  # pixels, as on the other pages
 
 #: Run, its merges, text, selection, whether special tokens are recognised, and dropout.
 _Key = tuple[StudioRun, int, str, tuple[int, int] | None, bool, Dropout | None]
@@ -174,7 +174,7 @@ class StepsPage(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Returns a size that does not depend on the content."""
-        return QSize(*map(self._theme.scaled, _SMALLEST))
+        return smallest_page(self._theme)
 
     # ---- results
 
