@@ -136,6 +136,7 @@ def test_letters_of_controls_in_sight_and_menus_are_unique_in_every_state(qtbot,
     window.show_train_several()
     window.show_preferences()
     window.show_your_turn()
+    window.show_check_tokenizer()
     window.show_check_training()
     window.show_make_exercise()
     for name in ("prune_tokenizer", "change_specials", "fork_tokenizer", "open_by_name"):

@@ -62,6 +62,7 @@ class Window(Protocol):
         remark: str = "",
         then: Callable[[Sequence[StudioRun]], object] | None = None,
     ) -> None: ...
+    def show_check_tokenizer(self) -> None: ...
     def show_check_training(self) -> None: ...
     def show_make_exercise(self) -> None: ...
     def focus_filter(self) -> None: ...
@@ -206,7 +207,7 @@ _MENUS: dict[str, str] = {
     "open_parallel_table open_compared_words - measure_comparison "
     ">Me&asure_On measure_on_corpus measure_on_text measure_on_held_out measure_on_file < - "
     "copy_figure copy_figure_csv save_comparison_csv save_report",
-    "Too&ls": "check_training make_exercise your_turn",
+    "Too&ls": "check_tokenizer - check_training make_exercise your_turn",
     "&Help": "guide glossary - take_tour continue_tour - shortcuts about",
 }
 

@@ -293,7 +293,10 @@ def list_actions(
         Action("show_proof", "&What Stayed the Same…",
             "Prove what the active tokenizer has in common with the one that it was made of.",
             surgery.show_proof, icon="info", obstacle=availability.nothing_to_prove),
-        # What a class needs.
+        # What is checked, and what a class needs.
+        Action("check_tokenizer", "Check To&kenizer…",
+            "Look for faults of a tokenizer and its files before a model is trained.",
+            window.show_check_tokenizer),
         Action("check_training", "&Check a Training…",
             "Compare students' merges with the right ones, and name the mistakes that explain a difference.",
             window.show_check_training),

@@ -74,6 +74,7 @@ from tokstudio.gui.window.tool_bar import RecentEntries, ToolBar
 from tokstudio.gui.window.workspaces import WORKSPACES
 
 if TYPE_CHECKING:
+    from tokstudio.gui.dialogs.check_tokenizer import CheckTokenizerDialog
     from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog, MakeExerciseDialog
 
 _HOW_BACK = "Press Esc, or double-click the title again, to show the other panes."
@@ -165,6 +166,12 @@ class MainWindow(QMainWindow):
             dialog.setWindowTitle("Compare Algorithms")
         dialog.open()
 
+    def show_check_tokenizer(self) -> None:
+        """Shows the dialog that looks for faults of a tokenizer."""
+        from tokstudio.gui.dialogs.check_tokenizer import CheckTokenizerDialog
+
+        self._show_tool(CheckTokenizerDialog)
+
     def show_check_training(self) -> None:
         """Shows the dialog that checks students' trainings."""
         from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog
@@ -177,7 +184,9 @@ class MainWindow(QMainWindow):
 
         self._show_tool(MakeExerciseDialog)
 
-    def _show_tool(self, kind: type[CheckTrainingDialog] | type[MakeExerciseDialog]) -> None:
+    def _show_tool(
+        self, kind: type[CheckTokenizerDialog] | type[CheckTrainingDialog] | type[MakeExerciseDialog]
+    ) -> None:
         open_already = self.findChild(kind)
         dialog = open_already or kind(self.session, self.theme, self.preferences, self._choosers, self)
         dialog.show()

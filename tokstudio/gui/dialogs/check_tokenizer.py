@@ -1,0 +1,346 @@
+"""The dialog Check Tokenizer: what rules find in a tokenizer and its files; it does not block the window."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSignalBlocker, QSize, QTimer
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QComboBox, QProgressBar, QTextEdit, QWidget
+
+from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import printable
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.lint.findings import LEVELS, LintFinding, has_error, summary, to_csv, to_json
+from tokstudio.core.lint.lint import lint_work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problems import problem_of
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.token_label import token_label
+from tokstudio.gui.widgets.fields import label_for
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
+from tokstudio.gui.widgets.labels import named
+from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
+
+_SIZE = QSize(820, 580)
+_LEVEL_WIDTH = 90
+_FILES = "Tokenizers (*.json *.model *.tiktoken *.txt *.bpe *.gguf);;All files (*)"
+_SAVED = "CSV (*.csv);;JSON (*.json)"
+_HARD, _CORPUS = "A hard text", "The corpus"
+_EMPTY = (
+    "Looks for faults before a model is trained: patterns that never match, special tokens that text can make, files "
+    "that disagree. Chat templates are read and never run. Files can be dropped here."
+)
+_WIDE = re.compile(r"^ +| +$| {2,}")
+_LONGEST_PIECE = 60
+
+
+class FindingsModel(TableModel):
+    """A row for each finding."""
+
+    titles = ("Level", "Finding")
+    tips = ("\n".join(f"{level}: {meaning}" for level, meaning in LEVELS.items()), "What was found, the worst first")
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.findings: list[LintFinding] = []
+
+    def show(self, findings: Sequence[LintFinding]) -> None:
+        """Shows findings."""
+        self.beginResetModel()
+        self.findings = list(findings)
+        self.endResetModel()
+
+    def count(self) -> int:
+        return len(self.findings)
+
+    def text(self, row: int, column: int) -> str:
+        finding = self.findings[row]
+        return finding.level.capitalize() if column == 0 else printable(finding.message)
+
+    def tip(self, row: int, column: int) -> str:
+        return LEVELS[self.findings[row].level] if column == 0 else ""
+
+    def colour(self, row: int, column: int) -> str | None:
+        palette = self._theme.palette
+        colours = {"error": palette.error, "danger": palette.warning, "remark": palette.muted}
+        return colours[self.findings[row].level] if column == 0 else None
+
+
+class CheckTokenizerDialog(Dialog):
+    """The tokenizer and the text, a list of what was found, and all about the selected finding."""
+
+    def __init__(
+        self,
+        session: Session,
+        theme: Theme,
+        preferences: Preferences,
+        choosers: Choosers,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Check Tokenizer", parent, modal=False)
+        self._session, self._theme, self._preferences, self._choosers = session, theme, preferences, choosers
+        self._path: Path | None = None
+        self._checked = ""
+        self._job = LatestJob(session.jobs, self, self._finish, self._fail, quiet=True)
+        self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
+        self._timer.timeout.connect(self._show_progress)
+        self.setAcceptDrops(True)
+        self._make_fields()
+        self.model = FindingsModel(theme, self)
+        self._make_results(theme)
+        self.bar = named(QProgressBar(maximum=0, textVisible=False), "Progress")
+        self.copy_button = push_button("Cop&y Table", self._copy, "Copy the findings for a spreadsheet")
+        self.save_button = push_button("&Save Table…", self._save, "Write the findings as CSV or JSON")
+        self.close_button = push_button("Close", self.reject)
+        self.check_button = push_button("&Check", self._check, is_main=True)
+        fields = row(label_for("&Tokenizer", self.tokenizer), (self.tokenizer, 3), self.file_button,
+                     self.folder_button, label_for("Te&xt", self.text), (self.text, 2), spacing=8)  # fmt: skip
+        buttons = row(self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button, spacing=8)
+        self.fill(theme, _SIZE, fields, (self.table, 3), (self.details, 2), self.note, self.bar, buttons)
+        session.runs.changed.connect(self._list_runs)
+        session.corpus.sources_changed.connect(self._refresh)
+        self.table.selectionModel().currentRowChanged.connect(self._show_details)
+        theme.changed.connect(self._show_details)
+        self.finished.connect(self._job.cancel)
+        self._list_runs()
+        self._forget()
+
+    # ---- construction
+
+    def _make_fields(self) -> None:
+        self.tokenizer = QComboBox()
+        self.tokenizer.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.tokenizer.setMinimumContentsLength(12)
+        self.tokenizer.setPlaceholderText("None is open")
+        self.file_button = push_button("&File…", self._choose_file, "Check a file, such as tokenizer.json")
+        self.folder_button = push_button("F&older…", self._choose_folder, "Check a folder with all its files")
+        self.text = QComboBox()
+        self.text.addItems([_HARD, _CORPUS])
+        self.text.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.text.setMinimumContentsLength(10)
+        self.text.setToolTip(
+            "The text on which splitting, decoding and unknown characters are tried: a hard one in many scripts, or "
+            "the corpus of the window"
+        )
+        self.tokenizer.currentIndexChanged.connect(self._forget)
+        self.text.currentIndexChanged.connect(self._refresh)
+
+    def _make_results(self, theme: Theme) -> None:
+        self.table = ReadOnlyTable("Findings")
+        self.table.setModel(self.model)
+        self.table.horizontalHeader().setStretchLastSection(True)
+        self.table.horizontalHeader().setHighlightSections(False)
+        self.table.setColumnWidth(0, theme.scaled(_LEVEL_WIDTH))
+        self.details = named(QTextEdit(readOnly=True), "The selected finding: example and advice")
+        self.details.setTabChangesFocus(True)
+
+    # ---- what is checked
+
+    def _list_runs(self) -> None:
+        """Lists the runs; the chosen one stays chosen, at first the active one."""
+        chosen = self.tokenizer.currentData()
+        wanted = chosen if chosen is not None else self._session.view.run
+        with QSignalBlocker(self.tokenizer):
+            self.tokenizer.clear()
+            for run in self._session.runs.shown:
+                self.tokenizer.addItem(run.name, run)
+            if self._path is not None:
+                self.tokenizer.addItem(printable(file_name(self._path)), self._path)
+            kept = [at for at in range(self.tokenizer.count()) if self.tokenizer.itemData(at) is wanted]
+            self.tokenizer.setCurrentIndex(kept[0] if kept else self.tokenizer.count() - 1)
+        if self.tokenizer.currentData() is not chosen:
+            self._forget()
+        else:
+            self._refresh()
+
+    def choose(self, path: Path) -> None:
+        """Takes a file or a folder."""
+        self._path = path
+        with QSignalBlocker(self.tokenizer):
+            self.tokenizer.clear()
+        self._list_runs()
+        self.tokenizer.setCurrentIndex(self.tokenizer.count() - 1)
+        self._forget()
+
+    def _choose_file(self) -> None:
+        for path in self._choosers.open_files("Check a Tokenizer", self._preferences.folder, _FILES)[:1]:
+            self._preferences.folder = path.parent
+            self.choose(path)
+
+    def _choose_folder(self) -> None:
+        folder = self._choosers.open_folder("Check the Tokenizer in a Folder", self._preferences.folder)
+        if folder is not None:
+            self._preferences.folder = folder
+            self.choose(folder)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if dropped_paths(event.mimeData()) and not self._job.busy:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for path in dropped_paths(event.mimeData())[:1]:
+            self.choose(path)
+        event.acceptProposedAction()
+
+    def _forget(self) -> None:
+        """Shows no findings: those of another tokenizer would mislead."""
+        self.model.show([])
+        self._refresh()
+        self._show_details()
+
+    # ---- checking
+
+    def _check(self) -> None:
+        if not self.check_button.isEnabled():
+            return
+        chosen = self.tokenizer.currentData()
+        self._checked = self.tokenizer.currentText()
+        sources = self._session.corpus.remaining if self.text.currentText() == _CORPUS else ()
+        self._job.run(_work_of(chosen, self._checked, sources))
+        self._forget()
+        self._timer.start()
+        self.close_button.setFocus()
+
+    def _show_progress(self) -> None:
+        progress = self._job.progress
+        self.bar.setRange(0, progress.total)
+        self.bar.setValue(progress.done)
+        if self._job.busy:
+            self.say(f"Looking at {progress.phase}…" if progress.total else "Reading the tokenizer…")
+
+    def _finish(self, findings: list[LintFinding]) -> None:
+        self._settle(findings)
+        self.say(f"{self._checked}: {summary(findings)}.", "error" if has_error(findings) else "muted")
+        self.table.selectRow(0)
+        self.table.setFocus()
+
+    def _fail(self, error: Exception) -> None:
+        self._settle([])
+        self.say(problem_of(error).text, "error")
+
+    def _settle(self, findings: Sequence[LintFinding]) -> None:
+        self._timer.stop()
+        self.model.show(findings)
+        self._refresh()
+        self._show_details()
+
+    def reject(self) -> None:
+        """Cancels checking; closes the dialog if nothing is being checked."""
+        if self._job.busy:
+            self._job.cancel()
+            self._settle([])
+            self.say("Cancelled.")
+        else:
+            super().reject()
+
+    # ---- what is shown
+
+    def _refresh(self) -> None:
+        busy = self._job.busy
+        for widget in (self.tokenizer, self.text, self.file_button, self.folder_button):
+            widget.setEnabled(not busy)
+        obstacle = None
+        if self.tokenizer.currentData() is None:
+            obstacle = "Choose a file or a folder, or train a tokenizer."
+        elif self.text.currentText() == _CORPUS and not self._session.corpus.sources:
+            obstacle = "The corpus of the window is empty: open a text, or choose the hard text."
+        self.check_button.setEnabled(not busy and obstacle is None)
+        for button in (self.copy_button, self.save_button):
+            button.setEnabled(not busy and bool(self.model.findings))
+        self.close_button.setText("Cancel" if busy else "Close")
+        self.bar.setVisible(busy)
+        self.say("" if busy else obstacle or "")
+
+    def _show_details(self) -> None:
+        number = self.table.currentIndex().row()
+        finding = self.model.findings[number] if 0 <= number < len(self.model.findings) else None
+        muted = self._theme.palette.muted
+        empty = f'<p style="color: {muted}">{_EMPTY}</p>' if not self.model.findings else ""
+        self.details.setHtml(empty if finding is None else self._details(finding))
+
+    def _details(self, finding: LintFinding) -> str:
+        parts = [html.escape(printable(finding.message)), html.escape(printable(finding.advice))]
+        if finding.pieces or finding.example:
+            parts.insert(1, f"Example:&nbsp; {self._example(finding)}")
+        muted = self._theme.palette.muted
+        rule = f'<span style="color: {muted}">Rule {finding.rule}</span>'
+        return "".join(f'<p style="margin-top: 0; margin-bottom: 8px">{part}</p>' for part in (*parts, rule))
+
+    def _example(self, finding: LintFinding) -> str:
+        """The example with visible white space, its tokens on grounds of their own."""
+        palette = self._theme.palette
+        if not finding.pieces:
+            text = _WIDE.sub(lambda spaces: "·" * len(spaces[0]), finding.example)
+            return _boxed(printable(text), palette.tokens[0], palette.text)
+        labels = [token_label(piece.encode("utf-8", "replace"), _LONGEST_PIECE) for piece in finding.pieces]
+        return " ".join(
+            _boxed(label, palette.tokens[number % len(palette.tokens)], palette.text)
+            for number, label in enumerate(labels)
+        )
+
+    # ---- the table elsewhere
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(to_csv(self.model.findings))
+        self.say("Copied the table.")
+
+    def _save(self) -> None:
+        path = self._choosers.save_file("Save Table", self._preferences.folder / "findings.csv", _SAVED)
+        if path is not None:
+            self._preferences.folder = path.parent
+            text = (to_json if path.suffix.lower() == ".json" else to_csv)(self.model.findings)
+            self._session.jobs.start(partial(_write_work, path, text), self._saved, self._fail_saving, writes=True)
+
+    def _saved(self, path: Path) -> None:
+        self.say(f"Wrote {file_name(path)}.")
+
+    def _fail_saving(self, error: Exception) -> None:
+        self.say(problem_of(error).text, "error")
+
+
+def _boxed(text: str, ground: str, colour: str) -> str:
+    return f'<span style="background-color: {ground}; color: {colour}">&nbsp;{html.escape(text)}&nbsp;</span>'
+
+
+def _work_of(chosen: StudioRun | Path, name: str, sources: Sequence[Source]) -> Callable[[], Work[list[LintFinding]]]:
+    """Checks a run, by its files where it was opened from some that are still there, or a file or folder."""
+    if isinstance(chosen, Path):
+        return partial(_lint_work, chosen, sources, None, "")
+    origin = chosen.origin
+    if origin is not None and not origin.change:
+        place = next((path for path in (origin.path, *origin.files) if path.exists()), None)
+        if place is not None:
+            pattern = None if origin.says_pattern else chosen.tokenizer.pattern
+            return partial(_lint_work, place, sources, pattern, name)
+    return partial(_lint_work, chosen.tokenizer, sources, None, name)
+
+
+def _lint_work(
+    tokenizer: Tokenizer | Path, sources: Sequence[Source], pattern: str | None, name: str
+) -> Work[list[LintFinding]]:
+    texts: dict[str, bytes] = {}
+    for number, source in enumerate(sources, 1):
+        text_name = printable(source.name)
+        text_name = f"{text_name} ({number})" if text_name in texts else text_name
+        texts[text_name] = bytes(source.data[: source.bytes])
+    return (yield from lint_work(tokenizer, texts, pattern, name))
+
+
+def _write_work(path: Path, text: str) -> Work[Path]:
+    yield from write_files({path: [text.encode("utf-8", "replace")]})
+    return path
