@@ -55,7 +55,7 @@ def test_markdown_becomes_html(text: str, made: str):
 
 def test_every_page_has_a_title_something_to_do_and_links_that_lead_somewhere():
     names = {page.name: page for page in PAGES}
-    assert len(names) == len(PAGES) == 26
+    assert len(names) == len(PAGES) == 27
     for page in PAGES:
         assert page.text.startswith("# "), page.name
         assert page.text.count("> **Try it.**") == 1, page.name

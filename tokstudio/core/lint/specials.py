@@ -121,13 +121,10 @@ def spelled_work(subject: Subject) -> Work[list[Observation]]:
     assert tokenizer is not None
     texts = {token.encode(): token for token in subject.specials.keys() - tokenizer.preparation.ordinary}
     special, found = frozenset(subject.specials.values()), list[tuple[str, int]]()
-    ids: list[int] = tokenizer.tokens.ids().tolist()
-    for position, number in enumerate(ids):
-        token = texts.get(tokenizer.tokens[number] or b"")
+    for number, raw in (yield from subject.tokens_work()).items():
+        token = texts.get(raw)
         if token is not None and number not in special:
             found.append((token, number))
-        if position % (1 << 13) == 0:
-            yield Progress("checking", position, len(ids))
     if not found:
         return []
     token, other = found[0]
@@ -147,18 +144,14 @@ def looks_work(subject: Subject) -> Work[list[Observation]]:
     """Tokens that look special, and are none."""
     tokenizer = subject.tokenizer
     assert tokenizer is not None
-    added, tokens, looks = tokenizer.preparation.ordinary, tokenizer.tokens, list[str]()
+    added, looks = tokenizer.preparation.ordinary, list[str]()
     special = frozenset(number for token, number in tokenizer.special_tokens.items() if token not in added)
-    ids: list[int] = tokens.ids().tolist()
-    for position, number in enumerate(ids):
-        raw = tokens[number] or b""
-        if number not in special and raw[:1] in (b"<", b"["):
+    for number, raw in (yield from subject.tokens_work()).items():
+        if raw[:1] in (b"<", b"[") and number not in special:
             is_usual = raw.decode("utf-8", "replace").lower() in _USUAL and number != tokenizer.alphabet.unknown
             is_usual = is_usual and tokenizer.kind(number) != "merge"
             if _LIKE_BYTES.fullmatch(raw) or is_usual:
                 looks.append(raw.decode("utf-8", "replace"))
-        if position % (1 << 13) == 0:
-            yield Progress("checking", position, len(ids))
     if subject.files.json is not None:
         added = frozenset(token.content for token in subject.files.json.added if not token.special)
     found: list[Observation] = []

@@ -46,7 +46,7 @@ _LARGEST = 1 << 26
 _MOST_TEXT, _BLOCKS = 1 << 22, 64  # characters of all texts that are looked at, in so many parts of each
 _MOST_LINES, _LONGEST_LINE = 2000, 1000
 _ROLE = "_token"
-_REPORTED = 1 << 14
+_REPORTED = 1 << 13
 #: A number in the name of a token.
 NUMBER = re.compile("[0-9]+")
 _LISTS = ("additional_special_tokens", "extra_special_tokens")
@@ -157,6 +157,7 @@ class Subject:
     given: bool
     has_pattern: bool = True
     _lines: list[str] = field(default_factory=list[str])
+    _bytes: dict[int, bytes] = field(default_factory=dict[int, bytes])
 
     @property
     def specials(self) -> Mapping[str, int]:
@@ -204,6 +205,17 @@ class Subject:
     def bytes_of(self, token: int) -> bytes:
         """The bytes of a token."""
         return b"" if self.tokenizer is None else self.tokenizer.tokens[token] or b""
+
+    def tokens_work(self) -> Work[Mapping[int, bytes]]:
+        """The bytes of each token by id."""
+        if not self._bytes and self.tokenizer is not None:
+            tokens = self.tokenizer.tokens
+            ids: list[int] = tokens.ids().tolist()
+            for position, number in enumerate(ids):
+                self._bytes[number] = tokens[number] or b""
+                if position % _REPORTED == 0:
+                    yield Progress("checking", position, len(ids))
+        return self._bytes
 
     def text_of(self, token: int) -> str:
         """The text of a token, with U+FFFD for bytes that are none."""

@@ -18,7 +18,6 @@ from tokstudio.core.model.alphabet import BYTES, NEVER_IN_TEXT
 from tokstudio.core.surgery.specials import is_reserved
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
-_REPORTED = 1 << 13
 _NAMED, _FEW = 3, 6
 _LIKE = 4  # so many tokens that differ only in a number are reserved ones
 _WHY = {
@@ -53,28 +52,25 @@ def equal_tokens_work(subject: Subject) -> Work[list[Observation]]:
         ]
     if tokenizer is None:
         return found
-    tokens, specials = tokenizer.tokens, frozenset(tokenizer.special_tokens.values())
+    specials = frozenset(tokenizer.special_tokens.values())
     first_of, pairs = dict[bytes, int](), list[tuple[int, int]]()
     # A byte of a character without a token may have the text of a character.
     as_bytes = tokenizer.kind if isinstance(tokenizer, LibraryTokenizer) else None
     added = {token.content for token in read.added} if read is not None else set[str]()
-    ids: list[int] = tokens.ids().tolist()
-    for position, number in enumerate(ids):
-        raw = tokens[number]
+    for number, raw in (yield from subject.tokens_work()).items():
         if raw and number not in specials and (as_bytes is None or as_bytes(number) != "byte"):
             other = first_of.setdefault(raw, number)
             if other != number and raw.decode("utf-8", "replace") not in added:
                 pairs.append((other, number))
-        if position % _REPORTED == 0:
-            yield Progress("checking", position, len(ids))
     if pairs and _spelled_apart(subject):
         number, other = pairs[0]
         found.append(
             Observation(
                 f"{several(len(pairs), 'pair of tokens has', 'pairs of tokens have')} one text: "
-                f"{quoted_bytes(tokens[number] or b'')} has the ids {number:,} and {other:,}. Text becomes only one.",
+                f"{quoted_bytes(subject.bytes_of(number))} has the ids {number:,} and {other:,}. Text becomes only "
+                "one.",
                 "Remove one of both, or find out which the model knows.",
-                (tokens[number] or b"").decode("utf-8", "replace"),
+                subject.text_of(number),
             )
         )
     return found
@@ -206,8 +202,9 @@ def unreachable_work(subject: Subject) -> Work[list[Observation]]:
         if ids:
             one = len(ids) == 1
             why = words.format(them="it" if one else "them", their="its" if one else "their")
-            longest = max(ids, key=lambda number: len(subject.bytes_of(number)))
-            named = first_few([quoted_bytes(subject.bytes_of(number)) for number in ids], _NAMED, str)
+            longest = ids[int(np.argmax(tokenizer.tokens.lengths()[ids]))]
+            more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
+            named = ", ".join(quoted_bytes(subject.bytes_of(number)) for number in ids[:_NAMED]) + more
             found.append(
                 Observation(
                     f"No text becomes {several(len(ids), 'token')}, because {why}: {named}.",
