@@ -103,7 +103,7 @@ def test_a_name_without_tekken_and_characters_are_refused(tmp_path):
     with pytest.raises(FormatError, match=r"^mine\.json: mistral-common reads only files that are named like tekken"):
         save(everything(), tmp_path / "mine.json", "tekken")
     assert fit(of_characters(), "tekken").problem == (
-        "tekken.json holds only merges of bytes, but this tokenizer merges characters."
+        "Tekken holds only merges of bytes, but this tokenizer merges characters."
     )
     assert save(everything(), tmp_path, "tekken").files == (tmp_path / "tekken.json",)
     assert "Tekkenizer.from_file(" in FORMATS["tekken"].snippet(everything(), {"tekken.json": tmp_path / "tekken.json"})

@@ -150,7 +150,16 @@ def entries(menu: QMenu) -> dict[str, QAction]:
 def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session, actions):
     menu = ask_for_menu(three, 0)
     offered = entries(menu)
-    assert list(offered) == ["Make Active", "Continue", "Export…", "Show Curve", "Rename", "Delete", *_MENUS]
+    assert list(offered) == [
+        "Make Active",
+        "Continue",
+        "Export…",
+        "train_like",
+        "Show Curve",
+        "Rename",
+        "Delete",
+        *_MENUS,
+    ]
     assert offered["Continue"].isEnabled(), "its vocabulary was the smallest"
     with qtbot.waitSignal(actions["export_tokenizer"].triggered):
         offered["Export…"].trigger()

@@ -145,8 +145,8 @@ class Tekken(Format):
     """`tekken.json`."""
 
     name = "tekken"
-    title = "tekken.json"
-    description = "ranks with the pattern and the special tokens in one file, for Mistral's mistral-common"
+    title = "Tekken"
+    description = "tekken.json: ranks, the pattern and the special tokens in one file, for mistral-common"
     files = (FILE,)
     looked_for = FILE
     only_bytes = True
