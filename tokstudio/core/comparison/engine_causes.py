@@ -162,8 +162,8 @@ def _changes(tokenizer: Tokenizer, texts: Sequence[bytes], ours: Lines, theirs: 
         if changed != list(texts):
             yield cause, partial(encode_lines_work, DocumentEncoder(tokenizer), changed)
     if own:
-        yield from _patterns(tokenizer, texts)
         yield Cause("ignore_merges", _MERGES[bool(tokenizer.whole_words)]), partial(_merged_work, tokenizer, texts)
+        yield from _patterns(tokenizer, texts)
     elif isinstance(tokenizer, LibraryTokenizer) and tokenizer.library == "tokenizers":
         yield from _of_json(tokenizer, texts)
 
@@ -311,7 +311,7 @@ def _patterns(tokenizer: Tokenizer, texts: Sequence[bytes]) -> Iterator[_Trial]:
         for cause, other in changed_patterns(REGEX.get(pattern, pattern)):
             if other != REGEX.get(pattern, pattern):
                 yield cause, partial(_split_work, tokenizer, other, texts)
-    for name in NAMES:
+    for name in (*NAMES[1:], NAMES[0]):
         if name != pattern:
             does = "text is not split" if name == "none" else f"text is split as by {name}"
             yield Cause("pattern", does), partial(_split_work, tokenizer, name, texts)

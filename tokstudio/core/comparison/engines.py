@@ -184,6 +184,11 @@ class EngineTable:
         return tuple(column for column in self.columns if not column.problem)
 
     @property
+    def shown(self) -> tuple[EngineColumn, ...]:
+        """Those and the ones that failed; the others cannot hold the tokenizer, or are not installed."""
+        return tuple(column for column in self.columns if column.failed or not column.problem)
+
+    @property
     def agrees(self) -> bool:
         """Whether every library that could be compared gives the same ids; there must be one."""
         failed = any(column.failed for column in self.columns) or any(row.problem for row in self.rows)
@@ -220,14 +225,14 @@ class EngineTable:
 
     def lines(self) -> Iterator[str]:
         """Yields the table as text, what is said of each library, and the first line that differs in each."""
-        heading = ["", f"{OURS}, tokens", *(column.name for column in self.compared)]
+        heading = ["", f"{OURS}, tokens", *(column.name for column in self.shown)]
         body = [
-            [row.name, f"{row.tokens:,}" if not row.problem else "–", *(self.cell_text(at, c) for c in self.compared)]
+            [row.name, f"{row.tokens:,}" if not row.problem else "–", *(self.cell_text(at, c) for c in self.shown)]
             for at, row in enumerate(self.rows)
         ]
         if len(self.rows) > 1:
             total = sum(row.tokens for row in self.rows)
-            body.append(["All texts", f"{total:,}", *map(self.total_text, self.compared)])
+            body.append(["All texts", f"{total:,}", *map(self.total_text, self.shown)])
         yield from aligned([heading, *body], (False, *[True] * (len(heading) - 1)))
         yield ""
         yield from (f"{row.name}: {row.problem}" for row in self.rows if row.problem)

@@ -17,6 +17,7 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
+from tokstudio.core.comparison.engines import EngineTable
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.report.report import ReadFrom, report_work
 from tokstudio.core.corpus.open_sources import read_source
@@ -114,9 +115,16 @@ class CompareCommands(QObject):
     def save_report(self) -> None:
         """Writes the report, a page that a browser shows."""
         opened = {each.name: each.origin for each in self._runs.shown if each.origin is not None}
-        self._save(
-            "Report of the Comparison", "comparison.html", "Web page (*.html)", partial(_report_work, opened=opened)
-        )
+        make = partial(_report_work, opened=opened, engines=self._state.engines)
+        self._save("Report of the Comparison", "comparison.html", "Web page (*.html)", make)
+
+    def save_engines_csv(self) -> None:
+        """Writes what other libraries gave to a table."""
+        table = self._state.engines
+        path = self._choosers.save_file("Engines as CSV", self._preferences.folder / "engines.csv", "CSV (*.csv)")
+        if table is not None and path is not None:
+            self._preferences.folder = path.parent
+            self._jobs.start(partial(_engines_work, table, path), self._written, writes=True)
 
     def _copy(self, make: Callable[[Comparison, list[str]], str], copied: Callable[[str], None]) -> None:
         comparison = self._state.comparison
@@ -169,12 +177,17 @@ def _csv_work(comparison: Comparison) -> Work[str]:
     return comparison.to_csv()
 
 
-def _report_work(comparison: Comparison, opened: Mapping[str, RunOrigin]) -> Work[str]:
+def _engines_work(table: EngineTable, path: Path) -> Work[Path]:
+    yield from write_files({path: [table.to_csv().encode("utf-8", "replace")]})
+    return path
+
+
+def _report_work(comparison: Comparison, opened: Mapping[str, RunOrigin], engines: EngineTable | None) -> Work[str]:
     origins: dict[str, ReadFrom] = {}
     for name, origin in opened.items():
         if name in comparison.tokenizers:
             origins[name] = ReadFrom(origin.format, (yield from _hashed_work(origin)))
-    return (yield from report_work(comparison, origins))
+    return (yield from report_work(comparison, origins, engines=engines))
 
 
 def _hashed_work(origin: RunOrigin) -> Work[tuple[WrittenFile, ...]]:

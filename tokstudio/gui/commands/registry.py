@@ -271,6 +271,8 @@ def list_actions(
             comparing.copy_csv, icon="copy", obstacle=availability.no_figure),
         Action("save_comparison_csv", "Fig&ures as CSV…", "Write all figures of the comparison to a table.",
             comparing.save_csv, icon="export", obstacle=availability.nothing_compared),
+        Action("save_engines_csv", "&Engines as CSV…", "Write what other libraries gave to a table.",
+            comparing.save_engines_csv, icon="export", obstacle=availability.no_engines),
         Action("save_report", "&Report…", "Write a page about the compared tokenizers: settings, curves, all figures.",
             comparing.save_report, icon="export", obstacle=availability.nothing_compared),
         # Tokenizers made of others.

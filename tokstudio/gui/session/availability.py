@@ -161,6 +161,13 @@ def nothing_compared(session: Session) -> str | None:
     return None
 
 
+def no_engines(session: Session) -> str | None:
+    """Why there is no table of libraries to write."""
+    return (
+        None if session.comparison.engines else "No libraries are compared: press Run on the page Engines of Compare."
+    )
+
+
 def no_figure(session: Session) -> str | None:
     """Why the shown figure cannot be copied."""
     comparison = session.comparison.comparison

@@ -433,5 +433,5 @@ def test_each_empty_view_says_what_it_will_show(qtbot, session, theme, actions, 
         pane.tabs.setCurrentIndex(tab)
         assert pane.empty.isVisible()
         said.append(pane.empty.label.text())
-    assert len(set(said)) == 5
+    assert len(set(said)) == 6
     assert all(text.endswith("Train one with each algorithm, or train or open your own.") for text in said)

@@ -21,6 +21,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, shown
 from tokstudio.core.comparison.comparison import Comparison
+from tokstudio.core.comparison.engines import OURS, EngineTable
 from tokstudio.core.comparison.figures import Cell, Compared
 from tokstudio.core.comparison.report.markup import (
     CURVES,
@@ -540,7 +541,10 @@ def _bunched(here: Exploration, tokenizer: Tokenizer, name: str) -> list[Markup]
 
 
 def report_work(
-    comparison: Comparison, origins: Mapping[str, ReadFrom] | None = None, written_at: datetime | None = None
+    comparison: Comparison,
+    origins: Mapping[str, ReadFrom] | None = None,
+    written_at: datetime | None = None,
+    engines: EngineTable | None = None,
 ) -> Work[str]:
     """Writes a page of HTML about a comparison; it is one file that loads nothing and runs nothing.
 
@@ -548,6 +552,7 @@ def report_work(
         comparison: One tokenizer or several; words are encoded where they were not.
         origins: Where tokenizers were read from, by name; see `origin_work`.
         written_at: The time that the page gives; None for now.
+        engines: What other libraries gave for one of the tokenizers; None for no such section.
     """
     yield from comparison.words_work()
     facts: list[TokenFacts | None] = []
@@ -570,12 +575,32 @@ def report_work(
         section("Figures", _symbols(), legend() if len(comparison.compared) > 1 else "", *tables, place="figures"),
         *([overlap_section(overlap)] if len(overlap.tokenizers) > 1 else []),
         texts_section(comparison),
+        *([engines_section(engines)] if engines is not None else []),
         explored,
         *(
             tokenizer_section(compared, each, (origins or {}).get(compared.name))
             for compared, each in zip(comparison.compared, facts, strict=True)
         ),
         _versions(),
+    )
+
+
+def engines_section(table_of_engines: EngineTable) -> Markup:
+    """The ids of other libraries beside ours."""
+    head = [tag("th", "", scope="col"), f"{OURS}, tokens", *(each.name for each in table_of_engines.shown)]
+    rows: list[Markup] = []
+    for number, text in enumerate(table_of_engines.rows):
+        cells = (table_of_engines.cell_text(number, each) for each in table_of_engines.shown)
+        ours = tag("td", MISSING if text.problem else f"{text.tokens:,}")
+        rows.append(tag("tr", tag("th", name_of(text.name), scope="row"), ours, *(tag("td", cell) for cell in cells)))
+    said = (*map(table_of_engines.column_text, table_of_engines.columns), *table_of_engines.notes)
+    note = "Of each library the lines with other ids, and tokens more or less."
+    return section(
+        f"Other libraries with {table_of_engines.tokenizer}",
+        muted(note),
+        table(head, rows),
+        *(tag("p", sentence) for sentence in said),
+        tag("p", f"Versions: {table_of_engines.versions}."),
     )
 
 

@@ -15,6 +15,7 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.guide.glossary import meaning, slug
 from tokstudio.gui.panes.compare.dots import Dots
+from tokstudio.gui.panes.compare.engines import EnginesView
 from tokstudio.gui.panes.compare.matrix import Matrix, MatrixContent
 from tokstudio.gui.panes.compare.same_text import SameTextView
 from tokstudio.gui.panes.compare.vocabularies import VocabulariesView
@@ -36,8 +37,9 @@ _TABS = {
     "Same Text": "One line in each tokenizer, one below another",
     "Vocabularies": "The tokens that only one of two tokenizers has, and those of both",
     "Words": "Words with their pieces in each tokenizer, those that are split most first",
+    "Engines": "The ids of other libraries beside ours, and why they differ",
 }
-_SAME_TEXT, _VOCABULARIES, _WORDS = 2, 3, 4
+_SAME_TEXT, _VOCABULARIES, _WORDS, _ENGINES = 2, 3, 4, 5
 _LEAST = QSize(240, 150)
 _NARROW, _LOW = 520, 300  # pixels
 _WIDEST_CHOICE = 360  # pixels
@@ -48,6 +50,7 @@ _EMPTY = (
     "A line of a text will stand here once for each tokenizer, one below another, cut into its tokens.",
     "The tokens that only one of two tokenizers has, and those of both, will be listed here.",
     "Words will be listed here with their pieces in each tokenizer, those that are split most first.",
+    "Other libraries will encode the texts here beside TokStudio: which lines get other ids, and why.",
 )
 _FIRST = "Train one with each algorithm, or train or open your own."
 _NO_TEXT = {
@@ -139,6 +142,13 @@ class ComparePane(Fitting, Pane):
         """Words with their pieces."""
         return self._added(WordsView(self._session, self._theme, self._actions["open_compared_words"]))
 
+    @cached_property
+    def engines(self) -> EnginesView:
+        """The ids of other libraries."""
+        view = self._added(EnginesView(self._session, self._theme, self._actions["save_engines_csv"]))
+        view.tokenAsked.connect(self._show_token)
+        return view
+
     def _added(self, view: _View) -> _View:
         """Adds a view; Tab goes through it after the choices above it, not after all other panes."""
         inner: list[QWidget] = [self.tokenizers, self.measure]
@@ -189,7 +199,7 @@ class ComparePane(Fitting, Pane):
             self.empty.label.setText(f"{_EMPTY[tab]} {_FIRST}")
             self._stack.setCurrentWidget(self.empty)
         elif tab >= _SAME_TEXT:
-            view = self.same_text if tab == _SAME_TEXT else self.vocabularies if tab == _VOCABULARIES else self.words
+            view = self._view_of(tab)
             view.refresh()
             self._stack.setCurrentWidget(view)
         else:
@@ -198,6 +208,11 @@ class ComparePane(Fitting, Pane):
             self._show_figure()
             self.fit()
         self.tokenizers.setText(f"Tokenizers: {len(columns)}")
+
+    def _view_of(self, tab: int) -> SameTextView | VocabulariesView | WordsView | EnginesView:
+        if tab == _SAME_TEXT:
+            return self.same_text
+        return self.vocabularies if tab == _VOCABULARIES else self.words if tab == _WORDS else self.engines
 
     def fit(self) -> None:
         """Shows what there is room for: in a narrow pane no labels, in a low one no sentences about a figure."""

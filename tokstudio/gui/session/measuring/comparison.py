@@ -20,6 +20,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
+from tokstudio.core.comparison.engines import EngineTable
 from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
 from tokstudio.core.comparison.texts import ComparedText, base_of, text_work
 from tokstudio.core.project.schema import Json
@@ -77,6 +78,7 @@ class ComparisonState(QObject):
         self.own_words = ""  # words to compare, as the user wrote them
         self.problem = ""  # why the texts could not be read; "" if they could
         self.notes: tuple[str, ...] = ()  # what the user should know of how they were read, a sentence each
+        self.engines: EngineTable | None = None  # what other libraries gave last
         self.rows: tuple[ComparedText, ...] | None = None  # of the chosen set; None until they are read
         self._changes = 0  # how often the texts were chosen or changed
         self._measured = Measurements()
@@ -250,6 +252,11 @@ class ComparisonState(QObject):
     def choose_against(self, name: str) -> None:
         """Relates normalised lengths to another tokenizer."""
         self.against = name
+        self.changed.emit()
+
+    def keep_engines(self, table: EngineTable) -> None:
+        """Keeps what other libraries gave, to be written."""
+        self.engines = table
         self.changed.emit()
 
     def show_words(self, words: str) -> None:
