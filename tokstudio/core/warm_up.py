@@ -182,19 +182,14 @@ def _exercise_algorithms() -> None:
 
 
 def _exercise_rules() -> None:
-    import numpy as np
-
     from tokstudio.core.corpus.corpus import Corpus
     from tokstudio.core.corpus.rules import RULES, marks_work
-    from tokstudio.core.kernels.near_duplicates import join_documents
 
     # Enough lines for a larger table of hashes, a document in several parts, and one that is nearly the same.
     lines = "".join(f"a line of text with the number {number}\n" for number in range(50_000))
     corpus = Corpus.from_texts(["<p>", lines, lines + "and another"])
     for rule in RULES:
         finish(marks_work(corpus, rule))
-    none = np.zeros(0, np.int32)
-    join_documents(np.zeros(1, np.int64), none, none, none)
 
 
 def _exercise_exploration() -> None:

@@ -20,6 +20,7 @@ from tokstudio import ByteTokenizer, CharacterTokenizer, Corpus, TrainingConfig,
 from tokstudio.core.analysis import document_encoder
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration import dispersion as measured
+from tokstudio.core.exploration.corpus_tokens import CorpusTokens
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer import encoder
@@ -216,3 +217,17 @@ def test_work_can_be_cancelled_and_asked_for_again():
         assert next(work).phase
         work.close()
     assert here.tokens["uses"].sum() == here.documents["tokens"].sum()
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(1, 7))
+def test_the_document_that_reaches_a_token_is_found_piece_by_piece(tokens, piece):
+    text = CorpusTokens(Corpus.from_texts(["a"] * len(tokens)), ByteTokenizer(), 0)
+    text.tokens[:] = tokens
+    ends = np.cumsum(tokens)
+    targets = np.arange(1, sum(tokens) + 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokstudio.core.exploration.corpus_tokens._PIECE", piece)
+        documents, found = text.reaching(targets)
+    expected = [next(number for number, end in enumerate(ends) if end >= target) for target in targets]
+    assert documents.tolist() == expected
+    assert found.tolist() == [ends[number] for number in expected]

@@ -111,3 +111,11 @@ def test_empty_documents_are_no_parts():
     here = explore(Corpus.from_texts([""] * 100_000 + ["abc"]), ByteTokenizer())
     assert (here.parts, here.part_unit) == (1, "pieces")
     assert len(here.documents["bytes"]) == 100_001
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=5), st.booleans())
+def test_joined_columns_are_narrow_where_all_numbers_fit(parts, is_large):
+    parts += [[3_000_000_000]] * is_large
+    joined = table.joined((np.array(part, np.int64) for part in parts), sum(map(len, parts)))
+    assert joined.tolist() == [number for part in parts for number in part]
+    assert joined.dtype == (np.int64 if is_large else np.int32)

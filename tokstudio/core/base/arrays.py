@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,3 +52,9 @@ def in_eight_bytes(weights: NDArray[np.int32], heavy: NDArray[np.int64]) -> NDAr
     is_heavy = large < 0
     large[is_heavy] = heavy[-1 - large[is_heavy]]
     return large
+
+
+def narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers as int32 where all fit; else as they are."""
+    fits = not len(numbers) or (int(numbers.min()) >= -_LARGEST_INT32 and int(numbers.max()) <= _LARGEST_INT32)
+    return numbers.astype(np.int32, copy=False) if fits else numbers

@@ -7,7 +7,7 @@ What `rules` finds, this removes. Documents and lines keep the numbers that they
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import several_of
+from tokstudio.core.base.arrays import narrowed
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, several, shown, size_text
@@ -239,20 +240,20 @@ class LeftOut:
         steps: What was asked for, one after another.
         source: int32, the index of its source.
         shard: int32, the number of its file among the `shards` of the source.
-        document: int64, the row or line in its file, from 0.
-        line: int64, the line in the document, from 0; -1 for the whole document.
+        document: The row or line in its file, from 0; this and the next are int32, or int64 where a number needs it.
+        line: The line in the document, from 0; -1 for the whole document.
         rule: int8, the number of its rule in `names`.
-        size: int64, its bytes.
+        size: Its bytes.
         texts: For each source, the hash of its whole text as of `Corpus.text_hashes`; "" where it is whole.
     """
 
     steps: tuple[LeavingOut, ...] = ()
     source: NDArray[np.int32] = field(default_factory=lambda: _no_rows().astype(np.int32))
     shard: NDArray[np.int32] = field(default_factory=lambda: _no_rows().astype(np.int32))
-    document: NDArray[np.int64] = field(default_factory=_no_rows)
-    line: NDArray[np.int64] = field(default_factory=_no_rows)
+    document: NDArray[np.int32] | NDArray[np.int64] = field(default_factory=_no_rows)
+    line: NDArray[np.int32] | NDArray[np.int64] = field(default_factory=_no_rows)
     rule: NDArray[np.int8] = field(default_factory=lambda: _no_rows().astype(np.int8))
-    size: NDArray[np.int64] = field(default_factory=_no_rows)
+    size: NDArray[np.int32] | NDArray[np.int64] = field(default_factory=_no_rows)
     texts: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -283,7 +284,7 @@ class LeftOut:
             here = self.rule == number
             lines = int(np.count_nonzero(self.line[here] >= 0))
             documents = int(np.count_nonzero(here)) - lines
-            rows.append((_REASONS[number], documents, lines, int(self.size[here].sum())))
+            rows.append((_REASONS[number], documents, lines, int(self.size[here].sum(dtype=np.int64))))
         return tuple(rows)
 
     def of(self, sources: Sequence[int]) -> LeftOut:
@@ -344,21 +345,27 @@ def without_work(
     yield Progress("leaving out")
     order = np.lexsort((marks.start, marks.document, marks.source))
     # Each column is freed before the next is sorted: there may be a row for every line of the text.
-    unsorted = [marks.stop, marks.start, marks.line, marks.document, marks.source]
+    unsorted: Any = [marks.stop, marks.start, marks.line, marks.document, marks.source]
     del marks
-    ordered: Any = [unsorted.pop()[order] for _ in range(len(unsorted))]
+    ordered: Any = [narrowed(unsorted.pop()[order]) for _ in range(len(unsorted) - 2)]
+    ordered += [unsorted.pop()[order] for _ in range(len(unsorted))]
     marks, rules = Marked("", *ordered), rules[order]
     del order, ordered
     sources, texts = list(corpus.sources), [""] * len(corpus.sources)
-    shards, numbers = np.zeros(len(marks), np.int32), np.zeros(len(marks), np.int64)
-    lines = marks.line if all(source.cuts is None for source in sources) else marks.line.copy()
+    shards, numbers = np.zeros(len(marks), np.int32), np.zeros(len(marks), marks.document.dtype)
+    lines = marks.line if all(source.cuts is None for source in sources) else marks.line.astype(np.int64)
     total, done, budget = sum(len(source.data) for source in sources), 0, Budget()
     borders = np.searchsorted(marks.source, np.arange(len(sources) + 1)).tolist()
     for index, source in enumerate(corpus.sources):
         here = slice(borders[index], borders[index + 1])
         if borders[index] < borders[index + 1]:
             own = marks[here]
-            numbers[here], shards[here] = _numbers_of(source, own.document)
+            own_numbers, own_shards = _numbers_of(source, own.document)
+            numbers = numbers.astype(np.promote_types(numbers.dtype, narrowed(own_numbers).dtype), copy=False)
+            numbers[here] = own_numbers
+            if source.rows is not None:
+                shards[here] = own_shards
+            del own_numbers, own_shards
             is_line = own.line >= 0
             if source.cuts is not None:
                 lines[here][is_line] = file_lines(source, own.document, own.start, own.line)[is_line]
@@ -367,7 +374,7 @@ def without_work(
     if len(marks) and not any(len(source.data) for source in sources) and total:
         names = first_few([_REASONS[number] for number in map(int, np.unique(rules))], len(_REASONS), str)
         raise CorpusError(f"Nothing of the text would be left: {names} would leave out all of it. Choose fewer rules.")
-    left = LeftOut((step,), marks.source, shards, numbers, lines, rules, marks.bytes, tuple(texts))
+    left = LeftOut((step,), marks.source, shards, numbers, narrowed(lines), rules, narrowed(marks.bytes), tuple(texts))
     return tuple(sources), _joined(before, left)
 
 
@@ -499,6 +506,10 @@ def _reduced_work(source: Source, own: Marked, budget: Budget, before: int, tota
     stays = np.flatnonzero(~goes)
     ends = np.cumsum(left[stays], dtype=np.int64)
     del left, goes
+    # What needs memory for a time comes before the text.
+    places = None if source.places is None else source.places[stays]
+    cuts, rows = _cuts_after(source, own, stays), _rows_after(source, stays, ends)
+    del stays
     digest, filled, size = hashlib.sha256(), 0, int(ends[-1]) if len(ends) else 0
     # Filled in place, as the size is known; what does not fit goes to the disk.
     whole = np.empty(size, np.uint8) if budget.take(size) else None
@@ -514,15 +525,6 @@ def _reduced_work(source: Source, own: Marked, budget: Budget, before: int, tota
                 filled += len(kept)
         yield Progress("leaving out", before + at, total)
     data = (yield from store.finish_work()) if whole is None else whole
-    summed = np.concatenate([np.zeros(1, np.int64), np.cumsum(own.bytes)])
-
-    def moved(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where bytes are now; of what was left out, where it was."""
-        return offsets - summed[np.searchsorted(own.start, offsets)]
-
-    places = None if source.places is None else source.places[stays]
-    cuts = _cuts_after(source, own, stays, moved)
-    rows = _rows_after(source, stays, ends)
     return replace(source, data=data, ends=ends, places=places, rows=rows, cuts=cuts), digest.hexdigest()
 
 
@@ -543,8 +545,9 @@ def _numbers_of(source: Source, documents: NDArray[np.int64]) -> tuple[NDArray[n
     """The row or line of some documents in their files, and the numbers of these files."""
     if source.rows is None:
         return documents, np.broadcast_to(np.int64(0), len(documents))
-    runs = source.rows[np.searchsorted(source.rows[:, 0], documents, side="right") - 1].astype(np.int64)
-    return documents + runs[:, 2] - 1 - runs[:, 0], runs[:, 3]
+    which = np.searchsorted(source.rows[:, 0], documents, side="right") - 1
+    shifts = source.rows[:, 2].astype(np.int64) - 1 - source.rows[:, 0]
+    return documents + shifts[which], source.rows[which, 3].astype(np.int64)
 
 
 def _rows_after(
@@ -555,29 +558,39 @@ def _rows_after(
         return None
     numbers, shards = _numbers_of(source, stays)
     begins = np.ones(len(stays), np.bool_)
-    begins[1:] = (np.diff(numbers) != 1) | (np.diff(shards) != 0)
+    begins[1:] = np.diff(numbers) != 1
+    if source.rows is not None:
+        begins[1:] |= np.diff(shards) != 0
     firsts = np.flatnonzero(begins)
-    starts = np.concatenate([np.zeros(1, np.int64), ends])[firsts]
-    runs = np.empty((len(firsts), 4), np.int64)
-    for column, numbers_of_runs in enumerate((firsts, starts, numbers[firsts] + 1, shards[firsts])):
-        runs[:, column] = numbers_of_runs
-    return runs.astype(np.int32) if len(runs) and int(runs.max()) <= _LARGEST_INT32 else runs
+    columns = [firsts, np.where(firsts > 0, ends[firsts - 1], 0), numbers[firsts] + 1, shards[firsts]]
+    del numbers, shards, begins
+    largest = max((int(column.max()) for column in columns if len(column)), default=_LARGEST_INT32 + 1)
+    runs: Any = np.empty((len(firsts), 4), np.int32 if largest <= _LARGEST_INT32 else np.int64)
+    for number, column in enumerate(columns):
+        runs[:, number] = column
+    return runs
 
 
-def _cuts_after(
-    source: Source, own: Marked, stays: NDArray[np.int64], moved: Callable[[NDArray[np.int64]], NDArray[np.int64]]
-) -> NDArray[np.int64] | None:
+def _cuts_after(source: Source, own: Marked, stays: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """`Source.cuts` of the documents that stay."""
+    summed = np.concatenate([np.zeros(1, np.int64), np.cumsum(own.bytes)])
     is_line = own.line >= 0
-    cuts = np.stack([own.document[is_line], moved(own.start[is_line]), np.ones(int(is_line.sum()), np.int64)], axis=1)
+    documents, amounts = own.document[is_line].astype(np.int64), np.ones(int(np.count_nonzero(is_line)), np.int64)
+    # Where bytes are now; of what was left out, where it was.
+    places = own.start[is_line] - summed[:-1][is_line]
     if source.cuts is not None:
         old = source.cuts.astype(np.int64)
-        old[:, 1] = moved(old[:, 1])
-        cuts = np.concatenate([cuts, old])
-    cuts = cuts[np.isin(cuts[:, 0], stays)]
-    if not len(cuts):
+        moved = old[:, 1] - summed[np.searchsorted(own.start, old[:, 1])]
+        documents, places = np.concatenate([documents, old[:, 0]]), np.concatenate([places, moved])
+        amounts = np.concatenate([amounts, old[:, 2]])
+        order = np.lexsort((places, documents))
+        documents, places, amounts = documents[order], places[order], amounts[order]
+    at = np.minimum(np.searchsorted(stays, documents), len(stays) - 1) if len(stays) else documents
+    chosen = stays[at] == documents if len(stays) else np.zeros(len(documents), np.bool_)
+    if not chosen.any():
         return None
-    cuts[:, 0] = np.searchsorted(stays, cuts[:, 0])
-    places, which = np.unique(cuts[:, :2], axis=0, return_inverse=True)
-    amounts = np.bincount(which.ravel(), cuts[:, 2]).astype(np.int64)
-    return np.concatenate([places, amounts[:, np.newaxis]], axis=1)
+    documents, places, amounts = at[chosen], places[chosen], amounts[chosen]
+    begins = np.ones(len(documents), np.bool_)
+    begins[1:] = (np.diff(documents) != 0) | (np.diff(places) != 0)
+    firsts = np.flatnonzero(begins)
+    return np.stack([documents[firsts], places[firsts], np.add.reduceat(amounts, firsts)], axis=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,16 +67,18 @@ class Gone:
         self._sizes = [source.documents for source in sources]
 
     def add(self, marks: Marked) -> None:
-        """Adds what a rule found."""
-        for source in map(int, np.unique(marks.source)):
-            here = marks[marks.source == source]
+        """Adds what a rule found, in the order of the corpus."""
+        borders = np.searchsorted(marks.source, np.arange(len(self._sizes) + 1)).tolist()
+        for source, own in enumerate(pairwise(borders)):
+            here = marks[slice(*own)]
             if (documents := here.document[here.line < 0]).size:
                 before = self.documents[source]
                 is_gone = np.zeros(self._sizes[source], np.bool_) if before is None else before
                 is_gone[documents] = True
                 self.documents[source] = is_gone
             if (starts := here.start[here.line >= 0]).size:
-                self.lines[source] = np.union1d(self.lines[source], starts)
+                before = self.lines[source]
+                self.lines[source] = np.union1d(before, starts) if len(before) else starts
 
     def stays(self, lines: SomeLines) -> NDArray[np.bool_] | None:
         """Which of some lines stay; None for all."""
@@ -163,11 +166,35 @@ def joined_marks(rule: str, found: Sequence[Marked]) -> Marked:
     return Marked(rule, *(np.concatenate(each) for each in zip(*arrays, strict=True)))  # pyright: ignore[reportArgumentType]
 
 
+class GrowingMarks:
+    """What a rule finds, piece after piece, in arrays that grow in place: it is never in the memory twice."""
+
+    def __init__(self, rule: str) -> None:
+        self._rule, self._used = rule, 0
+        self._columns = [np.zeros(0, np.int32), *(np.zeros(0, np.int64) for _ in range(4))]
+
+    def add(self, marks: Marked) -> None:
+        """Adds what was found next."""
+        before, self._used = self._used, self._used + len(marks)
+        arrays = (marks.source, marks.document, marks.line, marks.start, marks.stop)
+        for column, array in zip(self._columns, arrays, strict=True):
+            if self._used > len(column):
+                column.resize(self._used + (self._used >> _SPARE) + _FIRST_ROOM, refcheck=False)
+            column[before : self._used] = array
+
+    def finish(self) -> Marked:
+        """All that was found; nothing can be added any more."""
+        for column in self._columns:
+            column.resize(self._used, refcheck=False)
+        return Marked(self._rule, *self._columns)  # pyright: ignore[reportArgumentType]
+
+
 # --- The hashes of texts that were there before -----------------------------------------------------------------------
 
 _FIRST_ROOM = 1 << 16
+_SPARE = 3  # an eighth of an array that grows
 _MOST_OF_FREE = 0.3  # for the table of hashes; with more of them, the text is read several times
-_BYTES_OF_HASH = 32
+_BYTES_OF_HASH = 24
 
 
 class TooManyHashesError(Exception):
@@ -193,7 +220,7 @@ class Seen:
         marks, at = np.zeros(len(hashes), np.bool_), 0
         documents, sizes = read_only(documents), read_only(sizes)
         while True:
-            keys, owners, owned = self._tables
+            keys, owners = self._tables
             at, self._used = find_repeated(
                 hashes,
                 at,
@@ -204,7 +231,6 @@ class Seen:
                 documents,
                 sizes,
                 owners,
-                owned,
                 self._sums,
                 marks,
             )
@@ -213,11 +239,10 @@ class Seen:
             if self._most is not None and 2 * len(keys) > self._most:
                 raise TooManyHashesError
             larger = self._tables_of(2 * len(keys), self._has_owners)
-            move_hashes(keys, owners, owned, *larger)
+            move_hashes(keys, owners, *larger)
             self._tables = larger
 
     @staticmethod
-    def _tables_of(room: int, has_owners: bool) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    def _tables_of(room: int, has_owners: bool) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         rows = power_of_two(room)
-        owned = rows if has_owners else 0
-        return np.zeros((rows, 2), np.uint64), np.zeros(owned, np.int64), np.zeros(owned, np.int64)
+        return np.zeros((rows, 2), np.uint64), np.zeros(rows if has_owners else 0, np.int64)

@@ -29,7 +29,8 @@ _PHASE = f"looking for {_RULE}"
 _PIECE = 1 << 20
 _DOCUMENTS = 1 << 14
 _BUDGET = 1 << 22  # values that are looked at in a piece
-_MOST_OF_FREE = 0.3  # for the shingles of documents that are compared together
+_MOST_OF_FREE, _MOST_BYTES = 0.3, 1 << 29  # for the documents that are compared together; half as much for keys
+_BYTES_OF_VALUE, _BYTES_OF_ENTRY, _BYTES_OF_DOCUMENT = 8, 12, 128  # an entry: a key in common with other documents
 _MOST_COMPARED = 100  # documents that stay, by each key that a document has in common with them
 _OWN_UNITS = {"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"}
 
@@ -64,15 +65,15 @@ def near_duplicates_work(corpus: WithSources, least: float, gone: Gone) -> Work[
     """The documents that have at least this Jaccard index with an earlier one that stays.
 
     Each is compared with those that have the least hashes of one of 18 bands of 7 in common with it; at an index of 0.8
-    this finds 98.6 % of them. Of more than 100 that stay and have the same band, it is compared with the first 100.
+    this finds 98.6 % of them. Of more than 100 that stay and have the same band, it is compared with the first 100: in
+    many documents that are alike without being near duplicates, each would else be compared with all.
     """
     sketches = yield from _sketches_work(corpus, gone)
     is_found = sketches.same
-    offsets, buckets, numbers = yield from _buckets_work(sketches)
-    documents, sizes = sketches.documents[numbers], sketches.sizes[numbers]
-    for batch in _batches(offsets, buckets, sizes):
-        stays = yield from _choose_work(corpus, documents, sizes, offsets, buckets, batch, least)
-        is_found[documents[batch[~stays]]] = True
+    parents, amounts = yield from _joined_work(sketches)
+    for batch in _batches(parents, amounts, sketches.sizes):
+        stays = yield from _choose_work(corpus, sketches, batch, least)
+        is_found[sketches.documents[batch[~stays]]] = True
     return _marked(corpus, np.flatnonzero(is_found))
 
 
@@ -85,14 +86,14 @@ class _Sketches:
 
     Attributes:
         same: bool, by the number of a document in the corpus: whether an earlier one has the same units.
-        documents: int64 [n], the numbers of the others that have shingles.
-        sizes: int64 [n], how many shingles each has.
+        documents: int32 [n], the numbers of the others that have shingles.
+        sizes: int32 [n], how many shingles each has.
         keys: For each band: uint64 [n], perhaps in a file.
     """
 
     same: NDArray[np.bool_]
-    documents: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    documents: NDArray[np.int32]
+    sizes: NDArray[np.int32]
     keys: list[NDArray[np.uint8]]
 
 
@@ -145,9 +146,9 @@ def _sketches_work(corpus: WithSources, gone: Gone) -> Work[_Sketches]:
     total = sum(len(source.data) for source in corpus.sources)
     is_gone = _all_gone(corpus, gone)
     same = np.zeros(len(is_gone), np.bool_)
-    budget, loop = Budget(), _Sketching()
+    budget, loop = Budget(_MOST_BYTES // 2), _Sketching()
     stores = [TextStore("near duplicates", budget) for _ in range(BANDS)]
-    documents, sizes, none = list[NDArray[np.int64]](), list[NDArray[np.int64]](), np.zeros(0, np.int64)
+    shingles, none = np.zeros(len(is_gone), np.int32), np.zeros(0, np.int64)
     seen: Seen | None = Seen(0, 1, none, False)
     for some, done in _some_documents(corpus):
         amount = len(some.starts)
@@ -163,16 +164,16 @@ def _sketches_work(corpus: WithSources, gone: Gone) -> Work[_Sketches]:
             same[here] = repeated
             # Fewer units are a shingle that no other document has.
             compared = np.flatnonzero(~repeated & (counts >= SHINGLE) & ~is_gone[here])
-            documents.append(compared + some.first)
-            sizes.append(counts[compared] - SHINGLE + 1)
-            columns = np.ascontiguousarray(keys[compared].T)
-            for store, column in zip(stores, columns, strict=True):
-                store.add(column.view(np.uint8))
+            shingles[compared + some.first] = counts[compared] - SHINGLE + 1
+            for band, store in enumerate(stores):
+                store.add(keys[compared, band].view(np.uint8))
         yield Progress(_PHASE, done // 2, total)
+    seen = None  # its memory is free before the keys are joined
     finished: list[NDArray[np.uint8]] = []
     for store in stores:
         finished.append((yield from store.finish_work()))
-    return _Sketches(same, np.concatenate([none, *documents]), np.concatenate([none, *sizes]), finished)
+    documents = np.flatnonzero(shingles).astype(np.int32)
+    return _Sketches(same, documents, shingles[documents], finished)
 
 
 def _all_gone(corpus: WithSources, gone: Gone) -> NDArray[np.bool_]:
@@ -213,98 +214,103 @@ class _Sketching:
         return keys, hashes, counts
 
 
-def _buckets_work(sketches: _Sketches) -> Work[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]]:
-    """The documents that have a key in common with another: their numbers in `sketches`, ascending, and buckets.
+def _joined_work(sketches: _Sketches) -> Work[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """The groups of documents that have a key in common, also by way of others: the number of its first document.
 
     Returns:
-        Where the buckets of each begin and the last end, int64 [n + 1]; the buckets, int32; the numbers, int64 [n].
+        int32 [n], the group of each document; int32 [n], how many keys it has in common with others.
     """
-    owners, buckets, known = list[NDArray[np.int64]](), list[NDArray[np.int64]](), 0
+    from tokstudio.core.kernels.near_duplicates import join_documents
+
+    n = len(sketches.documents)
+    parents, amounts = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
     for band, store in enumerate(sketches.keys):
-        keys = np.asarray(store).view(np.uint64)
-        order = np.argsort(keys)
-        ascending = keys[order]
-        as_before = np.zeros(len(keys), np.bool_)
-        as_before[1:] = ascending[1:] == ascending[:-1]
-        is_shared = as_before.copy()
-        is_shared[:-1] |= as_before[1:]
-        groups_here = np.cumsum(~as_before[is_shared]) + (known - 1)
-        owners.append(order[is_shared])
-        buckets.append(groups_here)
-        known += int(np.count_nonzero(~as_before[is_shared]))
+        keys = read_only(np.asarray(store).view(np.uint64))
+        join_documents(keys, np.argsort(keys), parents, amounts)
         yield Progress(_PHASE, len(sketches.keys) + band, 4 * len(sketches.keys))
-    owner, bucket = np.concatenate(owners), np.concatenate(buckets)
-    order = np.argsort(owner, kind="stable")
-    numbers, amounts = np.unique(owner, return_counts=True)
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(amounts)])
-    return offsets, bucket[order].astype(np.int32), numbers
+    return parents, amounts
 
 
 # --- The candidates compared ------------------------------------------------------------------------------------------
 
 
 def _batches(
-    offsets: NDArray[np.int64], buckets: NDArray[np.int32], sizes: NDArray[np.int64]
+    parents: NDArray[np.int32], amounts: NDArray[np.int32], sizes: NDArray[np.int32]
 ) -> Iterator[NDArray[np.int64]]:
-    """Yields the numbers of documents to compare together, ascending, whose values fit into the memory.
+    """Yields the documents to compare together, ascending, whose values fit into the memory.
 
-    Documents that have a bucket in common, also by way of others, are together in any case.
+    Those of a group are together in any case; who has no key in common with others is in none.
     """
-    from tokstudio.core.kernels.near_duplicates import join_documents
-
-    if not len(sizes):
+    shared = np.flatnonzero(amounts)
+    if not len(shared):
         return
     free = free_memory()
-    most = (1 << 62) if free is None else int(_MOST_OF_FREE * free) // 8
-    if int(sizes.sum()) <= most:
-        yield np.arange(len(sizes))
+    most = _MOST_BYTES if free is None else min(_MOST_BYTES, int(_MOST_OF_FREE * free))
+    costs = _BYTES_OF_VALUE * sizes[shared].astype(np.int64) + _BYTES_OF_ENTRY * amounts[shared] + _BYTES_OF_DOCUMENT
+    if int(costs.sum()) <= most:
+        yield shared
         return
-    parents = np.zeros(len(sizes), np.int32)
-    join_documents(offsets, buckets, np.full(int(buckets.max()) + 1, -1, np.int32), parents)
-    order = np.argsort(parents, kind="stable")
-    ends = np.flatnonzero(np.diff(parents[order], append=-1)) + 1
-    summed = np.cumsum(sizes[order])
+    order = np.argsort(parents[shared], kind="stable")
+    ends = np.flatnonzero(np.diff(parents[shared[order]], append=-1)) + 1
+    summed = np.cumsum(costs[order])
     first = 0
     while first < len(order):
         before = int(summed[first - 1]) if first else 0
         fitting = int(np.searchsorted(summed[ends - 1], before + most, side="right"))
         last = int(ends[max(fitting - 1, int(np.searchsorted(ends, first, side="right")))])
-        yield np.sort(order[first:last])
+        yield np.sort(shared[order[first:last]])
         first = last
 
 
+def _buckets_work(
+    sketches: _Sketches, batch: NDArray[np.int64]
+) -> Work[tuple[NDArray[np.int64], NDArray[np.int32], int]]:
+    """The keys that documents of a batch have in common, by numbers, and how many these are.
+
+    Returns:
+        Where those of each document begin and the last end, int64 [n + 1]; the numbers, int32; how many there are.
+    """
+    buckets, known = np.full((len(batch), len(sketches.keys)), -1, np.int32), 0
+    for band, store in enumerate(sketches.keys):
+        keys = np.asarray(store).view(np.uint64)[batch]
+        order = np.argsort(keys)
+        ascending = keys[order]
+        as_before = np.zeros(len(keys), np.bool_)
+        as_before[1:] = ascending[1:] == ascending[:-1]
+        is_shared = as_before.copy()
+        is_shared[:-1] |= as_before[1:]
+        numbers = np.cumsum(~as_before[is_shared]) + (known - 1)
+        buckets[order[is_shared], band] = numbers
+        known = int(numbers[-1]) + 1 if len(numbers) else known
+        yield Progress(_PHASE)
+    has_others = buckets >= 0
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.count_nonzero(has_others, axis=1))])
+    return offsets, buckets[has_others], known
+
+
 def _choose_work(
-    corpus: WithSources,
-    documents: NDArray[np.int64],
-    shingles: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    buckets: NDArray[np.int32],
-    batch: NDArray[np.int64],
-    least: float,
+    corpus: WithSources, sketches: _Sketches, batch: NDArray[np.int64], least: float
 ) -> Work[NDArray[np.bool_]]:
     """Which documents of a batch stay."""
     from tokstudio.core.kernels.near_duplicates import choose_documents, sort_values
 
-    values, places = yield from _values_work(corpus, documents[batch], int(shingles[batch].sum()))
+    offsets, buckets, known = yield from _buckets_work(sketches, batch)
+    total = int(sketches.sizes[batch].sum(dtype=np.int64))
+    values, places = yield from _values_work(corpus, sketches.documents[batch].astype(np.int64), total)
     sizes = np.zeros(len(batch), np.int64)
     sort_values(values, places, sizes)
     yield Progress(_PHASE)
-    amounts = np.diff(offsets)[batch]
-    own_offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(amounts)])
-    entries = np.repeat(offsets[batch] - own_offsets[:-1], amounts) + np.arange(int(own_offsets[-1]))
-    known, own_buckets = np.unique(buckets[entries], return_inverse=True)
     state = (
-        np.full(len(known), -1, np.int64),
-        np.zeros(len(known), np.int32),
-        np.zeros(len(entries), np.int64),
-        np.zeros(len(entries), np.int32),
+        np.full(known, -1, np.int32),
+        np.zeros(known, np.int32),
+        np.zeros(len(buckets), np.int32),
+        np.zeros(len(buckets), np.int32),
         np.full(len(batch), -1, np.int32),
     )
     stays, at = np.zeros(len(batch), np.bool_), 0
-    rows = own_buckets.astype(np.int32)
     while at < len(batch):
         at = choose_documents(
-            *(at, _BUDGET, own_offsets, rows, places, sizes, values, float(least), _MOST_COMPARED, *state, stays)
+            *(at, _BUDGET, offsets, buckets, places, sizes, values, float(least), _MOST_COMPARED, *state, stays)
         )
         yield Progress(_PHASE, 3 * len(batch) + at, 4 * len(batch))
     return stays

@@ -22,10 +22,10 @@ from tokstudio.core.corpus.marks import (
     LINES,
     PIECE,
     Gone,
+    GrowingMarks,
     Marked,
     Seen,
     TooManyHashesError,
-    joined_marks,
     lines_of,
 )
 from tokstudio.core.corpus.near_duplicates import near_duplicates_work
@@ -80,7 +80,8 @@ RULES = {
         Rule("duplicates", False, "documents, not empty, with the same bytes as an earlier one"),
         Rule("near-duplicates", False, "documents of which at least {} of the shingles, each five adjacent words, are "
              "those of an earlier one that stays, by the Jaccard index of both; a word is a run of letters, marks and "
-             "digits, or one character of a script without spaces", 0.8, 0.7, 1),
+             "digits, or one character of a script without spaces; of more than 100 that look alike and stay, only "
+             "the first 100 are compared", 0.8, 0.7, 1),
         Rule("blobs", True, "lines of which at least half lies in runs of {} bytes or more of ASCII without a space "
              "that have the entropy of noise: at least 5 bits a byte, or 3 where all are hexadecimal digits", 64, 16),
         Rule("repetition", True, "lines of 20 bytes and more in which at least {} of the characters equal the one 1 to "
@@ -195,14 +196,14 @@ def _called(
 
 
 def _lines_found_work(corpus: WithSources, rule: str, test: _Test, gone: Gone) -> Work[Marked]:
-    found, total = list[Marked](), _size_of(corpus)
+    found, total = GrowingMarks(rule), _size_of(corpus)
     for lines, done in lines_of(corpus, gone):
         marks = np.zeros(len(lines.starts), np.bool_)
         test(lines.data, lines.starts, lines.stops, marks)
         if marks.any():
-            found.append(lines.marked(rule, marks))
+            found.add(lines.marked(rule, marks))
         yield Progress(f"looking for {rule}", done, total)
-    return joined_marks(rule, found)
+    return found.finish()
 
 
 def _size_of(corpus: WithSources) -> int:
@@ -211,26 +212,22 @@ def _size_of(corpus: WithSources) -> int:
 
 # --- Text that was there before: exact duplicates and repeated lines -------------------------------------------------
 
-_Pass = Callable[[Seen, "list[Marked]"], Work[None]]
+_Pass = Callable[[Seen, GrowingMarks], Work[None]]
 
 
-def _in_parts_work(documents: int, has_owners: bool, look: _Pass) -> Work[tuple[list[Marked], NDArray[np.int64], int]]:
+def _in_parts_work(rule: str, documents: int, has_owners: bool, look: _Pass) -> Work[tuple[Marked, NDArray[np.int64]]]:
     """Looks at all hashes at once, or at one part of them after another where they do not fit into the memory."""
     parts = 1
     while True:
-        found, sums = list[Marked](), np.zeros(documents, np.int64)
+        found, sums = GrowingMarks(rule), np.zeros(documents, np.int64)
         try:
             for part in range(parts):
                 yield from look(Seen(part, parts, sums, has_owners), found)
         except TooManyHashesError:
             parts *= 2
         else:
-            return found, sums, parts
-
-
-def _in_order(rule: str, found: list[Marked], parts: int) -> Marked:
-    marks = joined_marks(rule, found)
-    return marks if parts == 1 else marks[np.lexsort((marks.start, marks.source))]
+            marks = found.finish()
+            return marks if parts == 1 else marks[np.lexsort((marks.start, marks.source))], sums
 
 
 def _repeated_lines_work(
@@ -243,17 +240,16 @@ def _repeated_lines_work(
     sizes = [source.documents for source in corpus.sources]
     firsts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
-    def look(seen: Seen, found: list[Marked]) -> Work[None]:
+    def look(seen: Seen, found: GrowingMarks) -> Work[None]:
         for lines, done in lines_of(corpus, gone):
             hashes = np.empty((len(lines.starts), 2), np.uint64)
             hash_texts(lines.data, read_only(lines.starts), read_only(lines.stops), least, True, hashes)
             marks = seen.look_up(hashes, lines.documents + firsts[lines.source], lines.stops - lines.starts)
             if not has_sums and marks.any():
-                found.append(lines.marked(rule, marks))
+                found.add(lines.marked(rule, marks))
             yield Progress(f"looking for {rule}", done, total)
 
-    found, sums, parts = yield from _in_parts_work(int(firsts[-1]) if has_sums else 0, has_sums, look)
-    return _in_order(rule, found, parts), sums
+    return (yield from _in_parts_work(rule, int(firsts[-1]) if has_sums else 0, has_sums, look))
 
 
 def _duplicates_work(corpus: WithSources, gone: Gone) -> Work[Marked]:
@@ -262,7 +258,7 @@ def _duplicates_work(corpus: WithSources, gone: Gone) -> Work[Marked]:
     rule, total = "duplicates", _size_of(corpus)
     none = np.zeros(0, np.int64)
 
-    def look(seen: Seen, found: list[Marked]) -> Work[None]:
+    def look(seen: Seen, found: GrowingMarks) -> Work[None]:
         before = 0
         for number, source in enumerate(corpus.sources):
             is_gone = gone.documents[number]
@@ -283,12 +279,11 @@ def _duplicates_work(corpus: WithSources, gone: Gone) -> Work[Marked]:
                 marks = np.flatnonzero(seen.look_up(hashes, none, none))
                 if len(marks):
                     place, whole = np.full(len(marks), number, np.int32), np.full(len(marks), -1, np.int64)
-                    found.append(Marked(rule, place, marks + first, whole, starts[marks], ends[marks]))
+                    found.add(Marked(rule, place, marks + first, whole, starts[marks], ends[marks]))
                 yield Progress(f"looking for {rule}", before + stop, total)
             before += len(source.data)
 
-    found, _, parts = yield from _in_parts_work(0, False, look)
-    return _in_order(rule, found, parts)
+    return (yield from _in_parts_work(rule, 0, False, look))[0]
 
 
 def _long_hash_work(source: Source, start: int, stop: int, before: int, total: int) -> Work[NDArray[np.uint64]]:
@@ -314,7 +309,7 @@ def _rare_script_work(corpus: WithSources, threshold: float, gone: Gone) -> Work
     yield Progress("looking for rare-script")
     totals = np.zeros((len(corpus.sources), len(SCRIPTS) + 1), np.int64)
     nothing, scripts = np.zeros(len(SCRIPTS) + 1, np.bool_), script_numbers()
-    total, found = 2 * _size_of(corpus), list[Marked]()
+    total, found = 2 * _size_of(corpus), GrowingMarks("rare-script")
     for lines, done in lines_of(corpus, gone):
         starts, stops = read_only(lines.starts), read_only(lines.stops)
         marks = np.zeros(len(starts), np.bool_)
@@ -327,6 +322,6 @@ def _rare_script_work(corpus: WithSources, threshold: float, gone: Gone) -> Work
         marks, rare = np.zeros(len(starts), np.bool_), is_rare[lines.source]
         find_scripts(lines.data, starts, stops, scripts, rare, _LEAST_LETTERS, none, marks)
         if marks.any():
-            found.append(lines.marked("rare-script", marks))
+            found.add(lines.marked("rare-script", marks))
         yield Progress("looking for rare-script", total // 2 + done, total)
-    return joined_marks("rare-script", found)
+    return found.finish()

@@ -352,8 +352,8 @@ def document_numbers(source: Source) -> NDArray[np.int64]:
     """
     numbers = np.arange(source.documents, dtype=np.int64)
     if source.rows is not None:
-        runs = source.rows[np.searchsorted(source.rows[:, 0], numbers, side="right") - 1]
-        numbers += runs[:, 2].astype(np.int64) - 1 - runs[:, 0]
+        firsts = source.rows[:, 0].astype(np.int64)
+        numbers += np.repeat(source.rows[:, 2] - 1 - firsts, np.diff(firsts, append=source.documents))
     return numbers
 
 

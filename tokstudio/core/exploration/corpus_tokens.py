@@ -19,6 +19,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 MOST_KEPT = 1 << 30  # bytes of tokens
 _PIECE = 1 << 20  # tokens at once
+_BLOCK = 1 << 25  # kept tokens: as large arrays as these take no memory where nothing was written
 _PHASE = "encoding"
 _CODE_POINTS = 0x110000
 _LONG = 1 << 12  # bytes of a token
@@ -77,7 +78,7 @@ class CorpusTokens:
             if kept > self._most_kept:
                 self._kept = None
             if self._kept is not None and written:
-                self._kept.append(out[:written].astype(narrow))
+                _append(self._kept, out[:written], narrow)
 
         yield from self._encode_work(take)
         uses += rows[:, kernel.NOW]
@@ -92,6 +93,18 @@ class CorpusTokens:
         return UsesByDocument(
             uses, as_long[:, kernel.RANGE], as_long[:, kernel.TOP_PART] - 1, top_uses.astype(np.int64)
         )
+
+    def reaching(self, targets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first document that ends at each of some tokens or later, and its end; int64, ascending."""
+        documents, ends = np.zeros(len(targets), np.int64), np.zeros(len(targets), np.int64)
+        at = before = 0
+        for first in range(0, len(self.tokens), _PIECE):
+            behind = np.cumsum(self.tokens[first : first + _PIECE], dtype=np.int64) + before
+            before = int(behind[-1])
+            here = slice(at, int(np.searchsorted(targets, before, side="right")))
+            within = np.searchsorted(behind, targets[here])
+            documents[here], ends[here], at = within + first, behind[within], here.stop
+        return documents, ends
 
     def walk_work(self, take: Callable[[Ids], None], phase: str = _PHASE) -> Work[None]:
         """Gives `take` all tokens in order, in parts of about a million."""
@@ -143,7 +156,8 @@ class CorpusTokens:
         numbers = [number for _, number in entries(self.corpus.sources)]
         counts = {number: np.zeros(len(self.feeds), np.int64) for number in numbers}
         documents = np.cumsum([source.documents for source in self.corpus.sources], dtype=np.int64)
-        ends, at = np.concatenate([np.zeros(1, np.int64), self.ends])[documents], 0
+        of_sources = np.split(self.tokens, documents[:-1])
+        ends, at = np.cumsum([int(tokens.sum(dtype=np.int64)) for tokens in of_sources], dtype=np.int64), 0
 
         def take(ids: Ids) -> None:
             nonlocal at
@@ -202,6 +216,16 @@ class CorpusTokens:
                     yield Progress(_PHASE, done, total)
                 done += len(data)
                 yield Progress(_PHASE, done, total)
+
+
+def _append(blocks: list[NDArray[Any]], ids: Ids, narrow: type[np.uint16 | np.uint32]) -> None:
+    """Adds ids at the end of blocks, of which the last may have room."""
+    if not blocks or len(blocks[-1]) + len(ids) > _BLOCK:
+        blocks.append(np.empty(max(_BLOCK, len(ids)), narrow)[:0])
+    used, whole = len(blocks[-1]), blocks[-1].base
+    assert whole is not None
+    blocks[-1] = whole[: used + len(ids)]
+    blocks[-1][used:] = ids
 
 
 def feeds_of_tokens(tokenizer: AnyTokenizer) -> NDArray[np.int32]:

@@ -113,15 +113,14 @@ def _piece_ends_work(text: CorpusTokens, total: int) -> Work[NDArray[np.int64]]:
     """
     if not total:
         return np.zeros(0, np.int64)
-    ends = text.ends
     targets = np.unique(-(-np.arange(1, PIECES, dtype=np.int64) * total // PIECES))
-    documents = np.searchsorted(ends, targets)  # the first with an end there or later
-    borders = ends[documents].copy()
+    documents, ends = text.reaching(targets)
+    borders = ends.copy()
     is_within = (targets < borders) & (PIECES * text.tokens[documents].astype(np.int64) > total)
     within = np.flatnonzero(is_within)
     for document in np.unique(documents[within]).tolist():
         here = within[documents[within] == document]
-        start = int(ends[document]) - int(text.tokens[document])
+        start = int(ends[here[0]]) - int(text.tokens[document])
         found = yield from text.line_starts_work(document, targets[here] - start)
         borders[here] = found + start
     borders = np.unique(np.append(borders, total))

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.source import document_numbers, document_shards, groups
+from tokstudio.core.corpus.source import Source, document_numbers, document_shards, groups
 from tokstudio.core.text.languages import SCRIPTS, script_numbers
 from tokstudio.core.text.unicode_classes import classes
 
@@ -34,6 +35,13 @@ def columns_work(corpus: Corpus) -> Work[Columns]:
     """
     from tokstudio.core.kernels import parts as kernel
 
+    texts = corpus.sources
+    columns: Columns = {
+        "source": joined(starmap(_of_all, enumerate(texts)), corpus.documents),
+        "shard": joined(map(document_shards, texts), corpus.documents),
+        "number": joined(map(document_numbers, texts), corpus.documents),
+        "bytes": joined(_sizes(texts), corpus.documents),
+    }
     figures, done = np.zeros((kernel.FIGURES, corpus.documents), np.int32), 0
     first_row, total = 0, sum(len(source.data) for source in corpus.sources)
     for source in corpus.sources:
@@ -46,19 +54,33 @@ def columns_work(corpus: Corpus) -> Work[Columns]:
                 )
                 yield Progress("reading", done + int(state[kernel.AT]), total)
             first_row, done = first_row + last - first, done + stop - start
-    texts = corpus.sources
-    columns: Columns = {
-        "source": np.repeat(np.arange(len(texts), dtype=np.int32), [source.documents for source in texts]),
-        "shard": narrow(map(document_shards, texts)),
-        "number": narrow(map(document_numbers, texts)),
-        "bytes": narrow(np.diff(source.ends, prepend=0) for source in texts),
-    }
     names = ("characters", "lines", "not_utf8", "longest_line", "longest_run", "script")
     columns |= {name: figures[number] for number, name in enumerate(names)}
     return columns
 
 
-def narrow(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int32] | NDArray[np.int64]:
-    """The joined parts, as int32 where all numbers fit."""
-    every: list[NDArray[Any]] = [part.astype(np.int32) if part.max(initial=0) <= _LARGEST else part for part in parts]
-    return every[0] if len(every) == 1 else np.concatenate([np.empty(0, np.int32), *every])
+def joined(parts: Iterable[NDArray[np.int64]], size: int) -> NDArray[np.int32] | NDArray[np.int64]:
+    """The numbers of all parts, so many from 0 on, as int32 where all fit."""
+    numbers: Any = np.zeros(size, np.int32)
+    at = 0
+    for part in parts:
+        if (largest := int(part.max(initial=0))) > _LARGEST:
+            numbers = numbers.astype(np.int64, copy=False)
+        if largest:
+            # Zeros that nobody writes take no memory.
+            numbers[at : at + len(part)] = part
+        at += len(part)
+    return numbers
+
+
+def _of_all(number: int, source: Source) -> NDArray[np.int64]:
+    """A number for each document."""
+    return np.broadcast_to(np.int64(number), source.documents)
+
+
+def _sizes(sources: Iterable[Source]) -> Iterator[NDArray[np.int64]]:
+    """The bytes of all documents, in parts."""
+    for source in sources:
+        for first in range(0, source.documents, _DOCUMENTS):
+            before = int(source.ends[first - 1]) if first else 0
+            yield np.diff(source.ends[first : first + _DOCUMENTS], prepend=before)

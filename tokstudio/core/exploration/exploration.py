@@ -23,7 +23,7 @@ from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, by_entry
 from tokstudio.core.exploration.corpus_tokens import MOST_KEPT, CorpusTokens, UsesByDocument
 from tokstudio.core.exploration.dispersion import Dispersion, dispersion_work
-from tokstudio.core.exploration.documents import Columns, columns_work, narrow
+from tokstudio.core.exploration.documents import Columns, columns_work, joined
 from tokstudio.core.exploration.finders import HitFinder, RegexFinder, TextFinder
 from tokstudio.core.exploration.findings import Finding, findings_work
 from tokstudio.core.exploration.items import Items, token_items_work, word_items_work
@@ -132,16 +132,16 @@ class Exploration:
 
     def documents_work(self) -> Work[Mapping[str, NDArray[Any]]]:
         """Does the same as `documents` in bounded pieces."""
-        # What takes most memory for a time comes first.
-        tokens = None if self.tokenizer is None else (yield from self.dispersion_work()).document_tokens
         if not self._of_text:
-            columns = yield from columns_work(self.corpus)
-            columns["repeated_bytes"] = narrow((yield from repeated_bytes_work(self.corpus)))
+            # What takes most memory for a time comes first.
+            repeated = joined((yield from repeated_bytes_work(self.corpus)), self.corpus.documents)
+            columns = (yield from columns_work(self.corpus)) | {"repeated_bytes": repeated}
             for column in columns.values():
                 column.setflags(write=False)
             self._of_text.update(columns)
         columns = dict(self._of_text)
-        if tokens is not None:
+        if self.tokenizer is not None:
+            tokens = (yield from self.dispersion_work()).document_tokens
             per_token = np.full(len(tokens), np.nan, np.float32)
             columns["tokens"] = tokens
             columns["bytes_per_token"] = np.divide(columns["bytes"], tokens, out=per_token, where=tokens > 0)

@@ -23,6 +23,7 @@ UInt64 = NDArray[np.uint64]
 
 _FEEDS, _LOWEST, _HIGHEST = np.uint64(0x0A0A0A0A0A0A0A0A), np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _LF = 10
+_SIZE = (1 << 32) - 1  # the bits of `owners` that have bytes
 
 
 @njit(nogil=True, cache=True)
@@ -216,7 +217,6 @@ def find_repeated(
     documents: Int64,
     sizes: Int64,
     owners: Int64,
-    owned: Int64,
     sums: Int64,
     marks: Bools,
 ) -> tuple[int, int]:
@@ -229,10 +229,10 @@ def find_repeated(
         parts: How many parts there are; a power of two.
         keys: uint64 [m, 2], the table, m a power of two; zeros where nothing is.
         used: How many hashes are in the table; it stays less than three quarters full.
-        documents: int64 [n], the document of each text.
-        sizes: int64 [n], its bytes.
-        owners: int64 [m], the document of the first text of each hash; -1 when it was added to `sums`. May be empty.
-        owned: int64 [m], the bytes of that text.
+        documents: int64 [n], the document of each text, below 2^31.
+        sizes: int64 [n], its bytes, below 2^32.
+        owners: int64 [m], the document of the first text of each hash, shifted by 32 bits, and the bytes of that text;
+            -1 when these were added to `sums`. May be empty.
         sums: int64, the bytes of repeated texts of each document, the first of each included; added to.
         marks: bool [n], written: which were there before.
 
@@ -252,21 +252,21 @@ def find_repeated(
                 if owners.size > 0:
                     sums[documents[at]] += sizes[at]
                     if owners[slot] >= 0:
-                        sums[owners[slot]] += owned[slot]
+                        sums[owners[slot] >> 32] += owners[slot] & _SIZE
                         owners[slot] = -1
             else:
                 if used >= most:
                     return at, used
                 keys[slot, 0], keys[slot, 1] = first, second
                 if owners.size > 0:
-                    owners[slot], owned[slot] = documents[at], sizes[at]
+                    owners[slot] = documents[at] << 32 | sizes[at]
                 used += 1
         at += 1
     return at, used
 
 
 @njit(nogil=True, cache=True)
-def move_hashes(keys: UInt64, owners: Int64, owned: Int64, larger: UInt64, new_owners: Int64, new_owned: Int64) -> None:
+def move_hashes(keys: UInt64, owners: Int64, larger: UInt64, new_owners: Int64) -> None:
     """Moves the content of a table of `find_repeated` into a larger one."""
     last = np.uint64(len(larger) - 1)
     for old in range(len(keys)):
@@ -276,7 +276,7 @@ def move_hashes(keys: UInt64, owners: Int64, owned: Int64, larger: UInt64, new_o
                 slot = (slot + np.uint64(1)) & last
             larger[slot, 0], larger[slot, 1] = keys[old, 0], keys[old, 1]
             if owners.size > 0:
-                new_owners[slot], new_owned[slot] = owners[old], owned[old]
+                new_owners[slot] = owners[old]
 
 
 # --- The tests of the rules; `core.corpus.rules` says in words what each finds ----------------------------------------

@@ -167,30 +167,32 @@ def sketch(
 
 
 @njit(nogil=True, cache=True)
-def join_documents(offsets: Int64, buckets: Int32, heads: Int32, parents: Int32) -> None:
-    """Gives the documents that have buckets in common, also by way of others, the number of the first of them.
+def join_documents(keys: UInt64, order: Int64, parents: Int32, amounts: Int32) -> None:
+    """Gives the documents that have a key in common, also by way of others, the number of the first of them.
 
     Args:
-        offsets: int64 [n + 1], where the buckets of each document begin, and where the last end.
-        buckets: int32, the buckets of all documents, one after another.
-        heads: int32 [buckets], -1 each; changed.
-        parents: int32 [n], written.
+        keys: uint64 [n], a key of each document; the next call has others.
+        order: int64 [n], the documents by their keys, ascending.
+        parents: int32 [n], of each document its own number at first; updated.
+        amounts: int32 [n], how many keys each has in common with others; added to.
     """
-    for document in range(parents.size):
-        parents[document] = document
-        for entry in range(offsets[document], offsets[document + 1]):
-            head = heads[buckets[entry]]
-            if head < 0:
-                heads[buckets[entry]] = document
-                continue
-            own = document
-            while parents[head] != head:
-                parents[head] = parents[parents[head]]
-                head = parents[head]
-            while parents[own] != own:
-                parents[own] = parents[parents[own]]
-                own = parents[own]
-            parents[max(head, own)] = min(head, own)
+    is_next = False  # whether the document has the key of the one before it
+    for at in range(1, order.size):
+        head, own = order[at - 1], order[at]
+        if keys[head] != keys[own]:
+            is_next = False
+            continue
+        if not is_next:
+            amounts[head] += 1
+        amounts[own] += 1
+        is_next = True
+        while parents[head] != head:
+            parents[head] = parents[parents[head]]
+            head = np.int64(parents[head])
+        while parents[own] != own:
+            parents[own] = parents[parents[own]]
+            own = np.int64(parents[own])
+        parents[max(head, own)] = min(head, own)
     for document in range(parents.size):
         # Parents have lower numbers, which are final.
         parents[document] = parents[parents[document]]
@@ -237,9 +239,9 @@ def choose_documents(
     values: UInt64,
     least: float,
     most: int,
-    heads: Int64,
+    heads: Int32,
     amounts: Int32,
-    links: Int64,
+    links: Int32,
     owners: Int32,
     stamps: Int32,
     stays: Bools,
@@ -249,16 +251,16 @@ def choose_documents(
     Args:
         at: The document to continue at.
         budget: Values to look at.
-        offsets: int64 [n + 1], as of `join_documents`.
-        buckets: int32, likewise.
+        offsets: int64 [n + 1], where the buckets of each document begin, and where the last end.
+        buckets: int32, the keys that it has in common with others, by numbers; for all documents, one after another.
         places: int64 [n], where the values of each document begin.
         sizes: int64 [n], how many different ones it has, ascending.
         values: uint64, the values of all documents.
         least: The lowest Jaccard index of documents that are alike.
         most: With so many documents of a bucket, the first ones, others are compared.
-        heads: int64 [buckets], the last entry of each; -1 each at first.
+        heads: int32 [buckets], the last entry of each; -1 each at first.
         amounts: int32 [buckets], how many there are; zeros at first.
-        links: int64 [entries], the entry before it in its bucket.
+        links: int32 [entries], the entry before it in its bucket.
         owners: int32 [entries], its document.
         stamps: int32 [n], with which document each was compared last; -1 each at first.
         stays: bool [n], written.

@@ -144,9 +144,10 @@ _TEXTS = "texts"  # the folder for them
 
 
 class Budget:
-    """The memory for all texts that are read in one call; safe in several threads."""
+    """The memory for all texts that are read in one call, at most so many bytes; safe in several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: float = inf) -> None:
+        self._most = most
         self._left: float | None = None  # None before the first use
         self._lock = threading.Lock()
 
@@ -155,7 +156,7 @@ class Budget:
         with self._lock:
             if self._left is None:
                 free = free_memory()
-                self._left = inf if free is None else MOST_OF_FREE * free
+                self._left = self._most if free is None else min(self._most, MOST_OF_FREE * free)
             fits = size <= self._left
             self._left -= size if fits else 0
             return fits
