@@ -174,12 +174,33 @@ EXPRESSIONS = (
     r"a*",
     r"(?i)A\n",
 )
+PARTS = (
+    "a",
+    "b",
+    "é",
+    ".",
+    "^",
+    "$",
+    r"\b",
+    r"\B",
+    r"\s",
+    r"\S+",
+    r"\w",
+    "[^a]",
+    "[ab]*",
+    "(a|b)",
+    r"(?:ab|\n)?",
+    "a*?",
+    "|",
+    r"\n",
+)
+plain_expressions = st.lists(st.sampled_from(PARTS), min_size=1, max_size=5).map("".join)
 
 
 @settings(patient, max_examples=300)
 @given(
     st.lists(st.text("aAbé日\n _", max_size=20), max_size=6),
-    st.sampled_from(EXPRESSIONS),
+    st.sampled_from(EXPRESSIONS) | plain_expressions,
     st.booleans(),
     st.booleans(),
     st.sampled_from([4, 16, 1 << 20]),
@@ -201,6 +222,40 @@ def test_expressions_match_as_in_each_document(documents, expression, case, whol
             patch.setattr(finders, name, value)
         made = searched(corpus, RegexFinder(expression, case, whole_words))
     assert spans(made) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "together"),
+    [
+        (r"[A-Z]\w+ing\b", True),
+        (r"^(?:the|a) \p{Lu}[^,\n]{2,5}?$", True),
+        (r"a.b", True),
+        (r"(?<=a)b", False),
+        (r"a(?!b)", False),
+        (r"a++", False),
+        (r"(?>a|ab)c", False),
+        (r"\Aa", False),
+        (r"a{e<=1}", False),
+        (r"(a)\1", False),
+        (r"\X", False),
+        (r"a\Kb", False),
+        (r"(?s)a.b", False),
+    ],
+)
+def test_short_documents_are_searched_together_if_an_expression_cannot_tell(expression, together):
+    class Counting:
+        def __init__(self, pattern):
+            self.pattern, self.calls = pattern, 0
+
+        def finditer(self, *given, **options):
+            self.calls += 1
+            return self.pattern.finditer(*given, **options)
+
+    corpus, finder = Corpus.from_texts(["Ending a b", "a-b", "the End"] * 200), RegexFinder(expression)
+    expected = spans(searched(corpus, finder))
+    finder._pattern = counting = Counting(finder._pattern)
+    assert spans(searched(corpus, finder)) == expected
+    assert counting.calls == (1 if together else 600)
 
 
 def test_bytes_that_are_not_utf8_are_characters_of_no_class():

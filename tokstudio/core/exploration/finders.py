@@ -7,6 +7,7 @@ overlap: the leftmost is taken, and the next begins at its end or later. None ex
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -149,7 +150,15 @@ def _leads(code: int) -> NDArray[np.int64]:
 
 LONG = 1 << 20  # bytes of a document that is searched in parts
 AHEAD, BEHIND = 1 << 16, 1 << 10  # bytes around such a part
-_GROUP, _DOCUMENTS = 1 << 18, 1 << 12
+_GROUP, _DOCUMENTS = 1 << 17, 1 << 12
+_OF_A_BLOCK, _FAILURES = 2 * SECONDS_OF_A_PIECE, 8
+_NO_SPANS = np.zeros((0, 2), np.int64)
+#: Expressions that look at nothing but what they match and the characters beside it: no groups but plain ones, nothing
+#: possessive, no reference, no name of a place but `^`, `$` and the border of a word.
+_ESCAPE = r"\\(?:[dDsSwWtnrfv]|[^\w\s]|[pP]\{[^{}]*\})"
+_CLASS = rf"\[\^?(?:[^\\\[\]^&|~-]|{_ESCAPE})(?:-(?=[^\\\[\]-])|[^\\\[\]&|~-]|{_ESCAPE})*\]"
+_QUANTIFIER = r"(?:[?*+]|\{\d+(?:,\d*)?\})\??(?![?*+{])"
+_PLAIN = re.compile(rf"(?:(?:[^\\()\[\]{{}}?*+|#]|\((?![?*])|[)|]|\(\?:|\\[bB]|{_ESCAPE}|{_CLASS})(?:{_QUANTIFIER})?)+")
 
 
 class RegexTimeout(Exception):
@@ -161,7 +170,8 @@ class RegexFinder:
 
     `^` and `$` also stand for the ends of lines; `.` matches no line feed, but `\s` does, so a match may extend over
     several lines. A document of more than 1 MiB is searched in parts of that size: an expression sees 1 KiB before its
-    part and 64 KiB after it, so that matches of up to 64 KiB are the same as in the whole. A byte that is not UTF-8 is
+    part and 64 KiB after it, so that matches of up to 64 KiB are the same as in the whole. Short documents are searched
+    together where that finds the same. A byte that is not UTF-8 is
     one character that no class has, `[^a]` and `.` match it.
 
     Args:
@@ -183,36 +193,83 @@ class RegexFinder:
         flags = regex.MULTILINE | (0 if case else regex.IGNORECASE | regex.FULLCASE)
         self._pattern: Pattern[str] = compile_expression(expression, flags)
         self._whole_words = whole_words
+        self._is_plain = _PLAIN.fullmatch(expression) is not None
 
     def found(self, source: Source, ends: NDArray[np.int64]) -> Iterator[HitBatch]:
         """See `HitFinder`; raises RegexTimeout."""
+        patience = _FAILURES if self._is_plain else 0  # so many groups more are searched whole in vain
         for first, last, start, stop in groups(ends, _GROUP, _DOCUMENTS):
             if stop - start > LONG:
                 yield from self._in_parts(source, ends, first, start, stop)
                 continue
-            raw, begin, until = source.data[start:stop].tobytes(), start, monotonic() + SECONDS_OF_A_PIECE
+            raw, until = source.data[start:stop].tobytes(), monotonic() + SECONDS_OF_A_PIECE
             spans, documents = list[tuple[int, int]](), list[int]()
-            for document, end in enumerate(ends[first:last].tolist(), first):
-                part, document_begin = raw[begin - start : end - start], begin
-                begin = end
-                if not part:
+            borders = np.concatenate([np.array([start]), ends[first:last]]) - start
+            quick, owners, alone = (_NO_SPANS, NOTHING, range(last - first))
+            if patience and len(alone) > 1:
+                quick, owners, alone = self._in_block(raw, borders[1:]) or (quick, owners, alone)
+                patience -= 2 * len(alone) > last - first
+            taken = 0
+            for number in [*alone, last - first]:
+                # The hits in the documents before it.
+                before = taken + int(np.searchsorted(owners[taken:], number))
+                for begin, end, owner in zip(
+                    *quick[taken:before].T.tolist(), owners[taken:before].tolist(), strict=True
+                ):
+                    spans.append((start + begin, start + end))
+                    documents.append(first + owner)
+                taken = before
+                if number == last - first or borders[number] == borders[number + 1]:
                     continue
+                begin = start + int(borders[number])
+                part = raw[begin - start : int(borders[number + 1])]
                 text = part.decode("utf-8", "surrogateescape")
                 try:
                     # A generator for each of millions of lines would take longer than most of them.
                     found = self._pattern.finditer(text, concurrent=False, timeout=SECONDS_OF_A_PIECE)
                     pieces = iter([[match.span() for match in found]])
                 except TimeoutError:
-                    pieces = self._matches(text, 0, len(text), document)
+                    pieces = self._matches(text, 0, len(text), first + number)
                 for more in pieces:
                     if more:
                         some = _in_bytes(text, len(part), more)
-                        spans += [(document_begin + one, document_begin + other) for one, other in some if one < other]
-                        documents += [document] * (len(spans) - len(documents))
+                        spans += [(begin + one, begin + other) for one, other in some if one < other]
+                        documents += [first + number] * (len(spans) - len(documents))
                     if monotonic() > until:
-                        yield self._kept(source, ends, document_begin, spans, documents)
+                        yield self._kept(source, ends, begin, spans, documents)
                         spans, documents, until = [], [], monotonic() + SECONDS_OF_A_PIECE
             yield self._kept(source, ends, stop, spans, documents)
+
+    def _in_block(
+        self, raw: bytes, ends: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]] | None:
+        """Searches documents together, with a line feed after each; None where that takes long.
+
+        A plain expression looks at nothing but what it matches and the characters beside it, to which a line feed is
+        the same as the end of the text. So a match within a document is one of the document alone, unless another that
+        crosses its end has a part of it.
+
+        Returns:
+            The matches, int64 [n, 2], and the document of each, int64 [n]; the documents to be searched alone.
+        """
+        block = np.insert(np.frombuffer(raw, np.uint8), ends, ord("\n")).tobytes()
+        feeds, text = ends + np.arange(len(ends)), block.decode("utf-8", "surrogateescape")
+        try:
+            found = [match.span() for match in self._pattern.finditer(text, concurrent=False, timeout=_OF_A_BLOCK)]
+        except TimeoutError:
+            return None
+        if not found:
+            return _NO_SPANS, NOTHING, []
+        spans = np.array(_in_bytes(text, len(block), found), np.int64)
+        spans = spans[spans[:, 1] > spans[:, 0]]
+        first, last = np.searchsorted(feeds, spans[:, 0]), np.searchsorted(feeds, spans[:, 1] - 1)
+        crosses = spans[:, 1] > feeds[first]
+        turns = np.zeros(len(ends) + 1, np.int64)
+        np.add.at(turns, first[crosses], 1)
+        np.subtract.at(turns, last[crosses] + 1, 1)
+        is_alone = np.cumsum(turns)[:-1] > 0
+        kept = ~is_alone[first]
+        return spans[kept] - first[kept, np.newaxis], first[kept], np.flatnonzero(is_alone).tolist()
 
     def _in_parts(
         self, source: Source, ends: NDArray[np.int64], document: int, start: int, stop: int
