@@ -92,6 +92,30 @@ def test_at_encodes_with_the_first_merges_only_and_compact_closes_the_gaps(token
     assert [compact.tokens[i] for i in compact.encode(text)] == [earlier.tokens[i] for i in earlier.encode(text)]
 
 
+@settings(patient, max_examples=60)
+@given(tokenizers())
+def test_an_edge_of_the_trie_says_which_of_the_tokens_behind_it_is_made_first(tokenizer):
+    table = MergeTable(tokenizer.merges, tokenizer.merge_results)
+    trie = table.trie_for(tokenizer.alphabet, 1 << 20)
+    edges = {} if trie is None else {int(row[0]): row.tolist() for row in trie.edges if row[0] != -1}
+    first = {}
+    for rank, result in enumerate(tokenizer.merge_results.tolist()):
+        spelling = [tokenizer.byte_ids[byte] for byte in tokenizer.tokens[result]]
+        if trie is None or encode_slowly(
+            tokenizer.tokens[result],
+            tokenizer.merges.tolist(),
+            tokenizer.merge_results.tolist(),
+            tokenizer.byte_ids.tolist(),
+        ) != [result]:
+            continue
+        node = spelling[0]
+        for symbol in spelling[1:]:
+            edge = ((int(node) << 32 | int(symbol)) + (1 << 63)) % (1 << 64) - (1 << 63)  # in 64 bits with a sign
+            first[edge] = min(first.get(edge, rank + 1), rank + 1)
+            node = edges[edge][1] & 0xFFFFFFFF
+    assert {edge: row[2] for edge, row in edges.items()} == first
+
+
 class TestLongTexts:
     def test_a_million_times_the_same_letter(self):
         tokenizer = trained("a" * 4096, size=268)

@@ -12,8 +12,8 @@ The facts are those of Berglund and van der Merwe (arXiv 2309.08715), and of the
 Tokens are rows of an int32 [ids, 4] array: `LEFT` and `RIGHT`, the parts; `RANK`, that of the merge, -1 for base
 tokens; `LENGTH`, in base tokens. Their spellings are a trie, whose node for the spelling of a token has its id as
 number; other nodes have the numbers from `FIRST_NODE` on. An edge from a node by a base token is a row of a hash table:
-node << 32 | base token, and the rank + 1 of the token of the next node, or `NO_TOKEN`, << 32 | that node; -1 if it is
-free.
+node << 32 | base token; the rank + 1 of the token of the next node, or `NO_TOKEN`, << 32 | that node; the least rank +
+1 of a token there or further on, so that no path is followed to tokens that are all made later. -1 if it is free.
 """
 
 # SPDX-License-Identifier: MIT
@@ -104,7 +104,7 @@ def fill_trie(order: Int32, tokens: Int32, most: int, edges: Int64, shorter: Int
         order: int32, the reachable tokens that merges make, by rank.
         tokens: int32 [ids, 4]; see the module.
         most: The most nodes besides those of the base tokens.
-        edges: int64 [rows, 2], a free hash table; rows a power of two, more than `most`.
+        edges: int64 [rows, 3], a free hash table; rows a power of two, more than `most`.
         shorter: int32 [ids], -1 at first; afterwards the longest token that each begins with, but for itself.
     """
     # Until it is known where tokens end, the nodes after those of the base tokens are numbered as they come.
@@ -131,7 +131,15 @@ def fill_trie(order: Int32, tokens: Int32, most: int, edges: Int64, shorter: Int
             node = drafts[slot, 1]
         node_of[token], token_at[node - FIRST_NODE] = node, token
 
-    # The nodes before a node are above it. The stack becomes the longest token that ends above each.
+    # The nodes before a node are above it.
+    least = np.empty(nodes, np.int64)
+    for k in range(nodes):
+        least[k] = NO_TOKEN if token_at[k] == _NONE else tokens[token_at[k], RANK] + 1
+    for k in range(nodes - 1, -1, -1):
+        if above[k] >= FIRST_NODE:
+            least[above[k] - FIRST_NODE] = min(least[above[k] - FIRST_NODE], least[k])
+
+    # The stack becomes the longest token that ends above each.
     for k in range(nodes):
         node = above[k]
         token = node
@@ -145,6 +153,7 @@ def fill_trie(order: Int32, tokens: Int32, most: int, edges: Int64, shorter: Int
         rank, number = (NO_TOKEN, FIRST_NODE + k) if token == _NONE else (tokens[token, RANK] + 1, token)
         slot = _slot(edges, node, symbol[k])
         edges[slot, 0], edges[slot, 1] = (node << 32) | symbol[k], (np.int64(rank) << 32) | number
+        edges[slot, 2] = least[k]
     for token in order:
         shorter[token] = stack[node_of[token] - FIRST_NODE]
 
@@ -155,7 +164,7 @@ def _longest(edges: Int64, symbols: Int32, at: int, limit: int) -> int:
     node = token = np.int64(symbols[at])
     for k in range(at + 1, len(symbols)):
         slot = _slot(edges, node, symbols[k])
-        if edges[slot, 0] == _NONE:
+        if edges[slot, 0] == _NONE or edges[slot, 2] > limit:
             break
         node = edges[slot, 1] & _LOW
         if edges[slot, 1] >> 32 <= limit:

@@ -35,7 +35,7 @@ class Trie:
 
     tokens: NDArray[np.int32]  # [ids, 4]
     shorter: NDArray[np.int32]  # [ids], the longest token that each begins with, but for itself
-    edges: NDArray[np.int64]  # [a power of two, 2]
+    edges: NDArray[np.int64]  # [a power of two, 3]
 
 
 class MergeTable:
@@ -101,7 +101,7 @@ class MergeTable:
         reachable[self._results] = False
         most = kernel.describe(self._merges, self._results, self.pairs, self.bits, tokens, reachable)
         shorter = np.full(ids, -1, np.int32)
-        edges = np.full((power_of_two(most + most // 4 + 2) if most <= _MOST_NODES else 0, 2), -1, np.int64)
+        edges = np.full((power_of_two(most + most // 4 + 2) if most <= _MOST_NODES else 0, 3), -1, np.int64)
         if len(edges):
             kernel.fill_trie(self._results[reachable[self._results]], tokens, most, edges, shorter)
         return Trie(tokens, shorter, edges)
