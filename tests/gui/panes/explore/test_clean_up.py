@@ -20,6 +20,7 @@ from tokstudio.core.corpus.rules import RULES
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration.exploration import explore
 from tokstudio.gui.panes.explore.clean_up import RULE, sum_work
+from tokstudio.gui.session.training.cleaning import LEAVING_OUT, TRAINING
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -104,6 +105,21 @@ def test_each_finding_has_a_row_that_says_what_it_is_and_what_lives_from_it(qtbo
     assert page.living.text().startswith(f"{len(blob.tokens)} tokens live from it")
     page.chips.clicked.emit(page.chips.chips[0].id)
     assert window.session.view.chosen == int(blob.tokens[0])
+
+
+@at_window()
+def test_the_statistics_of_the_text_wait_until_the_training_has_ended(qtbot, window):
+    session, page = window.session, opened(qtbot, window)
+    tick(qtbot, page, "blobs")
+    settle(qtbot, window)
+    came = []
+    session.corpus.statistics_changed.connect(
+        lambda: came.append((session.cleaning.stage, session.corpus.statistics is not None))
+    )
+    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    settle(qtbot, window)
+    assert session.corpus.statistics is not None
+    assert [stage for stage, has_come in came if has_come and stage in (LEAVING_OUT, TRAINING)] == []
 
 
 @at_window()

@@ -61,6 +61,7 @@ class CorpusState(QObject):
         self._divided: Documents = "file"  # the last division of the text
         self._before: dict[Source, Source] = {}  # the same text in its earlier division
         self._counting: Job | None = None
+        self._waits = False  # whether counting waits
         self._splitting: Job | None = None
         self.left_out = LeavingOut()  # what is left out, or is to be once `is_leaving_out` is false
         self.leaving_problem = ""  # why the last wish to leave something out was not carried out; "" if it was
@@ -300,6 +301,12 @@ class CorpusState(QObject):
         self._splitting.cancelled.connect(self._splitting_cancelled)
         self._splitting.ended.connect(self._splitting_ended)
 
+    def let_statistics_wait(self, waits: bool) -> None:
+        """Lets the statistics of the text wait, or go on: while a user waits for something else, that comes first."""
+        self._waits = waits
+        if self._counting is not None:
+            (self._counting.pause if waits else self._counting.resume)()
+
     def report(self, problem: Problem) -> None:
         """Shows an error of a source, also of one that was not added."""
         self.problem.emit(problem)
@@ -477,6 +484,7 @@ class CorpusState(QObject):
         if self.sources and not self.is_leaving_out:
             corpus = self.current
             self._counting = self._jobs.start(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
+            self.let_statistics_wait(self._waits)
         self.sources_changed.emit()
         self.statistics_changed.emit()
 

@@ -70,6 +70,7 @@ class Cleaning(QObject):
         corpus.left_out_changed.connect(self._go_on)
         training.state_changed.connect(self._go_on)
         runs.changed.connect(self._forget_deleted)
+        self.changed.connect(self._come_first)
 
     @property
     def obstacle(self) -> str | None:
@@ -198,6 +199,9 @@ class Cleaning(QObject):
 
     def _fail(self, error: Exception) -> None:
         self._end("Cancelled." if isinstance(error, Cancelled) else problem_of(error).text)
+
+    def _come_first(self) -> None:
+        self._corpus.let_statistics_wait(self.stage in (LEAVING_OUT, TRAINING))
 
     def _end(self, problem: str) -> None:
         self.stage, self.problem = "", problem
