@@ -185,6 +185,15 @@ def test_a_draft_needs_the_same_ids():
     )
 
 
+def test_of_many_special_tokens_the_first_are_named():
+    many = some(special_tokens=[f"<{number}>" for number in range(20)])
+    found = diff(some(), many)
+    assert len(found.specials) == 20
+    named = [line for line in found.sentences() if "pecial token" in line]
+    assert named[0] == 'Special token "<0>": none in A, id 262 in B.'
+    assert named[6:] == ["14 more special tokens differ."]
+
+
 def test_what_cannot_be_compared_is_refused():
     counts = Corpus.from_counts({"the": 3}).sources[0]
     with pytest.raises(ConfigError, match=r"^words has word counts, not text"):

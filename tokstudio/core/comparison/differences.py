@@ -35,6 +35,7 @@ _STEP = 1 << 12
 _GROUP, _LINES = 1 << 22, 1 << 16  # bytes and lines that are encoded together
 _MOST_LINES = 3  # of a text that are shown
 _LONGEST = 3_000  # characters of a line that are shown
+_MOST_SPECIALS = 6  # that are named
 _SHORT = 160  # characters of a setting in a sentence
 
 
@@ -161,8 +162,10 @@ class Differences:
                 yield f"{several(len(rows), 'merge')} only in {name}: {merge}."
         if self.merges_moved:
             yield f"{several(self.merges_moved, 'merge is', 'merges are')} in another order."
-        for token, one, other, found, other_found in self.specials:
+        for token, one, other, found, other_found in self.specials[:_MOST_SPECIALS]:
             yield f"Special token {shown(token)}: {_special(one, found)} in {a}, {_special(other, other_found)} in {b}."
+        if (more := len(self.specials) - _MOST_SPECIALS) > 0:
+            yield f"{several(more, 'more special token differs', 'more special tokens differ')}."
         for role, one, other in self.roles:
             yield f"Role {role.removesuffix('_token')}: {_or_none(one)} in {a}, {_or_none(other)} in {b}."
         yield from self.pattern
