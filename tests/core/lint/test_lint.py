@@ -118,7 +118,8 @@ class TestBadInput:
 
     def test_texts_that_are_empty_or_no_utf8(self, tmp_path):
         place = folder(tmp_path)
-        assert lint(place, {}) == lint(place, {"a": "", "b": b" \n"})
+        assert lint(place, {}) == lint(place, {"a": "", "b": b" \n"}) == lint(place, [])
+        assert lint(place, {"text 1": "cafe\u0301"}) == lint(place, ["cafe\u0301"]) == lint(place, "cafe\u0301")
         assert not has_error(lint(place, {"a": b"\xff\xfe caf\xe9"}))
 
     def test_of_a_large_text_lines_from_all_its_parts_are_looked_at(self, tmp_path):

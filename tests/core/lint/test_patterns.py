@@ -14,6 +14,8 @@ from tokstudio.core.lint.patterns import all_characters
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 O200K, QWEN2, CL100K = map(written_regex, ("o200k", "qwen2", "cl100k"))
+# It finds only the places where groups of three digits begin, and takes no character.
+GROUPS = r"(?=(\d{3})+(?!\d))"
 
 
 def with_split(*arguments, **parts):
@@ -43,7 +45,7 @@ class TestNeverMatching:
         [finding] = found(folder(tmp_path, with_split(pattern)), "pattern-never-matches")
         assert (finding.level, finding.example) == ("error", pattern)
 
-    @pytest.mark.parametrize("pattern", [r"[\s\S]+", GPT2, "[\u1a20-\u1aad]+", "\u2e9b", "\U0001f9ff"])
+    @pytest.mark.parametrize("pattern", [r"[\s\S]+", GPT2, "[\u1a20-\u1aad]+", "\u2e9b", "\U0001f9ff", GROUPS])
     def test_one_that_finds_all_or_a_single_rare_character_is_none(self, tmp_path, pattern):
         assert not found(folder(tmp_path, with_split(pattern)), "pattern-never-matches")
 

@@ -63,6 +63,18 @@ class TestMerges:
         assert "merge 3" in finding.message
         assert '"thx" is missing' in finding.message
 
+    def test_so_are_those_of_a_merges_txt_beside_its_vocab_json(self, tmp_path):
+        (tmp_path / "vocab.json").write_text(json.dumps(content()["model"]["vocab"], ensure_ascii=False), "utf-8")
+        (tmp_path / "merges.txt").write_text("#version: 0.2\nt h\nth e\nth x\n", "utf-8")
+        with pytest.raises(FormatError):
+            load(tmp_path, "gpt2")
+        assert "merge 3 joins" in message(tmp_path, "merges-of-unknown-tokens")
+        (tmp_path / "merges.txt").write_text("t h\nth e\n", "utf-8")
+        assert not found(tmp_path, "merges-of-unknown-tokens")
+        (tmp_path / "merges.txt").write_text("t h e\n", "utf-8")
+        with pytest.raises(FormatError, match="with a space between them"):
+            lint(tmp_path)
+
     def test_merges_of_tokens_that_later_ones_make_are_none(self, tmp_path):
         tokenizer = content(merges=["t h", "th e"], model={"merges": [["th", "e"], ["t", "h"]]})
         assert not found(folder(tmp_path, tokenizer), "merges-of-unknown-tokens")

@@ -115,7 +115,8 @@ def _pair(subject: Subject, read: TokenizerJson, ids: Mapping[str, int]) -> Iter
         return
     vocabulary, merges = subject.files.pair
     other = {token: number for token, number in vocabulary.items() if ids.get(token) != number}
-    lacking = [token for token in read.vocabulary if token not in vocabulary]
+    added = {token.content for token in read.added}
+    lacking = [token for token in read.vocabulary if token not in vocabulary and token not in added]
     if other:
         token, number = next(iter(other.items()))
         theirs = f"{ids[token]:,}" if token in ids else "none"

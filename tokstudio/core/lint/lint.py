@@ -3,14 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.lint import files, patterns, specials, vocabulary
 from tokstudio.core.lint import texts as on_texts
 from tokstudio.core.lint.findings import LintFinding, LintRule, worst_first
-from tokstudio.core.lint.subject import subject_work
+from tokstudio.core.lint.subject import Texts, subject_work
 from tokstudio.core.text.utf8 import AnyPath
 
 if TYPE_CHECKING:
@@ -23,16 +22,14 @@ RULES: tuple[LintRule, ...] = (
 _STEPS = 100  # of the progress of a rule
 
 
-def lint(
-    tokenizer: Tokenizer | AnyPath, texts: Mapping[str, str | bytes] | None = None, pattern: str | None = None
-) -> list[LintFinding]:
+def lint(tokenizer: Tokenizer | AnyPath, texts: Texts = None, pattern: str | None = None) -> list[LintFinding]:
     """Looks for faults of a tokenizer and of its files, before a model is trained with it.
 
     Args:
         tokenizer: A file, a folder or a name, as for `load`, or a tokenizer, whose files are then not looked at.
-        texts: Texts by name on which splitting, decoding and unknown characters are tried; without any, a hard text in
-            many scripts. Of more than some four million characters, parts in equal steps are looked at. Several texts
-            are counted one by one, otherwise scripts are.
+        texts: Texts, by name or in a list, on which splitting, decoding and unknown characters are tried; without any,
+            a hard text in many scripts. Of more than some four million characters, parts in equal steps are looked at.
+            Several texts are counted one by one, otherwise scripts are.
         pattern: How text is split, where the files do not say.
 
     Returns:
@@ -46,7 +43,7 @@ def lint(
 
 def lint_work(
     tokenizer: Tokenizer | AnyPath,
-    texts: Mapping[str, str | bytes] | None = None,
+    texts: Texts = None,
     pattern: str | None = None,
     name: str = "",
 ) -> Work[list[LintFinding]]:

@@ -246,7 +246,7 @@ def digits_work(subject: Subject) -> Work[list[Observation]]:
         Observation(
             f"Numbers are split from the left, into groups of {len(pieces[0])}: the places of digits in a group depend "
             "on the length of the number.",
-            "If the model is to calculate, split single digits, or from the right.",
+            "If the model is to calculate, split single digits (qwen2), or from the right (cl100k_right).",
             _DIGITS,
             pieces,
         )

@@ -31,7 +31,7 @@ from tokstudio.core.formats.loading import load_work, settle_work
 from tokstudio.core.hub.names import name_of
 from tokstudio.core.libraries.client import pre_tokens_work, torture_text
 from tokstudio.core.pretokenization.patterns import splitter
-from tokstudio.core.text.utf8 import AnyPath
+from tokstudio.core.text.utf8 import AnyPath, Text
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -45,6 +45,7 @@ _OBJECTS = (CONFIG, MAP, ADDED, GENERATION, MODEL)
 _LARGEST = 1 << 26
 _MOST_TEXT, _BLOCKS = 1 << 22, 64  # characters of all texts that are looked at, in so many parts of each
 _MOST_LINES, _LONGEST_LINE = 2000, 1000
+_PAIRS = ("gpt2", "word-ends")  # formats of two files, a vocabulary and merges
 _ROLE = "_token"
 _REPORTED = 1 << 13
 #: A number in the name of a token.
@@ -253,9 +254,13 @@ def text_of(value: object) -> str:
             return ""
 
 
+#: Texts by name, or one after another; those without a name have a number.
+Texts = Mapping[str, Text] | Sequence[Text] | None
+
+
 def subject_work(
     tokenizer: Tokenizer | AnyPath,
-    texts: Mapping[str, str | bytes] | None = None,
+    texts: Texts = None,
     pattern: str | None = None,
     name: str = "",
 ) -> Work[Subject]:
@@ -264,8 +269,9 @@ def subject_work(
     Raises:
         FormatError: There is no tokenizer, or it is damaged otherwise than the rules can tell.
     """
-    share = _MOST_TEXT // max(1, len(texts or ()))
-    parts = {key: _sampled(text, share) for key, text in (texts or {}).items()}
+    texts = (texts,) if isinstance(texts, (str, bytes)) else texts or ()
+    named = texts if isinstance(texts, Mapping) else {f"text {n}": text for n, text in enumerate(texts, 1)}
+    parts = {key: _sampled(text, _MOST_TEXT // len(named)) for key, text in named.items()}
     given = any(map(str.strip, parts.values()))
     chosen = parts if given else {HARD: torture_text()}
     if isinstance(tokenizer, Tokenizer):
@@ -281,7 +287,13 @@ def subject_work(
     found, paths = format_of(path)
     subject.files = yield from _beside_work(paths[0], path.is_dir() or paths[0].name in _WITH_OTHERS)
     if found.name != "huggingface":
-        opened = (yield from _loaded_work(subject, path, pattern)).tokenizer
+        try:
+            opened = (yield from _loaded_work(subject, path, pattern)).tokenizer
+        except FormatError as error:
+            if found.name not in _PAIRS:
+                raise
+            subject.files.json = yield from _faulty_work(_pair_as_json_work(*paths[:2]), error)
+            return subject
         # One that is made of other files may be opened as a tokenizer.json.
         subject.files.json = (yield from _in_memory_work(opened)).json
         return subject
@@ -290,16 +302,21 @@ def subject_work(
         beside = yield from beside_work(paths[1:], tuple(map(file_name, paths[1:])))
         subject.tokenizer, parsed = yield from opened_work(paths[0], file, (), beside)
     except FormatError as error:
-        # The rules tell what is wrong with a file that can be read as JSON.
-        try:
-            read = subject.files.json = yield from _tokenizer_json_work(paths[0], file)
-        except FormatError:
-            raise error from None
-        if not (read.repeated or read.shared_ids or read.unknown):
-            raise
+        subject.files.json = yield from _faulty_work(_tokenizer_json_work(paths[0], file), error)
         return subject
     subject.files.json = TokenizerJson(parsed.settings, parsed.model, parsed.vocabulary, parsed.written, parsed.rows)
     return subject
+
+
+def _faulty_work(work: Work[TokenizerJson], error: FormatError) -> Work[TokenizerJson]:
+    """What can be read of files that do not open, if rules can tell what is wrong; raises the error otherwise."""
+    try:
+        read = yield from work
+    except FormatError:
+        raise error from None
+    if not (read.repeated or read.shared_ids or read.unknown):
+        raise error
+    return read
 
 
 def _sampled(text: str | bytes, most: int) -> str:
@@ -426,7 +443,25 @@ def _tokenizer_json_work(file: Path | bytes, name: str) -> Work[TokenizerJson]:
                 settings[key] = reader.value()
             yield from reader.progress()
         reader.end()
-    rows, prefix = list[tuple[int, int, int]](), model.get("continuing_subword_prefix")
+    return replace((yield from _with_merges_work(read, pairs)), added=added)
+
+
+def _pair_as_json_work(vocabulary: Path, merges: Path) -> Work[TokenizerJson]:
+    """A vocabulary and a list of merges in two files, of any content."""
+    read, pairs = TokenizerJson({}, {}, {}), list[tuple[str, str]]()
+    with JsonReader(vocabulary, file_name(vocabulary), GIGABYTE) as reader:
+        yield from _vocabulary_work(reader, read)
+        reader.end()
+    with LineReader(merges, file_name(merges), GIGABYTE) as lines:
+        for pair in merge_lines(lines):
+            pairs.append(pair)
+            yield from lines.progress()
+    return (yield from _with_merges_work(read, pairs))
+
+
+def _with_merges_work(read: TokenizerJson, pairs: Sequence[tuple[str, str]]) -> Work[TokenizerJson]:
+    """The same with merges, and with those whose tokens are unknown."""
+    rows, prefix = list[tuple[int, int, int]](), read.model.get("continuing_subword_prefix")
     for number, (left, right) in enumerate(pairs, 1):
         tokens = left, right, left + (right[len(prefix) :] if isinstance(prefix, str) else right)
         if (missing := next((token for token in tokens if token not in read.vocabulary), None)) is not None:
@@ -435,7 +470,7 @@ def _tokenizer_json_work(file: Path | bytes, name: str) -> Work[TokenizerJson]:
             rows.append((read.vocabulary[left], read.vocabulary[right], read.vocabulary[tokens[2]]))
         if number % _REPORTED == 0:
             yield Progress("reading", number, len(pairs))
-    return replace(read, added=added, merges=np.array(rows, np.int32).reshape(-1, 3))
+    return replace(read, merges=np.array(rows, np.int32).reshape(-1, 3))
 
 
 def _vocabulary_work(reader: JsonReader, read: TokenizerJson) -> Work[None]:
