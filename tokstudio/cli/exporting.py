@@ -39,7 +39,7 @@ Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 READ_TOKENIZERS = ("source", "other", "by", "tokenizer", "tokenizers")
 READ_FILES = (
     "file", "files", "texts", "corpus", "counts", "parallel", "base_vocabulary", "sample", "reference", "theirs",
-    "leave_out_list",
+    "leave_out_list", "model",
 )  # fmt: skip
 # The arguments that name what it writes, beside exports.
 RESULTS = ("project", "out", "csv", "map", "report", "log_file", "left_out")
@@ -137,10 +137,12 @@ def _paths(values: Mapping[str, object], names: Iterable[str]) -> Iterator[Path]
                 yield Path(path)
 
 
-def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> None:
+def check_losses(
+    tokenizer: Tokenizer, exports: Exports, accept_loss: bool, model: Path | None = None, pad: bool = False
+) -> None:
     """Raises FormatError where a format cannot hold a tokenizer, such as one before its first merge."""
     for name, path in exports:
-        fitting = fit(tokenizer, name, path=path)
+        fitting = fit(tokenizer, name, path=path, model=model, pad=pad)
         if fitting.problem is not None:
             raise FormatError(f"{path.name}: {fitting.problem}")
         if fitting.losses and not accept_loss:
@@ -158,13 +160,15 @@ def export(
     console: Console,
     original: Tokenizer | None = None,
     proof: Proof | None = None,
+    model: Path | None = None,
+    pad: bool = False,
 ) -> list[ExportReport]:
     """Writes every export that can be written, and returns their reports; see `save_proved_work`."""
     reports: list[ExportReport] = []
     for name, path in exports:
         try:
-            work = save_proved_work(tokenizer, path, name, accept_loss, sample=sample, original=original, proof=proof)
-            report = console.finish(work)
+            more = {"sample": sample, "original": original, "proof": proof, "model": model, "pad": pad}
+            report = console.finish(save_proved_work(tokenizer, path, name, accept_loss, **more))
         except (TokStudioError, OSError) as error:
             console.complain(str(error))
             continue
@@ -185,11 +189,12 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.merges is not None:
         original = original.at(arguments.merges)
     tokenizer, moved = closed_gaps(original) if arguments.close_gaps else (original, ())
-    check_losses(tokenizer, exports, arguments.accept_loss)
+    model, pad = arguments.model, arguments.pad
+    check_losses(tokenizer, exports, arguments.accept_loss, model, pad)
     for sentence in moved:
         console.say(sentence)
     sample = console.finish(read_file_work(arguments.sample)) if arguments.sample is not None else b""
-    reports = export(tokenizer, exports, arguments.accept_loss, sample, console, original)
+    reports = export(tokenizer, exports, arguments.accept_loss, sample, console, original, model=model, pad=pad)
     if not reports:
         return FAILED
     report = replace(reports[0], notes=(*moved, *reports[0].notes))

@@ -44,6 +44,8 @@ def names(folder):
 
 def made_for(name):
     """A tokenizer that a format can hold."""
+    if name == "gguf":
+        return everything().changed(pattern="gpt2")
     return with_unknown() if name == "sentencepiece" else everything()
 
 
@@ -55,7 +57,7 @@ WRITABLE = [name for name, known in FORMATS.items() if known.writable]
 def test_formats_are_listed_for_menus_and_the_command_line():
     assert list(FORMATS) == [
         "huggingface", "classic", "word-ends", "gpt2", "tiktoken", "tekken", "minbpe", "sentencepiece", "wordpiece",
-        "merges-csv", "merges-jsonl", "vocabulary-csv", "token-bytes",
+        "gguf", "merges-csv", "merges-jsonl", "vocabulary-csv", "token-bytes",
     ]  # fmt: skip
     for name, known in FORMATS.items():
         assert known.name == name
@@ -70,9 +72,9 @@ def test_formats_are_listed_for_menus_and_the_command_line():
 
 
 def test_an_unknown_format_or_a_pattern_that_cannot_work_is_refused_before_anything_is_read(tmp_path):
-    words = r'^Format "gguf" is unknown\. Choose one of: huggingface, classic, gpt2, tiktoken, '
+    words = r'^Format "ggml" is unknown\. Choose one of: huggingface, classic, gpt2, tiktoken, '
     with pytest.raises(ConfigError, match=words):
-        save(banana(), tmp_path, "gguf")
+        save(banana(), tmp_path, "ggml")
     with pytest.raises(ConfigError, match="pattern"):
         load(tmp_path / "nothing", "(")
 
@@ -155,7 +157,7 @@ def test_missing_and_unknown_files_are_named(tmp_path):
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (tmp_path / "nothing.json").write_bytes(b"")
     looked_for = r"tokenizer\.json, merges\.json, merges\.txt, vocab\.bpe, NAME\.tiktoken, tekken\.json, NAME\.model"
-    looked_for += r", vocab\.txt"
+    looked_for += r", vocab\.txt, NAME\.gguf"
     for name, words in (
         ("empty", rf"this folder has no tokenizer file TokStudio can read \({looked_for}\)"),
         ("missing", "no such file or folder"),
@@ -443,6 +445,6 @@ def test_a_copy_that_is_encoded_otherwise_is_refused_with_the_first_difference(l
         return ids if self is opened else ids[::-1]
 
     monkeypatch.setattr(type(opened), "encode_work", other)
-    with pytest.raises(FormatError, match="read back, it differs at token 1, near"):
+    with pytest.raises(FormatError, match="read back, it differs at token 2, near"):
         save(opened, tmp_path / "copy.json")
     assert not (tmp_path / "copy.json").exists()

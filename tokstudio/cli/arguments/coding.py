@@ -100,10 +100,23 @@ def convert(words: Sequence[str]) -> argparse.Namespace:
     add(
         "--sample", metavar="FILE", type=Path, help="a text to test the files with, in addition to a built-in hard text"
     )
+    add(
+        "--model",
+        metavar="MODEL.gguf",
+        type=Path,
+        help="with --format gguf: write a copy of this model with the tokenizer in place of its own; its tensors and "
+        "all other values stay as they are, and it must have as many tokens",
+    )
+    add("--pad", action="store_true", help="with --model: fill up tokens that the model has more")
     add("--report", metavar="FILE", type=Path, help="write a report with the proof to FILE")
     add("--json", action="store_true", help="print the report as one JSON object")
     shared.add_quiet(parser)
-    return parser.parse_args(words)
+    arguments = parser.parse_args(words)
+    if arguments.model is not None and arguments.format != "gguf":
+        parser.error("--model is for --format gguf")
+    if arguments.pad and arguments.model is None:
+        parser.error("--pad is for --model")
+    return arguments
 
 
 def export_bytes(words: Sequence[str]) -> argparse.Namespace:

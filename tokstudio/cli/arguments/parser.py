@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # A copy of the core's list, whose import would load NumPy; a test compares them.
 EXPORTS = (
-    "huggingface", "classic", "gpt2", "tiktoken", "tekken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
-    "vocabulary-csv", "token-bytes",
+    "huggingface", "classic", "gpt2", "tiktoken", "tekken", "minbpe", "sentencepiece", "gguf", "merges-csv",
+    "merges-jsonl", "vocabulary-csv", "token-bytes",
 )  # fmt: skip
 
 NAMES = "its name, which uses the network: hf:OWNER/REPOSITORY[@REVISION] or tiktoken:ENCODING"

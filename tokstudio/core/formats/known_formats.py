@@ -15,11 +15,14 @@ from tokstudio.core.corpus.readers.files import network_address
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.common.format import Format
 from tokstudio.core.formats.common.text_readers import JsonReader, LineReader
+from tokstudio.core.formats.gguf.format import Gguf
 from tokstudio.core.formats.gpt2 import Gpt2
 from tokstudio.core.formats.huggingface.converted import WordEndPair, WordPieceVocabulary
 from tokstudio.core.formats.huggingface.format import HuggingFace
+from tokstudio.core.formats.huggingface.reader import read_work as read_json
 from tokstudio.core.formats.minbpe import Minbpe
 from tokstudio.core.formats.sentencepiece.format import SentencePiece
+from tokstudio.core.formats.sentencepiece.reader import read_work as read_model
 from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
 from tokstudio.core.formats.tiktoken.format import Tiktoken
 from tokstudio.core.formats.tiktoken.tekken import Tekken
@@ -39,6 +42,7 @@ _KNOWN: tuple[Format, ...] = (
     Minbpe(),
     SentencePiece(),
     WordPieceVocabulary(),
+    Gguf(read_json, read_model),
     MergesCsv(),
     MergesJsonl(),
     VocabularyCsv(),
@@ -49,9 +53,10 @@ _READABLE = [known for known in _KNOWN if known.readable]
 
 FORMATS: Mapping[str, Format] = MappingProxyType({known.name: known for known in _KNOWN})
 
-LARGEST_LOOKED_INTO = 5 * 10**9
+_LARGEST_LOOKED_INTO = 5 * 10**9
+_ANY = 1 << 62  # of which only the beginning is read
 # A text may begin like a file of any format, so the beginning is looked at only for these endings.
-_ENDINGS = re.compile(r"(\.json|\.model(\.v[0-9]\w*)?|\.spm|\.tiktoken|vocab\.txt)$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(\.json|\.model(\.v[0-9]\w*)?|\.spm|\.tiktoken|\.gguf|vocab\.txt)$", re.IGNORECASE)
 
 
 def format_of(path: Path) -> tuple[Format, tuple[Path, ...]]:
@@ -106,7 +111,7 @@ def _found(path: Path, *, only_endings: bool = False) -> tuple[Format | None, tu
     The beginning of a file decides, then its name. With `only_endings`, texts are not looked into.
     """
     if path.is_file() and (not only_endings or _ENDINGS.search(path.name)):
-        with LineReader(path, file_name(path), LARGEST_LOOKED_INTO) as lines:
+        with LineReader(path, file_name(path), _ANY) as lines:
             beginning = lines.peek()
         for file_format in _READABLE:
             if file_format.recognises(path, beginning):
@@ -120,7 +125,7 @@ def _found(path: Path, *, only_endings: bool = False) -> tuple[Format | None, tu
 def _by_first_key(path: Path) -> Format:
     """The format of a file with another name, by its first key."""
     name = file_name(path)
-    with JsonReader(path, name, LARGEST_LOOKED_INTO) as reader:
+    with JsonReader(path, name, _LARGEST_LOOKED_INTO) as reader:
         if reader.peek() == "{":
             key = next(reader.items(), "")
             for file_format in _READABLE:

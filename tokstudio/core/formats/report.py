@@ -15,13 +15,14 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import count_text, first_few, in_units, percent_text, several, shown
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.corpus.leaving_out import told_totals
+from tokstudio.core.formats.common.proof import NOT_PROVED
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:
     from tokstudio.core.model.run import TrainedOn
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-_LIBRARIES = ("tokenizers", "tiktoken", "sentencepiece")
+_LIBRARIES = ("tokenizers", "tiktoken", "sentencepiece", "xllamacpp")
 _WRAPPER = textwrap.TextWrapper(
     120, initial_indent="    ", subsequent_indent="      ", break_long_words=False, break_on_hyphens=False
 )
@@ -43,7 +44,8 @@ class ExportReport:
 
     Attributes:
         losses: Properties that the format could not hold, each a sentence.
-        proof: The result of reading it back, such as "identical on the test text (1,234 tokens)"; empty for a table.
+        proof: The result of reading it back, such as "identical on the test text (1,234 tokens)", or that the library is
+            not there; empty for a table.
         notes: Advice on using the files, each a sentence.
         snippet: Python code that loads them; empty where there is none.
         format: The title of the format.
@@ -64,6 +66,18 @@ class ExportReport:
     renumbered: str = ""
     changed: tuple[str, ...] = ()
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether the library that owns the format gave the same ids."""
+        return bool(self.proof) and not self.proof.startswith(NOT_PROVED)
+
+    @property
+    def proof_sentence(self) -> str:
+        """A sentence on the proof; "" where there is none."""
+        if not self.proof or self.is_proved:
+            return f"Read back: {self.proof}." if self.proof else ""
+        return f"{self.proof[:1].upper()}{self.proof[1:]}."
+
     def text(self) -> str:
         """The whole report as text, with the versions of the libraries."""
         return "\n".join(self._lines()) + "\n"
@@ -80,7 +94,7 @@ class ExportReport:
         yield from _section("Renumbered", [self.renumbered] if self.renumbered else [])
         yield from _section("Notes", self.notes)
         yield from _section("What stayed the same, and what changed", self.changed)
-        yield from _section("Proof", [f"Read back: {self.proof}."] if self.proof else [])
+        yield from _section("Proof", [self.proof_sentence] if self.proof else [])
         if self.snippet:
             yield from ("", "To load it", "", textwrap.indent(self.snippet.rstrip("\n"), "    "))
         yield from _section("Versions", [", ".join(versions())])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_fault
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, bytes_of_tokens
-from tokstudio.core.formats.common.proof import renumbered
+from tokstudio.core.formats.common.proof import NOT_PROVED, renumbered
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import ExportReport, WrittenFile, described
 from tokstudio.core.formats.writers import writer_of
@@ -35,6 +36,8 @@ def save_work(
     proof: Proof | None,
     sample: Text | None = None,
     original: Tokenizer | None = None,
+    model: AnyPath | None = None,
+    pad: bool = False,
 ) -> Work[ExportReport]:
     """Writes a tokenizer to files for other programs, and proves that the files hold it, in bounded pieces.
 
@@ -49,6 +52,8 @@ def save_work(
         proof: What stayed the same in a tokenizer that was made from another, for the report; `save_proved_work` of
             `core.surgery.proof` finds it.
         sample: Text to prove it with, besides a hard built-in text; its first megabyte is used.
+        model: A GGUF file, for the format gguf: a copy of it with this tokenizer is written.
+        pad: Whether tokens that the model has more are filled up with some that no text becomes.
         original: The tokenizer before the gaps between its ids were closed, if they were: the report lists new ids.
 
     Raises:
@@ -63,13 +68,15 @@ def save_work(
         proof = None if proof is None else proof.check()
     except ConfigError as error:
         raise FormatError(f"{name}: {error}") from error
-    writer = writer_of(chosen, tokenizer, text)
+    writer = _writer(chosen, tokenizer, text, model, pad)
+    if model is not None and any(os.path.realpath(model) == os.path.realpath(target) for target in targets.values()):
+        raise FormatError(f"{name}: this is the model itself: give the copy another name.")
     further = writer.further_targets(tokenizer, targets)
     targets = {**targets, **further}
     fitting = yield from writer.fit_work(tokenizer)
     fitting = replace(fitting, losses=fitting.losses + writer.lost_at(tokenizer, targets))
     _refuse(fitting, chosen, name, accept_loss)
-    size = _checked_size(writer, chosen, tokenizer, name)
+    size = _checked_size(writer, tokenizer, name)
     with StagedFiles() as staged:
         for folder in {Path(path)} & {target.parent for target in targets.values()}:
             staged.make_folder(folder)
@@ -82,15 +89,30 @@ def save_work(
         return ExportReport(
             staged.commit(),
             fitting.losses,
-            f"{identical} after renumbering" if identical and moved else identical,
+            f"{identical} after renumbering" if moved and _is_proof(identical) else identical,
             fitting.notes,
             chosen.snippet(tokenizer, targets),
             chosen.title,
             described(tokenizer),
             files,
             moved,
-            () if proof is None else proof.read_back(f"{chosen.title}: {identical or 'a table'}.").lines(),
+            () if proof is None else _with_ninth(proof, chosen, identical).lines(),
         )
+
+
+def _writer(chosen: Format, tokenizer: Tokenizer, text: str, model: AnyPath | None, pad: bool) -> Format:
+    if pad and model is None:
+        raise ConfigError("Only a model has tokens to fill up: name it.")
+    return writer_of(chosen, tokenizer, text) if model is None else chosen.in_model(Path(model), pad)
+
+
+def _is_proof(proof: str) -> bool:
+    return bool(proof) and not proof.startswith(NOT_PROVED)
+
+
+def _with_ninth(proof: Proof, chosen: Format, identical: str) -> Proof:
+    """The proof of a changed tokenizer with what was read back."""
+    return proof.read_back(f"{chosen.title}: {identical or 'a table'}.", neutral=identical.startswith(NOT_PROVED))
 
 
 def _refuse(fitting: Fit, chosen: Format, name: str, accept_loss: bool) -> None:
@@ -131,25 +153,40 @@ def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:
     return tuple(targets.values())
 
 
-def fit(tokenizer: Tokenizer, format: str, *, sample: Text | None = None, path: AnyPath | None = None) -> Fit:
+def fit(
+    tokenizer: Tokenizer,
+    format: str,
+    *,
+    sample: Text | None = None,
+    path: AnyPath | None = None,
+    model: AnyPath | None = None,
+    pad: bool = False,
+) -> Fit:
     """Tells how well a format could hold a tokenizer, without writing anything.
 
     With a `sample`, of which the first megabyte is used, it says how many words a near form encodes differently. With
-    the `path` to write to, it knows whether that is one file of several.
+    the `path` to write to, it knows whether that is one file of several. For `model` and `pad` see `save_work`.
 
     Raises:
         ConfigError: The format is unknown, or cannot be written.
+        FormatError: The model cannot be read.
     """
-    return finish(fit_work(tokenizer, format, sample=sample, path=path))
+    return finish(fit_work(tokenizer, format, sample=sample, path=path, model=model, pad=pad))
 
 
 def fit_work(
-    tokenizer: Tokenizer, format: str, *, sample: Text | None = None, path: AnyPath | None = None
+    tokenizer: Tokenizer,
+    format: str,
+    *,
+    sample: Text | None = None,
+    path: AnyPath | None = None,
+    model: AnyPath | None = None,
+    pad: bool = False,
 ) -> Work[Fit]:
     """Does the same as `fit` in bounded pieces."""
     chosen = _writable(format)
     tokenizer = tokenizer.closed() if chosen.readable else tokenizer
-    writer = writer_of(chosen, tokenizer, sample_text(sample))
+    writer = _writer(chosen, tokenizer, sample_text(sample), model, pad)
     fitting = yield from writer.fit_work(tokenizer)
     if path is None or fitting.problem is not None:
         return fitting
@@ -158,12 +195,12 @@ def fit_work(
     return replace(fitting, losses=fitting.losses + writer.lost_at(tokenizer, targets))
 
 
-def _checked_size(writer: Format, chosen: Format, tokenizer: Tokenizer, name: str) -> int:
+def _checked_size(writer: Format, tokenizer: Tokenizer, name: str) -> int:
     """About how many bytes the files will take; raises FormatError above the limit of the format."""
     token_bytes = bytes_of_tokens(tokenizer)
     size = writer.size(tokenizer, token_bytes)
-    if size > chosen.largest:
-        limit = chosen.largest // GIGABYTE
+    if size > writer.largest:
+        limit = writer.largest // GIGABYTE
         raise FormatError(
             f"{name}: the file would take about {size / GIGABYTE:,.1f} GB, and the limit is {limit} GB: the "
             f"{len(tokenizer):,} tokens hold {token_bytes:,} bytes. Export fewer merges, or limit the longest token."

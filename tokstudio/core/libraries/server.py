@@ -35,8 +35,9 @@ TITLES = {
     "tiktoken": "the tiktoken library",
     "sentencepiece": "the sentencepiece library",
     "transformers": "the transformers library",
+    "llama.cpp": "llama.cpp",
 }
-LibraryName = Literal["tokenizers", "tiktoken", "sentencepiece", "transformers"]
+LibraryName = Literal["tokenizers", "tiktoken", "sentencepiece", "transformers", "llama.cpp"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,11 @@ class EncodeByFile(LibraryRequest):
     settings: Mapping[str, Any]
     texts: Sequence[str]
     decoded: Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class TryLlama(LibraryRequest):
+    """Asks why llama.cpp cannot be used, in UTF-8; empty where it can."""
 
 
 @dataclass(frozen=True)
@@ -367,11 +373,18 @@ def _of_transformers(source: str | bytes, settings: Mapping[str, Any]) -> Any:  
     return _Transformers(source, settings)
 
 
+def _of_llama(source: str | bytes, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401 - encodes without ends
+    from tokstudio.core.libraries.llama import LlamaCpp
+
+    return LlamaCpp(str(source))
+
+
 _LIBRARIES: Mapping[str, Callable[[str | bytes, Mapping[str, Any]], Library]] = {
     "tokenizers": _Tokenizers,
     "transformers": _of_transformers,
     "tiktoken": _Tiktoken,
     "sentencepiece": _SentencePiece,
+    "llama.cpp": _of_llama,
 }
 
 
@@ -394,6 +407,10 @@ class Answers:
                 yield from _pre_tokenize(request)
             case EncodeByFile():
                 yield from _encode_by_file(request)
+            case TryLlama():
+                from tokstudio.core.libraries.llama import why_unusable
+
+                yield why_unusable().encode()
             case Open():
                 self._library = _opened(request, request.parts[0], request.settings)
             case OpenFile():
@@ -588,7 +605,9 @@ def _train(request: Train, parent: ParentProcess) -> list[bytes]:
 
 def main() -> int:
     """Answers requests until there are no more; a process that has trained answers nothing more."""
-    parent = ParentProcess(SplitTexts, PreTokenize, EncodeByFile, Open, OpenFile, Encode, EncodeInput, Decode, Train)
+    parent = ParentProcess(
+        SplitTexts, PreTokenize, EncodeByFile, TryLlama, Open, OpenFile, Encode, EncodeInput, Decode, Train
+    )
     answers = Answers()
     while (request := parent.receive()) is not None:
         if isinstance(request, Train) and request.settings is not None:

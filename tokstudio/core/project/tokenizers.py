@@ -16,6 +16,7 @@ from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.beside import usual_name
+from tokstudio.core.formats.gguf.format import is_gguf, vocabulary_work
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.project.model import Project, ProjectRun, ProjectTokenizer, TokenizerFile
 from tokstudio.core.project.reader import open_work
@@ -81,6 +82,11 @@ def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = 
     for file in files:
         pieces: list[bytes] = []
         try:
+            if is_gguf(file):
+                # Not the model around it.
+                content = yield from vocabulary_work(file, file_name(file))
+                kept.append(TokenizerFile(usual_name(file), content))
+                continue
             with file.open("rb") as content:
                 while piece := content.read(_PIECE):
                     pieces.append(piece)

@@ -491,6 +491,8 @@ def save(
     accept_loss: bool = False,
     *,
     sample: Text | None = None,
+    model: AnyPath | None = None,
+    pad: bool = False,
 ) -> ExportReport:
     """Writes a tokenizer to files for other programs, and proves that the files hold it.
 
@@ -503,12 +505,15 @@ def save(
         format: One of `FORMATS`.
         accept_loss: Whether to write even where the format cannot hold everything.
         sample: Text to prove it with, besides a hard built-in text; its first megabyte is used.
+        model: A GGUF file, for the format gguf: a copy of it with this tokenizer is written, its tensors as they are.
+        pad: Whether tokens that the model has more are filled up with some that no text becomes.
 
     Raises:
         ConfigError: The format is unknown, or cannot be written.
-        FormatError: The format cannot hold this tokenizer, a point of the proof fails, or the files cannot be written.
+        FormatError: The format cannot hold this tokenizer, a point of the proof fails, or the files cannot be written;
+            or the model cannot be read, or has another number of tokens.
     """
-    return finish(save_proved_work(tokenizer, path, format, accept_loss, sample=sample))
+    return finish(save_proved_work(tokenizer, path, format, accept_loss, sample=sample, model=model, pad=pad))
 
 
 def save_proved_work(
@@ -520,10 +525,14 @@ def save_proved_work(
     sample: Text | None = None,
     original: Tokenizer | None = None,
     proof: Proof | None = None,
+    model: AnyPath | None = None,
+    pad: bool = False,
 ) -> Work[ExportReport]:
     """Does the same as `save` in bounded pieces; for `original` see `save_work`. With a `proof`, it makes none."""
     if proof is None and tokenizer.origin is not None:
         text = sample_text(sample)
         proof = yield from verify_work(tokenizer, [text], text)
-    saving = save_work(tokenizer, path, format, accept_loss, proof=proof, sample=sample, original=original)
+    saving = save_work(
+        tokenizer, path, format, accept_loss, proof=proof, sample=sample, original=original, model=model, pad=pad
+    )
     return (yield from saving)

@@ -207,9 +207,9 @@ def _told(request: _Request) -> str:
 
 _COUNTS = "Word counts (*.parquet *.tsv *.jsonl *.txt);;All files (*)"
 _TOKENIZERS = (
-    "Tokenizer files (*.json *.bpe merges.txt *.tiktoken *.model *.spm *vocab.txt);;Hugging Face (*.json);;"
+    "Tokenizer files (*.json *.bpe merges.txt *.tiktoken *.model *.spm *vocab.txt *.gguf);;Hugging Face (*.json);;"
     "Classic pair (*.json);;GPT-2, CLIP or GPT-1 files (*.json *.bpe merges.txt);;tiktoken (*.tiktoken);;"
-    "minbpe or SentencePiece (*.model);;WordPiece (*vocab.txt);;All files (*)"
+    "minbpe or SentencePiece (*.model);;WordPiece (*vocab.txt);;GGUF (*.gguf);;All files (*)"
 )
 _USUAL = frozenset(("tokenizer", "vocabulary", "merges", "vocab", "encoder"))  # uninformative names
 _FIRST_PATTERN = "gpt2"  # the default of the question: most files without a pattern use it

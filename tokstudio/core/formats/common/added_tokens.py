@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.pretokenization.preparation import Preparation
 
 
@@ -84,3 +85,17 @@ class Adding:
         special = old.special or token.special
         added = self.tokens[token.content] = replace(token, id=old.id, normalized=normalized, special=special)
         self.unlike[token.content] = [name for name, flag in added.flags.items() if token.flags[name] != flag]
+
+
+def named_roles(specials: Sequence[str], role_texts: Mapping[str, str], unknown: str | None) -> dict[str, str]:
+    """The roles of special tokens: those given, and those of names; `unknown` stands for what has no token."""
+    roles = dict(role_texts)
+    for token in specials:
+        if token in role_texts.values():
+            continue
+        for role, names in ROLES.items():
+            is_unknown = role == "unk_token" and role not in role_texts and token == unknown
+            if is_unknown or (token.lower() in names and role not in roles):
+                roles[role] = token
+                break
+    return roles

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.formats.common.text_readers import LineReader, only_file
@@ -52,11 +52,11 @@ class Fit:
 
 
 class PatternNeeded(FormatError):
-    """The files have no pattern, so the caller must give one; `name` is that of the file."""
+    """The files have no pattern, so the caller must give one; `name` is that of the file, `why` the reason."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, why: str = "the file does not say how text is split") -> None:
         self.name = name
-        super().__init__(f"{name}: the file does not say how text is split: give a pattern, such as gpt2 or cl100k.")
+        super().__init__(f"{name}: {why}: give a pattern, such as gpt2 or cl100k.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,7 @@ class Format:
         only_bytes: Whether it holds only merges of bytes.
         keys: Keys that a JSON file of this format may begin with.
         largest: The largest size of a written file in bytes.
+        largest_read: The largest size of a file that is read.
         takes_near_form: Whether it is offered the form nearest to a tokenizer that it cannot hold.
         holds_any_order: Whether a merge may join a token that a later one makes.
         holds_preparation: Whether it holds what is done to a text before it is split.
@@ -105,6 +106,7 @@ class Format:
     only_bytes: bool = False
     keys: frozenset[str] = frozenset()
     largest: int = LARGEST_WRITTEN
+    largest_read: int = 5 * GIGABYTE
     takes_near_form: bool = False
     holds_any_order: bool = False
     holds_preparation: bool = False
@@ -194,7 +196,7 @@ class Format:
         )
         left_out += self.settings_lost(tokenizer)
         if not self.holds_preparation:
-            left_out += _not_prepared(tokenizer.preparation)
+            left_out += not_prepared(tokenizer.preparation)
         return Fit(None, self.losses(tokenizer) + (left_out if self.readable else ()), self.notes(tokenizer))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
@@ -217,6 +219,16 @@ class Format:
         """
         yield Progress("proving")
         return ""
+
+    def in_model(self, model: Path, pad: bool) -> Format:
+        """The format that writes a copy of a model with a tokenizer in place of its own.
+
+        With `pad`, tokens that the model has more are filled up.
+
+        Raises:
+            ConfigError: Its files have no model.
+        """
+        raise ConfigError(f"{self.title} holds a tokenizer alone: only a GGUF file has a model.")
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """The files of this format in a folder, or those that a file with a usual name belongs to; or none.
@@ -265,7 +277,7 @@ def added_bytes(tokenizer: Tokenizer) -> tuple[str, ...]:
     )
 
 
-def _not_prepared(preparation: Preparation) -> tuple[str, ...]:
+def not_prepared(preparation: Preparation) -> tuple[str, ...]:
     """A sentence on each part of a preparation that a format without any loses."""
     sentences: list[str] = []
     if preparation.nfc:

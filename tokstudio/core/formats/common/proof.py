@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Characters of the sample to encode at once: a library holds the interpreter's lock meanwhile.
 _SAMPLE_PIECE = 1 << 14
 _SHOWN_IDS = 4
+#: The beginning of what stands in place of a proof where the library is not there.
+NOT_PROVED = "written, not proved"
 
 Ids = list[NDArray[np.uint32]]  # of several texts
 
@@ -79,14 +81,20 @@ def named_trials(sample: str) -> str:
     return "the test text and the sample" if sample else "the test text"
 
 
-def trials_work(tokenizer: Tokenizer, sample: str, decodes: bool = True) -> Work[Trials]:
-    """The texts of `trial_texts` with TokStudio's ids; `decodes` says whether to check the decoded texts as well."""
+def trials_work(tokenizer: Tokenizer, sample: str, decodes: bool = True, without: Collection[str] = ()) -> Work[Trials]:
+    """The texts of `trial_texts` with TokStudio's ids.
+
+    `decodes` says whether to check the decoded texts as well; there is a space in place of the texts `without` which
+    they are to be.
+    """
     from tokstudio.core.libraries.client import Trial
 
     texts, ours = list[Trial](), Ids()
     alphabet = tokenizer.alphabet
     may_refuse = alphabet.base == "characters" and alphabet.unknown is None
     for text in trial_texts(tokenizer, sample, may_refuse):
+        for token in without:
+            text = text.replace(token, " ")
         try:
             ids = yield from tokenizer.encode_work(text, "all")
         except ConfigError:

@@ -126,6 +126,17 @@ def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[
     return None
 
 
+def taken_whole_work(tokenizer: Tokenizer) -> Work[frozenset[int]]:
+    """The tokens that merging does not make of their bytes, where every pre-token that equals a token becomes it."""
+    from tokstudio.core.tokenizer.self_encoding import pieces_work
+
+    specials, tokens = frozenset(tokenizer.special_tokens.values()), tokenizer.tokens
+    # The empty token is not written, and no pre-token equals it.
+    ids = [token for token in map(int, tokens.ids()) if token not in specials and tokens[token]]
+    pieces = yield from pieces_work(tokenizer, [tokens[token] or b"" for token in ids])
+    return frozenset(token for token, count in zip(ids, pieces.tolist(), strict=True) if count != 1)
+
+
 def _with_repeated(lengths: NDArray[np.int64]) -> list[int]:
     """The ids whose token's length is not unique; most long tokens have unique lengths."""
     _, which, times = np.unique(lengths, return_inverse=True, return_counts=True)

@@ -3,17 +3,19 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 from array import array
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.recover_merges import one_of_each_work
 from tokstudio.core.formats.common.text_readers import JsonReader, LineReader
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 # --- Collects the merges of an untrusted file, and refuses impossible ones --------------------------------------------
 
 LARGEST_ID = (1 << 24) - 1
+_BATCH = 1 << 12
 _LONGEST_TOKEN = 2**31 - 2
 
 
@@ -259,3 +262,34 @@ def _character(token: bytes) -> str | None:
         return None
     text = token.decode("utf-8", "ignore")
     return text if len(text) == 1 and len(text.encode()) == len(token) else None
+
+
+# --- A `tokenizer.json` of what other files hold ----------------------------------------------------------------------
+
+
+def tokenizer_json_work(
+    parts: Mapping[str, object],
+    added: list[dict[str, object]],
+    model: Mapping[str, object],
+    vocabulary: Mapping[str, int],
+    merges: Iterable[Sequence[str]] | None = None,
+) -> Work[bytes]:
+    """The content of a `tokenizer.json`: its parts, its added tokens, its model with the tokens and merges of that."""
+    head = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added, **parts, "model": model}
+    pieces = [json.dumps(head, ensure_ascii=False).removesuffix("}}"), ', "vocab": {']
+    yield from _joined(pieces, (f"{json.dumps(token, ensure_ascii=False)}: {n}" for token, n in vocabulary.items()))
+    pieces.append("}")
+    if merges is not None:
+        pieces.append(', "merges": [')
+        yield from _joined(pieces, (json.dumps(pair, ensure_ascii=False) for pair in merges))
+        pieces.append("]")
+    pieces.append("}}")
+    return "".join(pieces).encode()
+
+
+def _joined(pieces: list[str], entries: Iterator[str]) -> Iterator[Progress]:
+    lead = ""
+    while some := list(islice(entries, _BATCH)):
+        pieces.append(lead + ", ".join(some))
+        lead = ", "
+        yield Progress("reading")

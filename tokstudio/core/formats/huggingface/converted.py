@@ -7,21 +7,26 @@ The same is made of them here and opened by its own library: as `BertTokenizer`,
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.beside import CONFIG, Beside, beside_work, files_beside
 from tokstudio.core.formats.common.format import GIGABYTE, Format
 from tokstudio.core.formats.common.text_readers import JsonReader, LineReader, read_whole
-from tokstudio.core.formats.common.vocabulary import LARGEST_ID, byte_level_ids, merge_lines, read_vocabulary_work
+from tokstudio.core.formats.common.vocabulary import (
+    LARGEST_ID,
+    byte_level_ids,
+    merge_lines,
+    read_vocabulary_work,
+    tokenizer_json_work,
+)
 from tokstudio.core.formats.huggingface.reader import read_work
 from tokstudio.core.text.utf8 import has_surrogates
 
@@ -32,7 +37,6 @@ _VOCABULARY = "vocab.txt"
 _PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 _LARGEST = 1 << 26
 _LINES_LOOKED_AT = 1 << 12
-_BATCH = 1 << 12
 _WORD_END = "</w>"
 # What Unicode calls white space, which ends no token; Python's own strip takes four control characters more.
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
@@ -121,7 +125,7 @@ class WordPieceVocabulary(_Converted):
             "continuing_subword_prefix": "##",
             "max_input_chars_per_word": 100,
         }
-        content = yield from _tokenizer_json_work(parts, added, model, vocabulary)
+        content = yield from tokenizer_json_work(parts, added, model, vocabulary)
         remarks = () if "do_lower_case" in values else (_ALONE,)
         return (yield from read_work(content, names[0], remarks, replace(beside, as_class=True)))
 
@@ -176,7 +180,7 @@ class WordEndPair(_Converted):
             "byte_fallback": False,
             "ignore_merges": False,
         }
-        content = yield from _tokenizer_json_work(parts, added, model, vocabulary, merges)
+        content = yield from tokenizer_json_work(parts, added, model, vocabulary, merges)
         return (yield from read_work(content, names[0], (), replace(beside, as_class=True)))
 
 
@@ -288,30 +292,3 @@ def _special(token: str, number: int) -> dict[str, object]:
 
 def _sequence(which: str, number: int) -> dict[str, object]:
     return {"Sequence": {"id": which, "type_id": number}}
-
-
-def _tokenizer_json_work(
-    parts: Mapping[str, object],
-    added: list[dict[str, object]],
-    model: Mapping[str, object],
-    vocabulary: Mapping[str, int],
-    merges: Iterable[list[str]] | None = None,
-) -> Work[bytes]:
-    head = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added, **parts, "model": model}
-    pieces = [json.dumps(head, ensure_ascii=False).removesuffix("}}"), ', "vocab": {']
-    yield from _joined(pieces, (f"{json.dumps(token, ensure_ascii=False)}: {n}" for token, n in vocabulary.items()))
-    pieces.append("}")
-    if merges is not None:
-        pieces.append(', "merges": [')
-        yield from _joined(pieces, (json.dumps(pair, ensure_ascii=False) for pair in merges))
-        pieces.append("]")
-    pieces.append("}}")
-    return "".join(pieces).encode()
-
-
-def _joined(pieces: list[str], entries: Iterator[str]) -> Iterator[Progress]:
-    lead = ""
-    while some := list(islice(entries, _BATCH)):
-        pieces.append(lead + ", ".join(some))
-        lead = ", "
-        yield Progress("reading")

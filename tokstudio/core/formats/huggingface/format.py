@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import shown
+from tokstudio.core.formats.common.added_tokens import named_roles
 from tokstudio.core.formats.common.beside import CONFIG, beside_work, files_beside, template_files, templates_in
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, gathered
 from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
@@ -20,15 +21,15 @@ from tokstudio.core.formats.common.spelling import (
     misread_specials,
     spelled_alike_work,
     spelling,
+    taken_whole_work,
     vocabulary,
     written_regex,
 )
 from tokstudio.core.formats.common.text_readers import LineReader
 from tokstudio.core.formats.huggingface.parts import BYTE_LEVEL, FUSE, KEYS, split_of
 from tokstudio.core.formats.huggingface.reader import read_work
-from tokstudio.core.model.file_settings import DEFAULT, ROLES
+from tokstudio.core.model.file_settings import DEFAULT
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.tokenizer.self_encoding import pieces_work
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -51,7 +52,7 @@ def config_json(tokenizer: Tokenizer) -> bytes:
 
 def config_of_names(specials: Sequence[str]) -> bytes:
     """The content of the file for special tokens, by id, that have the roles of their names."""
-    roles = _named_roles(specials, {}, None)
+    roles = named_roles(specials, {}, None)
     others = [token for token in specials if token not in roles.values()]
     return _json({**_PLAIN, **roles, **({"additional_special_tokens": others} if others else {})})
 
@@ -68,7 +69,7 @@ def _items(tokenizer: Tokenizer) -> Iterator[tuple[str, object]]:
     if settings.names_give_roles:
         specials = [token for token in by_id if token not in preparation.ordinary]
         unknown = next((token for token in specials if ids[token] == tokenizer.alphabet.unknown), None)
-        roles = _named_roles(specials, roles, unknown)
+        roles = named_roles(specials, roles, unknown)
         others = [token for token in specials if token not in roles.values()]
     yield from (_PLAIN if settings.config is None else settings.config).items()
     yield from ((role, token) for role, token in roles.items() if role.endswith("_token"))
@@ -99,20 +100,6 @@ def flags_of(tokenizer: Tokenizer, token: str) -> dict[str, object]:
         "normalized": token in (preparation.late or preparation.normalized),
         "special": token not in preparation.ordinary,
     }
-
-
-def _named_roles(specials: Sequence[str], role_texts: Mapping[str, str], unknown: str | None) -> dict[str, str]:
-    """The roles of special tokens: those given, and those of names; `unknown` stands for what has no token."""
-    roles = dict(role_texts)
-    for token in specials:
-        if token in role_texts.values():
-            continue
-        for role, names in ROLES.items():
-            is_unknown = role == "unk_token" and role not in role_texts and token == unknown
-            if is_unknown or (token.lower() in names and role not in roles):
-                roles[role] = token
-                break
-    return roles
 
 
 TOKENIZER = "tokenizer.json"
@@ -282,11 +269,7 @@ def _taken_whole_work(tokenizer: Tokenizer) -> Work[frozenset[int]]:
     """The tokens that an equal pre-token becomes in the library, though merging does not make them of it."""
     if not _ignores_merges(tokenizer) or tokenizer.alphabet.base != "bytes":
         return tokenizer.whole_words
-    specials, tokens = frozenset(tokenizer.special_tokens.values()), tokenizer.tokens
-    # The empty token is not written, and no pre-token equals it.
-    ids = [token for token in map(int, tokens.ids()) if token not in specials and tokens[token]]
-    pieces = yield from pieces_work(tokenizer, [tokens[token] or b"" for token in ids])
-    return frozenset(token for token, count in zip(ids, pieces.tolist(), strict=True) if count != 1)
+    return (yield from taken_whole_work(tokenizer))
 
 
 def _ignores_merges(tokenizer: Tokenizer) -> bool:

@@ -58,8 +58,8 @@ def is_model(beginning: bytes) -> bool:
     return text >= 0x80 or text + 2 <= size
 
 
-def read_work(files: Sequence[Path], names: Sequence[str]) -> Work[Tokenizer]:
-    """Reads a model with the files beside it, and lets its library read it too.
+def read_work(files: Sequence[Path], names: Sequence[str], notes: tuple[str, ...] = ()) -> Work[Tokenizer]:
+    """Reads a model with the files beside it, and lets its library read it too; `notes` are said of it besides.
 
     Where files beside it add tokens, text is cut at these and at the control pieces, as transformers does.
 
@@ -82,7 +82,7 @@ def read_work(files: Sequence[Path], names: Sequence[str]) -> Work[Tokenizer]:
     if kind == "BPE":
         rows, unreachable = yield from _merges_work(pieces)
     beside = yield from beside_work(files[1:], names[1:])
-    vocabulary, added = _with_added(_vocabulary(pieces, rows, unreachable, kind), pieces, beside)
+    vocabulary, added = _with_added(_vocabulary(pieces, rows, unreachable, kind), pieces, beside, notes)
     # These classes put a space before the beginning of a text alone, others also after each added token.
     class_name = beside.class_name or "Llama"
     first = class_name in PLAIN_CLASSES or class_name.startswith(("Llama", "CodeLlama", "Phi3"))
@@ -121,7 +121,9 @@ def _vocabulary(pieces: _Pieces, rows: NDArray[np.int32], unreachable: frozenset
     )
 
 
-def _with_added(vocabulary: Vocabulary, pieces: _Pieces, beside: Beside) -> tuple[Vocabulary, list[dict[str, object]]]:
+def _with_added(
+    vocabulary: Vocabulary, pieces: _Pieces, beside: Beside, notes: tuple[str, ...]
+) -> tuple[Vocabulary, list[dict[str, object]]]:
     """The vocabulary with what the files beside the model say, and the tokens that they add, for the library."""
     content = vocabulary.content
     specials, extra = dict(content.special_tokens), dict(content.extra_tokens)
@@ -133,7 +135,7 @@ def _with_added(vocabulary: Vocabulary, pieces: _Pieces, beside: Beside) -> tupl
         specials = {token.content: token.id for token in completed.tokens if token.special}
         others = {token.id: token.content.encode() for token in completed.tokens if not token.special}
         extra = {number: token for number, token in extra.items() if number not in specials.values()} | others
-    notes = (*completed.settings.notes, *beside.class_note(False, None, False))
+    notes = (*notes, *completed.settings.notes, *beside.class_note(False, None, False))
     own_texts = frozenset(pieces.texts)
     settings = replace(completed.settings, notes=notes)
     content = replace(content, special_tokens=specials, extra_tokens=extra, settings=settings)

@@ -94,8 +94,9 @@ class FormatRow(QWidget):
         report = outcome.report if outcome is not None else None
         self.copy_button.setVisible(report is not None and bool(report.snippet))
         if report is not None:
-            line = SignedLine("good", report.proof or "written", self._theme)
-            line.setToolTip(_TEXTS if report.proof else "")
+            role = "good" if report.is_proved or not report.proof else "warning"
+            line = SignedLine(role, report.proof or "written", self._theme)
+            line.setToolTip(_TEXTS if report.is_proved else "")
             self._result.addWidget(line)
             if report.renumbered:
                 self._result.addWidget(SignedLine("muted", report.renumbered, self._theme))

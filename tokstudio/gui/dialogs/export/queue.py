@@ -163,9 +163,9 @@ def wrote(reports: Sequence[ExportReport]) -> str:
     files = [file for report in reports for file in report.files]
     folder = os.path.commonpath([file.parent for file in files])
     if len(reports) == 1:
-        names, proof = " and ".join(map(file_name, files)), reports[0].proof
-        return f"Wrote {names} to {folder}." + (f" Read back: {proof}." if proof else "")
-    proved = ", ".join(report.format for report in reports if report.proof)
+        names = " and ".join(map(file_name, files))
+        return f"Wrote {names} to {folder}. {reports[0].proof_sentence}".rstrip()
+    proved = ", ".join(report.format for report in reports if report.is_proved)
     summary = f"Wrote {len(files)} files in {len(reports)} formats to {folder}."
     return summary + (f" Read back and identical: {proved}." if proved else "")
 
