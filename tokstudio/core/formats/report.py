@@ -44,8 +44,8 @@ class ExportReport:
 
     Attributes:
         losses: Properties that the format could not hold, each a sentence.
-        proof: The result of reading it back, such as "identical on the test text (1,234 tokens)", or that the library is
-            not there; empty for a table.
+        proof: The result of reading it back, such as "identical on the test text (1,234 tokens)", or that the library
+            is not there; empty for a table.
         notes: Advice on using the files, each a sentence.
         snippet: Python code that loads them; empty where there is none.
         format: The title of the format.
