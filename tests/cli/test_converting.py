@@ -18,6 +18,7 @@ import tokenizers
 
 from tests.cli.fifty import FIFTY
 from tests.core.formats import without_merges
+from tests.core.formats.gguf.files import byte_pairs, gguf
 from tests.core.hub.local_hub import Hub, Repository, local_hub
 from tokstudio import load
 from tokstudio.core.base.progress import Progress
@@ -276,3 +277,38 @@ def test_compare_and_report_take_names_beside_paths(fetched, tokenizer, write, t
     run(0, "report hf:me/tiny --texts text.txt --out report.html -q")
     assert "Report of tiny" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert fetched == ["hf:me/tiny"] * 2
+
+
+# --- GGUF -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_is_copied_with_another_tokenizer(special, tmp_path, run):
+    embedding = ("token_embd.weight", (2, 310), bytes(2 * 310 * 4))
+    sizes = {f"llama.{name}": ("u32", 1) for name in
+             ("context_length", "embedding_length", "block_count", "feed_forward_length", "attention.head_count")}  # fmt: skip
+    values = byte_pairs(load(special), "qwen2") | sizes | {"llama.attention.layer_norm_rms_epsilon": ("f32", 1e-5)}
+    (tmp_path / "model.gguf").write_bytes(gguf(values, [embedding]))
+    words = "convert special.json new.gguf --format gguf --model model.gguf"
+    told = run(1, words).err
+    assert "special.json" not in told
+    assert "The tokenizer has 300 tokens, and model.gguf has 310" in told
+    assert not (tmp_path / "new.gguf").exists()
+    told = run(0, f"{words} --pad").err
+    assert "10 tokens that no text becomes are added" in told
+    assert "Exported new.gguf: " in told
+    assert load(tmp_path / "new.gguf").encode(FIFTY) == load(special).encode(FIFTY)
+    run(1, f"{words} --pad", says="this file exists already")
+    run(
+        1,
+        "convert special.json model.gguf --format gguf --model model.gguf --force",
+        says="the command reads this file",
+    )
+    run(2, "convert special.json a --format classic --model model.gguf", says="--model is for --format gguf")
+    run(2, "convert special.json a.gguf --format gguf --pad", says="--pad is for --model")
+
+
+def test_a_tokenizer_is_taken_out_of_a_model(special, tmp_path, run):
+    run(0, "convert special.json a.gguf --format gguf")
+    run(0, "convert a.gguf back.json --format huggingface", says="identical on the test text")
+    assert load(tmp_path / "back.json").encode(FIFTY, "all") == load(special).encode(FIFTY, "all")
+    assert run(0, "inspect a.gguf --json").json["format"] == "gguf"

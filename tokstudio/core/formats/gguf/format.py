@@ -198,4 +198,5 @@ def proved_work(tokenizer: Tokenizer, path: Path, name: str, sample: str) -> Wor
     theirs = yield from llama_ids(LibraryInput("llama.cpp", path, name), trials.texts)
     if isinstance(theirs, str):
         return f"{NOT_PROVED}: {theirs}"
-    return (yield from compare_work(tokenizer, name, "read back by llama.cpp", trials.ours, theirs))
+    how = "read back by llama.cpp"
+    return (yield from compare_work(tokenizer, name, how, trials.ours, theirs, trials.named))
