@@ -284,8 +284,8 @@ def test_compare_and_report_take_names_beside_paths(fetched, tokenizer, write, t
 
 def test_a_model_is_copied_with_another_tokenizer(special, tmp_path, run):
     embedding = ("token_embd.weight", (2, 310), bytes(2 * 310 * 4))
-    sizes = {f"llama.{name}": ("u32", 1) for name in
-             ("context_length", "embedding_length", "block_count", "feed_forward_length", "attention.head_count")}  # fmt: skip
+    needed = "context_length", "embedding_length", "block_count", "feed_forward_length", "attention.head_count"
+    sizes = {f"llama.{name}": ("u32", 1) for name in needed}
     values = byte_pairs(load(special), "qwen2") | sizes | {"llama.attention.layer_norm_rms_epsilon": ("f32", 1e-5)}
     (tmp_path / "model.gguf").write_bytes(gguf(values, [embedding]))
     words = "convert special.json new.gguf --format gguf --model model.gguf"
