@@ -35,6 +35,7 @@ from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit, save_work
 from tokstudio.core.formats.writers import Copy
+from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text
 
 
@@ -103,7 +104,9 @@ def test_one_file_takes_a_file_or_a_folder_and_several_take_a_folder(tmp_path):
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name):
+def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name, monkeypatch):
+    # The number of reports from a child process changes.
+    monkeypatch.setattr(client, "is_installed", lambda library: library != "xllamacpp")
     tokenizer = made_for(name)
     steps = sum(
         1
