@@ -17,8 +17,7 @@ from tests.core.formats.trained import TEXT, same, trained, with_specials, with_
 from tokstudio import ConfigError, FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.common.proof import NOT_PROVED
-from tokstudio.core.formats.gguf import format as gguf_format
-from tokstudio.core.formats.gguf import writer
+from tokstudio.core.formats.gguf import proof, writer
 from tokstudio.core.formats.gguf.header import Value, header_work
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries import client, llama
@@ -212,7 +211,7 @@ def test_without_llama_cpp_it_is_written_and_not_proved(tmp_path, monkeypatch):
     assert not report.is_proved
     assert 'Written, not proved: pip install "tokstudio[llama]".' in report.text()
     assert load(tmp_path / "a.gguf").encode(TEXT, "all") == tokenizer.encode(TEXT, "all")
-    monkeypatch.setattr(gguf_format, "is_bundle", lambda: True)
+    monkeypatch.setattr(proof, "is_bundle", lambda: True)
     report = save(tokenizer, tmp_path / "b.gguf", "gguf", accept_loss=True)
     assert report.proof.startswith(f"{NOT_PROVED}: this program has no llama.cpp: install TokStudio by pip, with ")
 
@@ -247,7 +246,7 @@ def test_a_file_that_llama_cpp_refuses_or_reads_otherwise_is_not_written(tmp_pat
         assert not [*tmp_path.iterdir()]
         return str(error.value)
 
-    monkeypatch.setattr(gguf_format, "check_same", lambda *_: None)
+    monkeypatch.setattr(proof, "check_same", lambda *_: None)
     spoiled("tokenizer.ggml.pre", lambda _: Value(8, b"no-such-name"))
     assert "a.gguf: llama.cpp cannot read it: unknown pre-tokenizer type: 'no-such-name'" in refused()
     spoiled("tokenizer.ggml.merges", lambda value: Value(9, value.content[2:], 8))

@@ -15,11 +15,10 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.formats.common.format import Fit, Format
 from tokstudio.core.formats.common.proof import NOT_PROVED
 from tokstudio.core.formats.common.text_readers import why_not
-from tokstudio.core.formats.gguf import names, writer
+from tokstudio.core.formats.gguf import names, proof, writer
 from tokstudio.core.formats.gguf.header import Header, Value, aligned, beginning, header_work, written
 
 if TYPE_CHECKING:
-    from tokstudio.core.formats.gguf.format import Gguf
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _EMBEDDING = ("token_embd.weight", "output.weight")
@@ -36,7 +35,7 @@ class InModel(Format):
 
     largest = _ANY_SIZE
 
-    def __init__(self, of: Gguf, model: Path, pad: bool) -> None:
+    def __init__(self, of: Format, model: Path, pad: bool) -> None:
         self._of, self._model, self._pad = of, model, pad
         self.name, self.title, self.files = of.name, of.title, of.files
         self._header: Header | None = None
@@ -139,18 +138,16 @@ class InModel(Format):
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Reads the file back, and lets llama.cpp read its vocabulary; the tensors must stand where they stood."""
-        from tokstudio.core.formats.gguf.format import check_same, proved_work
-
         path = written[self._of.files[0]]
         header = yield from self._read_work()
         again = yield from header_work(path, name, lambda key: False, tensors=True)
         if again.tensors != header.tensors or again.size - again.data != header.size - header.data:
             raise FormatError(f"{name}: when read back, its tensors differ from those of the model.")
         back = yield from self._of.read((path,), (name,), tokenizer.pattern)
-        check_same(tokenizer, back, name)
+        proof.check_same(tokenizer, back, name)
         if header.order != "<":
             return f"{NOT_PROVED}: llama.cpp reads this order of bytes only on other computers"
-        return (yield from proved_work(tokenizer, path, name, sample))
+        return (yield from proof.proved_work(tokenizer, path, name, sample))
 
 
 def _says_size(key: str) -> bool:
