@@ -1,8 +1,10 @@
-"""Many texts compared: parallel texts counted beside tiktoken, and the matrix of the Compare pane.
+"""Many texts compared: parallel texts counted beside tiktoken, other libraries, and the matrix of the Compare pane.
 
 The parallel texts are those of the folder `parallel`, or of `--texts`: a file a language with the same lines. The lines
 of each are joined by single spaces, as in the published totals of FLORES-200, and repeated until all have 80 MB.
 TokStudio uses two threads, with empty caches; `encode_ordinary` of tiktoken one. Every total must be equal.
+
+Other libraries (`engines`) encode the parallel texts as they are, line by line, each in a process of its own; GPT-2.
 
 The matrix has 24 texts cut from mixed 100 MB, and three tokenizers trained on it, with 1,000, 8,000 and 32,768 tokens,
 beside GPT-2 and cl100k.
@@ -28,9 +30,11 @@ from encode import by_tiktoken, lay_out
 from tokstudio import ByteTokenizer, Comparison, Tokenizer, compare, load
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.comparison import cells_work
+from tokstudio.core.comparison.engines import engines_work
 from tokstudio.core.comparison.figures import Cell, Compared
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.corpus.source import Source
 from tokstudio.gui.app.app import Studio
 from tokstudio.gui.session.measuring.compared import file_set
 from tokstudio.gui.state.training_settings import Settings
@@ -42,9 +46,7 @@ _SIZES = (1_000, 8_000, 32_768)
 
 def parallel(chosen: argparse.Namespace) -> None:
     """Counts the parallel texts."""
-    data = Path(chosen.data)
-    folder = chosen.texts or next(place for place in (data / "parallel", data / "corpora/parallel") if place.is_dir())
-    joined = repeated(folder, chosen.megabytes * 1_000_000)
+    joined = repeated(parallel_folder(chosen), chosen.megabytes * 1_000_000)
     size = sum(len(text.encode()) for text in joined.values()) / 1e6
     print(f"{len(joined)} languages, {size:.1f} MB\n")
     read, measured = seconds(lambda: compare({"bytes": ByteTokenizer()}, joined, threads=1).measured)
@@ -87,6 +89,29 @@ def tokenizers(chosen: argparse.Namespace) -> dict[str, Tokenizer]:
     """GPT-2 and cl100k, by the names of their patterns."""
     files = {"gpt2": "gpt2", "cl100k": "cl100k_base.tiktoken"}
     return {pattern: load(tokenizer_file(chosen, name)) for pattern, name in files.items()}
+
+
+def engines(chosen: argparse.Namespace) -> None:
+    """Compares the ids of other libraries with ours, with their starts."""
+    read = finish(open_parallel_work(parallel_folder(chosen)))
+    sources = {code: Source.from_texts(lines, code) for code, lines in zip(read.languages, read.lines, strict=True)}
+    tokenizer = tokenizers(chosen)["gpt2"]
+    tokenizer.encode("Loads the loops.")
+    took, found = seconds(lambda: finish(engines_work(tokenizer, sources, "GPT-2")))
+    table(
+        ["library", "version", "lines that differ", "why not"],
+        [[each.name, each.version, f"{each.differing:,}", each.problem] for each in found.columns],
+    )
+    print(f"{len(sources)} languages, {sum(row.lines for row in found.rows):,} lines: {took:.1f} s\n")
+    record(
+        "compare other libraries", f"{len(sources)} languages, {len(found.compared)} libraries", took, "s", bar="20 s"
+    )
+
+
+def parallel_folder(chosen: argparse.Namespace) -> Path:
+    """The folder with a file for each language."""
+    data = Path(chosen.data)
+    return chosen.texts or next(place for place in (data / "parallel", data / "corpora/parallel") if place.is_dir())
 
 
 def in_window(chosen: argparse.Namespace) -> None:
@@ -133,4 +158,4 @@ if __name__ == "__main__":
     arguments = parser(__doc__)
     arguments.add_argument("--texts", type=Path, help="a folder with a file for each language, as FLORES-200")
     arguments.add_argument("--megabytes", type=int, default=80)
-    run_parts(arguments, parallel=parallel, window=in_window)
+    run_parts(arguments, parallel=parallel, engines=engines, window=in_window)

@@ -567,14 +567,16 @@ class _Form:
 def _form_work(engine: OtherEngine, tokenizer: Tokenizer, folder: Path, opened: OpenedFiles | None) -> Work[_Form]:
     chosen = FORMATS[engine.format]
     if opened is not None and opened.format == engine.format:
-        yield Progress("writing")
+        first = opened.files[0]
+        if engine.file is not None:
+            return _Form(first, f"from {first.name}")
         for number, file in enumerate(opened.files):
-            target = folder / (usual_name(file) if number else engine.file or chosen.files[0])
+            # Nothing else of the folder is to be read.
+            target = folder / (usual_name(file) if number else chosen.files[0])
             target.parent.mkdir(exist_ok=True)
             shutil.copyfile(file, target)
-        names = ", ".join(file.name for file in opened.files[:1])
-        path = folder if engine.file is None else folder / engine.file
-        return _Form(path, f"from {names}{' and the files beside it' if engine.file is None else ''}")
+            yield Progress("writing")
+        return _Form(folder, f"from {first.name} and the files beside it")
     writer = writer_of(chosen, tokenizer)
     fitting = yield from writer.fit_work(tokenizer)
     if fitting.problem is not None:
