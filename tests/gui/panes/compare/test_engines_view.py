@@ -97,3 +97,7 @@ def test_cancel_ends_it_and_run_starts_it_again(qtbot, session, view):
     assert session.comparison.engines is None
     assert view.work.again.isVisible()
     assert run(qtbot, session, view).agrees
+    session.comparison.restore(session.comparison.to_plain())
+    view.refresh()
+    assert view.empty.isVisible()
+    assert view.rows.rowCount() == 0

@@ -156,6 +156,9 @@ class EnginesView(QWidget):
 
     def refresh(self) -> None:
         """Follows what is compared; call it while the view is visible."""
+        if self._answer is not None and self._answer.table is not self._state.engines:
+            self._answer = None  # another project was opened
+            self.rows.show(None)
         active = self._session.runs.active
         columns = [each for each in self._state.columns if isinstance(each.tokenizer, Tokenizer)]
         names = [each.name for each in columns]

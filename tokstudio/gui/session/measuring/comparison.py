@@ -235,6 +235,7 @@ class ComparisonState(QObject):
         self.base, self.against = (name if isinstance(name, str) else None for name in (base, against))
         self.simple = frozenset(name for name in SIMPLE if isinstance(simple, list) and name in simple)
         self.set_own_words(words if isinstance(words, str) else "")
+        self.engines = None
         self._forget_rows()
         self.opened_changed.emit()
 
