@@ -190,7 +190,7 @@ def losing_work(subject: Subject) -> Work[list[Observation]]:
 
 
 def cutting_work(subject: Subject) -> Work[list[Observation]]:
-    """Characters with combining marks that are cut between letter and mark."""
+    """The share of letters, with the marks on them, that are cut between letter and mark or two marks."""
     import regex
 
     by_text = len(subject.texts) > 1
@@ -201,7 +201,7 @@ def cutting_work(subject: Subject) -> Work[list[Observation]]:
     example: tuple[str, tuple[str, ...]] = "", ()
     for name, text, spans in zip(names, texts, (yield from _split_work(subject, texts)), strict=False):
         edges = {begin for begin, _ in spans} | {end for _, end in spans}
-        for match in regex.finditer(r"\p{L}\p{M}+", text):
+        for match in regex.finditer(r"\p{L}\p{M}*", text):
             begin, end = match.span()
             group = name if by_text else script_of(text[begin]) or "Other"
             clusters[group] += 1
@@ -213,12 +213,11 @@ def cutting_work(subject: Subject) -> Work[list[Observation]]:
     if not cut:
         return []
     worst = sorted(cut, key=lambda group: (-cut[group] / clusters[group], group))
-    of_each = [f"{group} {percent_text(cut[group] / clusters[group])}" for group in worst]
-    share = percent_text(cut.total() / clusters.total())
+    of_each = [f"{group} {percent_text(cut[group] / clusters[group], 1)}" for group in worst]
+    share = percent_text(cut.total() / clusters.total(), 1)
     return [
         Observation(
-            f"The pattern cuts combining marks off {share} of the letters that have any: "
-            f"{first_few(of_each, _NAMED, str)}.",
+            f"The pattern cuts combining marks off {share} of the letters: {first_few(of_each, _NAMED, str)}.",
             "For such languages, choose a pattern whose words have \\p{M}, such as that of GPT-4o (o200k).",
             *example,
         )
