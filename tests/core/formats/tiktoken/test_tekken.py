@@ -64,7 +64,7 @@ def encoded(path, text):
 def test_another_reader_gives_the_same_tokens(tmp_path, make):
     tokenizer = make()
     report = save(tokenizer, tmp_path / "tekken_mine.json", "tekken", accept_loss=True, sample=SAMPLE)
-    assert report.proof.startswith("identical over ")
+    assert report.proof.startswith("identical on ")
     path = report.files[0]
     _, specials, reserved = read(path)
     assert specials == {token: number for number, token in enumerate(tokenizer.special_tokens)}
