@@ -189,7 +189,7 @@ def test_engines_exits_with_1_where_a_library_differs(tokenizer, write, run):
     assert same["agrees"]
     assert [text["name"] for text in same["texts"]] == ["text.txt"]
     engines = {engine["name"]: engine for engine in same["engines"]}
-    assert list(engines) == ["tokenizers", "transformers", "tiktoken", "sentencepiece"]
+    assert list(engines) == ["tokenizers", "transformers", "tiktoken", "sentencepiece", "llama.cpp"]
     assert engines["transformers"]["form"] == "from tokenizer.json and the files beside it"
     assert "merges characters" in engines["sentencepiece"]["problem"]
     file = json.loads(Path(tokenizer).read_text())

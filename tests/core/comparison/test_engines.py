@@ -9,6 +9,7 @@ import json
 import random
 import re
 import signal
+import struct
 import sys
 from functools import cache, partial
 
@@ -22,11 +23,12 @@ from tests.core.formats.without_merges import unigram
 from tests.core.texts import patient
 from tests.processes import started_processes
 from tokstudio import ConfigError, Corpus, TrainingConfig, load, train
-from tokstudio.core.base.progress import finish
+from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.comparison import engine_causes, engines
 from tokstudio.core.comparison.engine_causes import NOT_EXPLAINED, causes_work, changed_patterns
 from tokstudio.core.comparison.engines import ENGINES, OpenedFiles, engines_work
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.libraries.client import LibraryProcess, torture_text
 from tokstudio.core.libraries.server import EncodeInput
 from tokstudio.core.pretokenization.patterns import REGEX, covering
@@ -74,9 +76,10 @@ def test_libraries_agree_on_a_tokenizer_like_gpt_2_and_others_say_why_not():
     content = f"<|end|>{TEXT}<|user|> Hi <|end|>\n <|unknown|>"
     table = finish(engines_work(tokenizer, texts(one=content, other="日本\n\n\nx", empty="")))
     assert table.agrees
-    assert [column.name for column in table.compared] == ["tokenizers", "transformers", "tiktoken"]
+    assert [column.name for column in table.compared][:3] == ["tokenizers", "transformers", "tiktoken"]
     assert "merges characters" in table.columns[3].problem
     assert not table.columns[3].failed
+    assert table.columns[4] in table.compared or "tokstudio[llama]" in table.columns[4].problem
     naive = [len(tokenizer.encode(unit, "all")) for unit in lines_of(content)]
     assert [row.tokens for row in table.rows] == [
         sum(naive), len(tokenizer.encode("日本\n\n\nx")) + len(tokenizer.encode("x")), 0
@@ -243,6 +246,43 @@ def test_a_changed_pattern_is_found_again(pattern, data):
     nothing = np.empty(0, np.int64), np.empty(0, np.int64)
     found = finish(causes_work(tokenizer, [line.encode() for line in lines], *encoded, nothing))
     assert NOT_EXPLAINED not in found
+
+
+def test_marks_that_llama_cpp_drops_under_its_own_name_of_a_pattern_are_named(tmp_path):
+    pytest.importorskip("xllamacpp")
+    tokenizer = probe("o200k")
+    [content] = FORMATS["gguf"].contents(tokenizer).values()
+    before, name, after = b"".join(content).partition(b"granite-embed-multi-97m")
+    assert name
+    path = tmp_path / "vocabulary.gguf"
+    path.write_bytes(before[:-8] + struct.pack("<Q", 6) + b"gpt-4o" + after)
+    hindi = "हिन्दी क्षत्रिय में\nthe words\n"
+    assert compared(tokenizer, hindi, "llama.cpp").agrees
+    table = compared(tokenizer, hindi, "llama.cpp", opened=OpenedFiles("gguf", (path,)))
+    assert {(each.name, lines) for each, lines in table.columns[0].causes.items()} == {("combining marks dropped", 1)}
+
+
+def test_a_bos_that_llama_cpp_does_not_add_is_named(tmp_path):
+    pytest.importorskip("xllamacpp")
+    file = settings_of(probe("llama3", SPECIALS))
+    with_bos(file)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+    table = compared(load(tmp_path / "tokenizer.json"), "the words\nHi <|user|> 12\n", "llama.cpp", "tokenizers")
+    assert [each.name for each in table.columns[0].causes] == ["BOS"]  # a GGUF has the token only by its role
+    assert not table.columns[1].differing
+
+
+def test_a_llama_cpp_that_cannot_be_used_is_no_failure(monkeypatch):
+    pytest.importorskip("xllamacpp")
+    monkeypatch.setattr(engines._Asked, "unusable_work", lambda *_: _unusable())
+    [column] = compared(probe("gpt2"), "a cat", "llama.cpp").columns
+    assert column.problem == "It cannot be used: this version is not known."
+    assert not column.failed
+
+
+def _unusable():
+    yield Progress("comparing libraries")
+    return "this version is not known"
 
 
 def test_a_tokenizer_that_a_library_encodes_is_compared_in_its_own_file(tmp_path):

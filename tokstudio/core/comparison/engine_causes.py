@@ -281,7 +281,7 @@ def changed_patterns(regex: str) -> Iterator[tuple[Cause, str]]:
         yield Cause(contractions, "'S is split as 's is"), f"(?i:'s|'t|'re|'ve|'m|'ll|'d)|{others}"
     ends = "white space before line ends"
     for part in _ENDS:
-        if part in regex:
+        if part in regex and f"{part}+" not in regex:
             other = _LINE_ENDS.get(part, "")
             yield (
                 Cause(ends, "line ends and the white space before them are split otherwise"),

@@ -48,7 +48,8 @@ from tokstudio.core.formats.common.beside import usual_name
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.writers import writer_of
 from tokstudio.core.libraries.client import LibraryProcess, is_installed
-from tokstudio.core.libraries.server import EncodeInput, LibraryName, OpenFile
+from tokstudio.core.libraries.llama import PACKAGE
+from tokstudio.core.libraries.server import EncodeInput, LibraryName, OpenFile, TryLlama
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.version import __version__
 
@@ -72,13 +73,14 @@ class OtherEngine:
     format: str
     file: str | None
     adds: bool  # whether it can add tokens to a text
+    extra: str = ""  # what to install, if not the module
 
     @property
     def install(self) -> str:
         """How to get it, a sentence."""
         if is_bundle():
             return f"This bundle has no {self.package}: install TokStudio and {self.package} by pip."
-        return f"It is not installed: pip install {self.package}"
+        return f"It is not installed: pip install {self.extra or self.package}"
 
 
 ENGINES = (
@@ -86,6 +88,7 @@ ENGINES = (
     OtherEngine("transformers", "transformers", "huggingface", None, True),
     OtherEngine("tiktoken", "tiktoken", "tiktoken", "ranks.tiktoken", False),
     OtherEngine("sentencepiece", "sentencepiece", "sentencepiece", "tokenizer.model", False),
+    OtherEngine("llama.cpp", PACKAGE, "gguf", FORMATS["gguf"].files[0], True, '"tokstudio[llama]"'),
 )
 
 
@@ -529,6 +532,9 @@ def _column_work(
         asked = _Asked(engine, form, bool(engine.adds and around is not None), patience)
         try:
             with closing(LibraryProcess()) as process:
+                if why := (yield from asked.unusable_work(process)):
+                    tell(size)
+                    return EngineColumn(engine.name, found, problem=f"It cannot be used: {why}.")
                 yield from asked.open_work(process)
                 cells = yield from _cells_work(asked, process, tokenizer, texts, expected, tell)
         except FormatError as error:
@@ -569,7 +575,7 @@ def _form_work(engine: OtherEngine, tokenizer: Tokenizer, folder: Path, opened: 
     if opened is not None and opened.format == engine.format:
         first = opened.files[0]
         if engine.file is not None:
-            return _Form(first, f"from {first.name}")
+            return _Form(first.absolute(), f"from {first.name}")  # the process runs in another folder
         for number, file in enumerate(opened.files):
             # Nothing else of the folder is to be read.
             target = folder / (usual_name(file) if number else chosen.files[0])
@@ -615,6 +621,13 @@ class _Asked:
         request = OpenFile(self.engine.name, self.engine.name, str(self.form.path), dict(self.form.settings))
         yield from self._answer_work(process, request)
 
+    def unusable_work(self, process: LibraryProcess) -> Work[str]:
+        """Why it cannot be used, as the end of a sentence; "" where it can, as far as is known."""
+        if self.engine.name != "llama.cpp":
+            return ""
+        [why] = yield from self._answer_work(process, TryLlama(self.engine.name, self.engine.name))
+        return why.decode()
+
     def encode_work(self, process: LibraryProcess, texts: Sequence[bytes]) -> Work[list[Ids]]:
         """Its ids of some lines, in our numbers."""
         ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
@@ -627,7 +640,7 @@ class _Asked:
             ids = np.where(ids < len(old), old[np.minimum(ids, len(old) - 1)], ids)
         return np.split(ids, np.cumsum(counts)[:-1])
 
-    def _answer_work(self, process: LibraryProcess, request: OpenFile | EncodeInput) -> Work[list[bytes]]:
+    def _answer_work(self, process: LibraryProcess, request: OpenFile | EncodeInput | TryLlama) -> Work[list[bytes]]:
         """The answer; raises FormatError where there is none for too long, without the time of a pause."""
         work = process.parts(request, "comparing libraries")
         parts = yield from _patient_work(work, self.patience)

@@ -25,6 +25,7 @@ VOCABULARY_ONLY: Mapping[str, int] = {"2026.10.11549": 72}
 _PARAMETERS = 256  # bytes, more than the parameters of a model take
 _ERROR = 4  # the level of messages
 _LONGEST_PIECE = 256
+_AROUND = 4  # tokens at most that are added to a text
 
 
 class LlamaUnusable(Exception):
@@ -70,9 +71,16 @@ class LlamaCpp:
 
     def encode(self, text: str, specials: bool) -> Sequence[int]:
         """The ids of a text, with special tokens recognised in it or not."""
+        return self._ids(text, False, specials)
+
+    def encode_input(self, text: str, around: bool) -> Sequence[int]:
+        """The ids of a text as a model gets them, with or without BOS and EOS."""
+        return self._ids(text, around, True)
+
+    def _ids(self, text: str, around: bool, specials: bool) -> Sequence[int]:
         raw = text.encode()
-        ids = (ctypes.c_int32 * (len(raw) + 1))()
-        count = self._calls.llama_tokenize(self._vocabulary, raw, len(raw), ids, len(ids), False, specials)
+        ids = (ctypes.c_int32 * (len(raw) + _AROUND))()
+        count = self._calls.llama_tokenize(self._vocabulary, raw, len(raw), ids, len(ids), around, specials)
         if count < 0:
             raise ValueError("it makes more tokens of a text than that has bytes")
         return ids[:count]

@@ -33,8 +33,8 @@ from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.work_line import WorkLine
 
 _WILL_SHOW = (
-    "tokenizers, transformers, tiktoken and sentencepiece encode the texts here beside TokStudio: how many lines get "
-    "other ids, the first of them, and why. Run starts them."
+    "tokenizers, transformers, tiktoken, sentencepiece and llama.cpp encode the texts here beside TokStudio: how many "
+    "lines get other ids, the first of them, and why. Run starts them."
 )
 _NO_TOKENIZER = "Only tokenizers with tokens can be compared: train one, or open one."
 _READING = "The texts are being read…"
