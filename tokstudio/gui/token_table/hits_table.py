@@ -213,14 +213,19 @@ class HitRows(TableModel):
             self.found, self._count, self._lines = found, count, {}
             self.endResetModel()
             return
-        before, self._lines = self._count, {}
+        before, are_counted = (
+            self._count,
+            self.found is None or found is None or found.numbers is not self.found.numbers,
+        )
+        if are_counted:
+            self._lines = {}
         if count > before:
             self.beginInsertRows(QModelIndex(), before, count - 1)
             self.found, self._count = found, count
             self.endInsertRows()
         self.found = found
-        # Their lines may be counted now.
-        self.tell(0, before - 1)
+        if are_counted and before:
+            self.tell(0, before - 1)
 
     def line(self, row: int) -> Line:
         """The line of a row."""
@@ -260,7 +265,7 @@ _NEAR = 40  # rows before the end at which more are requested
 _PLACE_FROM = 340  # pixels of width from which line numbers are shown
 _SOURCE, _SOURCE_FROM = 110, 620  # pixels of a source's name, and of width from which it is shown
 _LARGEST_SHARE = 0.4  # of the width, for the token
-_LOOKED_AT = 200  # rows that determine the width of the token's column
+_LOOKED_AT = 60  # rows that determine the width of the token's column
 _MOST_COPIED = 1 << 12
 _MARGIN = 6  # at the outer edges of a line; the texts touch the token
 
@@ -380,8 +385,8 @@ class HitsTable(Fitting, ReadOnlyTable):
         self.horizontalHeader().setMinimumSectionSize(8)
         self.verticalScrollBar().valueChanged.connect(self._look_ahead)
         self.verticalScrollBar().rangeChanged.connect(self._look_ahead)
-        for signal in (model.rowsInserted, model.modelReset):
-            signal.connect(self.fit)
+        model.modelReset.connect(self.fit)
+        model.rowsInserted.connect(self._fit_more)
         theme.follow(self._apply_style)
 
     def fit(self) -> None:
@@ -406,6 +411,11 @@ class HitsTable(Fitting, ReadOnlyTable):
         for column, width in widths:
             if width:
                 self.setColumnWidth(column, width)
+
+    def _fit_more(self, _: QModelIndex, first: int) -> None:
+        found = self._model.found
+        if first < _LOOKED_AT or (found is not None and found.numbers is not None):
+            self.fit()
 
     def copy(self) -> None:
         """Copies the selected lines: before, token, after, source and line, separated by tabs."""

@@ -75,6 +75,12 @@ def svg_of(
 # --- Tables -----------------------------------------------------------------------------------------------------------
 # Tables that show rows and edit nothing, and the keys that widgets with rows handle while they have the focus.
 
+# Plain numbers: looking a member of an enumeration up, or joining two, takes longer than most answers for a cell.
+_DISPLAYED, _ALIGNED = int(Qt.ItemDataRole.DisplayRole), int(Qt.ItemDataRole.TextAlignmentRole)
+_FONT, _FOREGROUND = int(Qt.ItemDataRole.FontRole), int(Qt.ItemDataRole.ForegroundRole)
+_TOLD = int(Qt.ItemDataRole.ToolTipRole)
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
 
@@ -142,26 +148,27 @@ class TableModel(QAbstractTableModel):
         return self.titles[section] if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        row, column = index.row(), index.column()
-        if not index.isValid() or row >= self.count():
+        # Called seven times for each cell that is drawn.
+        row = index.row()
+        if not 0 <= row < self.count():
             return None
-        if role == Qt.ItemDataRole.DisplayRole:
+        column = index.column()
+        if role == _DISPLAYED:
             return self.text(row, column)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
+        if role == _ALIGNED:
             return self.alignment(column)
-        if role == Qt.ItemDataRole.FontRole:
+        if role == _FONT:
             return self.font(row, column)
-        if role == Qt.ItemDataRole.ForegroundRole:
+        if role == _FOREGROUND:
             colour = self.colour(row, column)
             return None if colour is None else QColor(colour)
-        if role == Qt.ItemDataRole.ToolTipRole:
+        if role == _TOLD:
             return plain(self.tip(row, column)) or None
         return self.more(row, column, role)
 
     def alignment(self, column: int) -> int:
         """Returns where the texts of a column are."""
-        side = Qt.AlignmentFlag.AlignRight if column in self.numbers else Qt.AlignmentFlag.AlignLeft
-        return int(side | Qt.AlignmentFlag.AlignVCenter)
+        return _RIGHT if column in self.numbers else _LEFT
 
 
 class RowTable(QTableView):

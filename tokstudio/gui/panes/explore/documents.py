@@ -187,6 +187,10 @@ class DocumentRows(ListRows):
         super().__init__(parent)
         self._theme = theme
         self.listed = _NONE
+        theme.follow(self._apply_style)
+
+    def _apply_style(self) -> None:
+        self._figures = self._theme.tabular_font()  # made once: every cell that is drawn asks for it
 
     def show(self, listed: Listed | None, token: str = "") -> None:
         """Lists documents, with the uses in each of a token, which is shown as `token`."""
@@ -235,7 +239,7 @@ class DocumentRows(ListRows):
         return "\n".join((place, *lines, "Enter, or a double click, opens it in the Text pane."))
 
     def font(self, row: int, column: int) -> QFont | None:
-        return self._theme.tabular_font() if column in self.numbers else None
+        return self._figures if column in self.numbers else None
 
 
 # --- The page ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
@@ -40,6 +40,7 @@ class ExplorePane(Pane):
         self._view, self._training = session.view, session.training
         self._sources = self._exploring.sources
         self._make = tuple(partial(page, session, theme) for page in PAGES)
+        self._made: dict[int, ExplorePage] = {}  # the pages that were seen, by their numbers
         self.tabs = HeaderTabs("Views of the corpus", {page.titled: page.tip for page in PAGES})
         self.tabs.currentChanged.connect(self._turn_to)
         self.header.insertWidget(1, self.tabs)
@@ -65,30 +66,33 @@ class ExplorePane(Pane):
         session.view.token_changed.connect(self._follow_token)
         self._show_limits()
 
-    @cached_property
+    @property
     def pages(self) -> tuple[ExplorePage, ...]:
-        """The pages, made when the pane is first seen: a start has no time for them."""
-        pages = tuple(make() for make in self._make)
-        for page in pages:
-            # With large text, a page may need more height than the screen has: it scrolls then.
-            self._stack.addWidget(TallBody(page))
-            page.tabled.connect(self._offer)
-        self._stack.setCurrentIndex(max(self.tabs.currentIndex(), 0))
-        return pages
+        """All pages."""
+        return tuple(map(self.page_at, range(len(self._make))))
 
     @property
     def page(self) -> ExplorePage:
         """The current page."""
-        return self.pages[max(self.tabs.currentIndex(), 0)]
+        return self.page_at(max(self.tabs.currentIndex(), 0))
+
+    def page_at(self, number: int) -> ExplorePage:
+        """A page, made when it is first seen: together they would take too long."""
+        if number not in self._made:
+            page = self._made[number] = self._make[number]()
+            # With large text, a page may need more height than the screen has: it scrolls then.
+            self._stack.addWidget(TallBody(page))
+            page.tabled.connect(self._offer)
+        return self._made[number]
 
     def sizeHint(self) -> QSize:
         return QSize(640, 460)
 
     def arrive(self, part: str) -> None:
-        for number, page in enumerate(self.pages):
+        for number, page in enumerate(PAGES):
             if page.titled.lower().replace(" ", "-") == part:
                 self.tabs.setCurrentIndex(number)
-                page.take_keyboard()
+                self.page.take_keyboard()
 
     def catch_up(self) -> None:
         self._refresh()
@@ -100,7 +104,7 @@ class ExplorePane(Pane):
     def _renew(self) -> None:
         """Follows another exploration; what pages know of the last is released at once, also where none is seen."""
         others, self._sources = self._sources != self._exploring.sources, self._exploring.sources
-        for page in self.pages if "pages" in self.__dict__ else ():
+        for page in self._made.values():
             # What is in sight stays there until there is something newer.
             if others or page is not self.page or not self.seen:
                 page.forget()
@@ -130,8 +134,11 @@ class ExplorePane(Pane):
         self._training.set_settings(replace(self._training.settings, documents="line"))
 
     def _turn_to(self, number: int) -> None:
-        self.pages[self._stack.currentIndex()].leave()
-        self._stack.setCurrentIndex(number)
+        if self._made:
+            list(self._made.values())[self._stack.currentIndex()].leave()
+        self.page_at(number)
+        # They are in the order in which they were seen.
+        self._stack.setCurrentIndex(list(self._made).index(number))
         if self.seen:
             self.page.refresh()
         self._offer()

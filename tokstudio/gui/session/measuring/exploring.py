@@ -74,7 +74,7 @@ class Exploring(QObject):
 
     changed = Signal()  # another exploration; pages ask anew
     limited = Signal()  # to other sources
-    tabled = Signal()  # `table`
+    tabled = Signal()  # `table` is of another kind
 
     def __init__(
         self,
@@ -141,8 +141,10 @@ class Exploring(QObject):
 
     def offer(self, table: WrittenTable | None) -> None:
         """Sets what can be written: what the page in sight lists."""
-        self.table = table
-        self.tabled.emit()
+        before, self.table = self.table, table
+        # Pages offer after each of their changes, and every action looks whether it is available then.
+        if (before and before.title) != (table and table.title):
+            self.tabled.emit()
 
     def open(self, number: int, document: int, begin: int | None = None, end: int | None = None) -> None:
         """Shows a document of a source in the Text pane, with the bytes `begin` to `end` of the source selected.
