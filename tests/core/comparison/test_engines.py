@@ -262,13 +262,16 @@ def test_marks_that_llama_cpp_drops_under_its_own_name_of_a_pattern_are_named(tm
     assert {(each.name, lines) for each, lines in table.columns[0].causes.items()} == {("combining marks dropped", 1)}
 
 
-def test_a_bos_that_llama_cpp_does_not_add_is_named(tmp_path):
+@pytest.mark.parametrize(("times", "causes"), [(1, []), (2, ["BOS"])])  # llama.cpp adds one at most
+def test_a_bos_that_llama_cpp_does_not_add_is_named(tmp_path, times, causes):
     pytest.importorskip("xllamacpp")
     file = settings_of(probe("llama3", SPECIALS))
     with_bos(file)
+    single = file["post_processor"]["single"]
+    single[:1] *= times
     (tmp_path / "tokenizer.json").write_text(json.dumps(file))
     table = compared(load(tmp_path / "tokenizer.json"), "the words\nHi <|user|> 12\n", "llama.cpp", "tokenizers")
-    assert [each.name for each in table.columns[0].causes] == ["BOS"]  # a GGUF has the token only by its role
+    assert [each.name for each in table.columns[0].causes] == causes
     assert not table.columns[1].differing
 
 

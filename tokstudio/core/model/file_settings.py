@@ -36,6 +36,7 @@ _MOST_NAMED = 6
 _CLEAR = re.compile(r"[<\[|｜]+[^'\"\\{}%#\n\r]+[>\]|｜]+")
 _ADDING = ("BertProcessing", "RobertaProcessing")
 _OWN = frozenset({"tokenizer_class", "model_max_length"})
+_Tokens = list[tuple[str, int]]  # with their ids
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,19 @@ class FileSettings:
     def around(self) -> tuple[list[str], list[str]] | str:
         """The tokens that the post-processor adds before and after a text; or why that is not known, without a stop."""
         try:
-            return _added_around(self.post_processor)
+            before, after = _added_around(self.post_processor)
         except _Strange as reason:
             return str(reason)
+        return [token for token, _ in before], [token for token, _ in after]
+
+    @property
+    def around_ids(self) -> tuple[list[int], list[int]]:
+        """The ids that the post-processor gives the tokens of `around`; none where these are not known."""
+        try:
+            before, after = _added_around(self.post_processor)
+        except _Strange:
+            return [], []
+        return [number for _, number in before], [number for _, number in after]
 
     @property
     def needed(self) -> frozenset[str]:
@@ -215,12 +226,12 @@ class _Strange(ValueError):
     """A post-processor that does more than add tokens around a text; the message can end a sentence."""
 
 
-def _added_around(post_processor: object) -> tuple[list[str], list[str]]:
+def _added_around(post_processor: object) -> tuple[_Tokens, _Tokens]:
     match post_processor:
         case None | {"type": "ByteLevel"}:
             return [], []
         case {"type": "Sequence", "processors": list()}:
-            begins, ends = list[str](), list[str]()
+            begins, ends = _Tokens(), _Tokens()
             for step in cast("dict[str, list[object]]", post_processor)["processors"]:
                 before, after = _added_around(step)
                 begins, ends = before + begins, ends + after
@@ -229,9 +240,9 @@ def _added_around(post_processor: object) -> tuple[list[str], list[str]]:
             tokens = cast("dict[str, dict[str, Any]]", post_processor)["special_tokens"]
             if not all(_is_template_token(entry) for entry in tokens.values()):
                 raise _Strange("its post-processor is of an unknown kind")
-            return _added_by_template(cast("dict[str, list[object]]", post_processor)["single"])
-        case {"type": str(name), "cls": [str(first), int()], "sep": [str(last), int()]} if name in _ADDING:
-            return [first], [last]
+            return _added_by_template(cast("dict[str, list[object]]", post_processor)["single"], tokens)
+        case {"type": str(name), "cls": [str(cls), int(first)], "sep": [str(sep), int(last)]} if name in _ADDING:
+            return [(cls, first)], [(sep, last)]
         case _:
             raise _Strange("its post-processor is of an unknown kind")
 
@@ -242,15 +253,19 @@ def _is_template_token(entry: Any) -> bool:  # noqa: ANN401
     values = cast("dict[str, Any]", entry)
     are_lists = isinstance(values.get("ids"), list) and isinstance(values.get("tokens"), list)
     are_ids = are_lists and all(type(number) is int for number in values["ids"])
-    return are_ids and all(isinstance(token, str) for token in values["tokens"])
+    return (
+        are_ids
+        and len(values["ids"]) == len(values["tokens"])
+        and all(isinstance(token, str) for token in values["tokens"])
+    )
 
 
-def _added_by_template(template: list[object]) -> tuple[list[str], list[str]]:
-    around: list[list[str]] = [[]]
+def _added_by_template(template: list[object], tokens: dict[str, dict[str, Any]]) -> tuple[_Tokens, _Tokens]:
+    around: list[_Tokens] = [[]]
     for part in template:
         match part:
-            case {"SpecialToken": {"id": str(token)}}:
-                around[-1].append(token)
+            case {"SpecialToken": {"id": str(name)}} if name in tokens:
+                around[-1] += zip(tokens[name]["tokens"], tokens[name]["ids"], strict=True)
             case {"Sequence": {"id": "A"}}:
                 around.append([])
             case _:

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import importlib.util
+from array import array
+from contextlib import closing
 from functools import cache
 
+import numpy as np
 import pytest
 
 from tests.core.formats.trained import trained
 from tokstudio.core.base.progress import finish
-from tokstudio.core.libraries.client import LibraryInput, Trial, llama_ids, torture_text
+from tokstudio.core.libraries.client import LibraryInput, LibraryProcess, Trial, llama_ids, torture_text
+from tokstudio.core.libraries.server import EncodeInput, OpenFile
 
 # A text of which tokens cross every boundary between words: those where llama.cpp has no exact pattern stand in several
 # surroundings, so that tokens within them are made first.
@@ -34,3 +38,15 @@ def ids_of_llama(path, texts):
     answer = finish(llama_ids(LibraryInput("llama.cpp", path, path.name), [Trial(text, None) for text in texts]))
     assert not isinstance(answer, str), answer
     return [ids.tolist() for ids in answer]
+
+
+def inputs_of_llama(path, texts):
+    """The ids of texts as a model gets them, with BOS and EOS, in a process of its own."""
+    raw = [text.encode() for text in texts]
+    ends = array("q", np.cumsum([*map(len, raw)]).tolist()).tobytes()
+    with closing(LibraryProcess()) as process:
+        assert finish(process.parts(OpenFile("llama.cpp", path.name, str(path), {}))) is not None
+        parts = finish(process.parts(EncodeInput("llama.cpp", path.name, True, [b"".join(raw), ends])))
+    assert parts is not None
+    ids, counts = np.frombuffer(parts[0], np.uint32), np.frombuffer(parts[1], np.int64)
+    return [part.tolist() for part in np.split(ids, np.cumsum(counts)[:-1])]

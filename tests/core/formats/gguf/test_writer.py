@@ -8,11 +8,12 @@ import os
 
 import numpy as np
 import pytest
+import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.formats.gguf.files import byte_pairs, gguf
-from tests.core.formats.gguf.llama import crossing, ids_of_llama, needs_llama
+from tests.core.formats.gguf.llama import crossing, ids_of_llama, inputs_of_llama, needs_llama
 from tests.core.formats.trained import TEXT, same, trained, with_specials, with_unknown
 from tokstudio import ConfigError, FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
@@ -181,6 +182,88 @@ def test_templates_roles_and_the_post_processor_are_held_and_the_rest_is_said(tm
     assert loaded.settings.around == (["<s>"], [])
     other = tokenizer.changed(settings=FileSettings(post_processor={**processor, "type": "Strange"}))
     assert "The post-processor is lost." in fit(other, "gguf").losses
+
+
+AROUND = ("<|begin|>", "<|over|>", "<|user|>")
+
+
+def surrounded(before, after, pattern="llama3", ids=None, **more):
+    """A tokenizer whose post-processor adds tokens to every text, of a file without roles."""
+    tokenizer = trained(TEXT * 3, 60, special_tokens=AROUND, pattern=pattern)
+    ids = tokenizer.special_tokens if ids is None else ids
+    single = [*before, None, *after]
+    parts = [{"SpecialToken": {"id": token, "type_id": 0}} if token else {"Sequence": {"id": "A", "type_id": 0}}
+             for token in single]  # fmt: skip
+    processor = {
+        "type": "TemplateProcessing",
+        "single": parts,
+        "pair": [*parts, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {token: {"id": token, "ids": [ids[token]], "tokens": [token]} for token in single if token},
+    }
+    said = FileSettings(post_processor=processor, **{"names_give_roles": False, **more})
+    return tokenizer.changed(settings=said)
+
+
+@needs_llama
+@pytest.mark.parametrize(
+    ("before", "after", "pattern"),
+    [
+        (["<|begin|>"], [], "llama3"),
+        (["<|begin|>"], [], "gpt2"),
+        ([], ["<|over|>"], "qwen2"),
+        (["<|begin|>"], ["<|over|>"], "llama3"),
+        (["<|over|>"], ["<|over|>"], "gpt2"),
+    ],
+)
+def test_a_token_that_is_added_to_every_text_is_added_by_llama_cpp_too(tmp_path, before, after, pattern):
+    tokenizer = surrounded(before, after, pattern)
+    notes = fit(tokenizer, "gguf").notes
+    assert [note for note in notes if "post-processor" in note] == [
+        *(f'"{token}" gets the role bos, as the post-processor adds it before every text.' for token in before),
+        *(f'"{token}" gets the role eos, as the post-processor adds it after every text: a model ends its answers with '
+          "it." for token in after),
+    ]  # fmt: skip
+    report = save(tokenizer, tmp_path / "a.gguf", "gguf")
+    assert (report.losses, report.is_proved) == ((), True)
+    assert load(tmp_path / "a.gguf").settings.around == (before, after)
+    save(tokenizer, tmp_path / "hf", "huggingface")
+    library = tokenizers.Tokenizer.from_file(str(tmp_path / "hf" / "tokenizer.json"))
+    texts = ["the text <|user|> 12", "a", " <|begin|>b"]
+    expected = [library.encode(text).ids for text in texts]
+    ids = tokenizer.special_tokens
+    assert expected[1] == [*(ids[token] for token in before), 97, *(ids[token] for token in after)]
+    assert inputs_of_llama(tmp_path / "a.gguf", texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "adds"),
+    [
+        (surrounded(["<|begin|>", "<|user|>"], []), "<|begin|> <|user|> before"),
+        (surrounded(["<|begin|>"], [], roles={"bos_token": "<|user|>"}), "<|begin|> before"),
+        (surrounded(["<|begin|>"], ["<|over|>"], roles={"eos_token": "<|user|>"}),
+         "<|begin|> before and <|over|> after"),
+        # The library adds the id that stands in the post-processor, whichever token that is.
+        (surrounded(["<|begin|>"], [], ids={"<|begin|>": 97}), "<|begin|> before"),
+    ],
+)  # fmt: skip
+def test_tokens_that_llama_cpp_cannot_add_are_a_loss_by_name(tokenizer, adds):
+    fitting, values = fit(tokenizer, "gguf"), writer.values_of(tokenizer)
+    assert fitting.losses == (f"The post-processor is lost, which adds {adds} every text.",)
+    assert not [note for note in fitting.notes if "post-processor" in note]
+    assert [values[f"tokenizer.ggml.add_{role}_token"].content for role in ("bos", "eos")] == [False, False]
+    assert writer.roles_of(tokenizer) == tokenizer.settings.roles
+
+
+def test_one_name_in_a_post_processor_can_stand_for_several_tokens():
+    tokenizer = surrounded(["<|begin|>"], [])
+    processor = tokenizer.settings.post_processor
+    assert isinstance(processor, dict)
+    both = AROUND[:2]
+    entry = {"id": "<|begin|>", "ids": [tokenizer.special_tokens[token] for token in both], "tokens": [*both]}
+    said = FileSettings(post_processor={**processor, "special_tokens": {"<|begin|>": entry}}, names_give_roles=False)
+    assert (said.around, said.around_ids) == (([*both], []), (entry["ids"], []))
+    losses = fit(tokenizer.changed(settings=said), "gguf").losses
+    assert losses == ("The post-processor is lost, which adds <|begin|> <|over|> before every text.",)
 
 
 @needs_llama

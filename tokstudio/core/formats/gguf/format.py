@@ -79,7 +79,7 @@ class Gguf(Format):
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """What stands for the beginning and the end of a text."""
-        return tuple(filter(None, [writer.ends_of(tokenizer).note]))
+        return tuple(filter(None, [*writer.roles_taken(tokenizer), writer.ends_of(tokenizer).note]))
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """Checks that each token has a different spelling, and what llama.cpp does otherwise."""

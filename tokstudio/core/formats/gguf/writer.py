@@ -19,7 +19,7 @@ from tokstudio.core.formats.gguf import names
 from tokstudio.core.formats.gguf.header import BOOL as _BOOL
 from tokstudio.core.formats.gguf.header import INT32, LIST, STRING, UINT32, Value, text_value
 from tokstudio.core.formats.gguf.names import FORCED_CONTROL, Written, written_as
-from tokstudio.core.model.file_settings import DEFAULT, FileSettings
+from tokstudio.core.model.file_settings import DEFAULT
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.text.byte_level import to_characters
 
@@ -36,6 +36,12 @@ _TAKEN_WHOLE = (
     "llama.cpp takes every pre-token whole that equals a token ({count:,} more than here): some ids will differ."
 )
 _FORCED = "llama.cpp takes tokens with these texts for special tokens, and here they are ordinary: {names}."
+_ENDS = ("bos_token", "eos_token")
+_TAKEN = {
+    "bos_token": "{token} gets the role bos, as the post-processor adds it before every text.",
+    "eos_token": "{token} gets the role eos, as the post-processor adds it after every text: a model ends its answers "
+    "with it.",
+}
 _OVERLAP = (
     "Where special tokens overlap in a text, as {names} can, llama.cpp finds the longest first, and TokStudio the "
     "leftmost."
@@ -84,14 +90,15 @@ def settings_lost(tokenizer: Tokenizer) -> tuple[str, ...]:
     settings = tokenizer.settings
     held = {role for role in settings.roles if role in names.ROLE_KEYS}
     others = {role: token for role, token in settings.roles.items() if role not in held}
-    processor = None if _ends_added(settings, roles_of(tokenizer)) is not None else settings.post_processor
+    processor = None if _ends_added(tokenizer, roles_of(tokenizer)) is not None else settings.post_processor
     return replace(settings, roles=others, chat_templates={}, post_processor=processor).lost()
 
 
 def roles_of(tokenizer: Tokenizer) -> dict[str, str]:
-    """The special tokens by role: those given, and those of their names where no file gives any."""
+    """The special tokens by role: those given, those around every text, and those of names where no file gives any."""
     settings, ids = tokenizer.settings, tokenizer.special_tokens
     roles = {role: token for role, token in settings.roles.items() if token in ids}
+    roles |= _ends_added(tokenizer, roles) or {}
     if not settings.names_give_roles:
         return roles
     specials = [token for token in sorted(ids, key=ids.__getitem__) if token not in tokenizer.preparation.ordinary]
@@ -99,16 +106,29 @@ def roles_of(tokenizer: Tokenizer) -> dict[str, str]:
     return named_roles(specials, roles, unknown)
 
 
-def _ends_added(settings: FileSettings, roles: Mapping[str, str]) -> tuple[bool, bool] | None:
-    """Whether the tokens for the beginning and the end stand around every text; None where something else does."""
+def _ends_added(tokenizer: Tokenizer, roles: Mapping[str, str]) -> dict[str, str] | None:
+    """The tokens that the post-processor adds, by their roles; None where it does what llama.cpp cannot.
+
+    llama.cpp adds one token before a text and one after it, those with these roles.
+    """
+    settings, ids = tokenizer.settings, tokenizer.special_tokens
     if isinstance(around := settings.around, str):
         return None
-    added: list[bool] = []
-    for tokens, role in zip(around, ("bos_token", "eos_token"), strict=True):
-        if tokens and tokens != [roles.get(role)]:
+    added = dict[str, str]()
+    for role, tokens, numbers in zip(_ENDS, around, settings.around_ids, strict=True):
+        if not tokens:
+            continue
+        if len(tokens) > 1 or ids.get(tokens[0]) != numbers[0] or roles.get(role, tokens[0]) != tokens[0]:
             return None
-        added.append(bool(tokens))
-    return added[0], added[1]
+        added[role] = tokens[0]
+    return added
+
+
+def roles_taken(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """A sentence for each token that has its role only as the post-processor adds it to every text."""
+    roles = tokenizer.settings.roles
+    added = _ends_added(tokenizer, roles_of(tokenizer)) or {}
+    return tuple(_TAKEN[role].format(token=shown(token)) for role, token in added.items() if roles.get(role) != token)
 
 
 @dataclass(frozen=True)
@@ -187,7 +207,7 @@ def values_of(tokenizer: Tokenizer, size: int = 0) -> dict[str, Value]:
     assert form is not None
     roles, ids = roles_of(tokenizer), tokenizer.special_tokens
     texts, types = _tokens(tokenizer, size)
-    around = _ends_added(tokenizer.settings, roles) or (False, False)
+    added = _ends_added(tokenizer, roles) or {}
     values = {
         names.MODEL: text_value("gpt2"),
         names.PRE: text_value(form.pre),
@@ -200,7 +220,7 @@ def values_of(tokenizer: Tokenizer, size: int = 0) -> dict[str, Value]:
     for role, keys in names.ROLE_KEYS.items():
         if role in numbers:
             values[keys[0]] = Value(UINT32, numbers[role])
-    values |= {names.ADD_BOS: Value(_BOOL, around[0]), names.ADD_EOS: Value(_BOOL, around[1])}
+    values |= {names.ADD_BOS: Value(_BOOL, "bos_token" in added), names.ADD_EOS: Value(_BOOL, "eos_token" in added)}
     templates = tokenizer.settings.chat_templates
     for name, text in templates.items():
         values[names.CHAT_TEMPLATE + ("" if name == DEFAULT else f".{name}")] = text_value(text)
