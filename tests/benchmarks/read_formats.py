@@ -1,13 +1,18 @@
-"""Reading and counting the mixed text, a line a document, in every format, beside plain text."""
+"""Reading and counting the mixed text, a line a document, in every format, beside plain text.
+
+Also the header of a GGUF file of 40 GB, beside reading as many bytes; the file is sparse, and takes little of the disk.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import argparse
 import bz2
 import csv
 import gzip
 import json
 import lzma
+import os
 import tempfile
 from pathlib import Path
 
@@ -15,10 +20,12 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 import zstandard
-from _common import in_fresh_process, machine, parser, record, seconds, table, texts
+from _common import in_fresh_process, parser, record, run_parts, seconds, table, texts
 
 _PLAIN = ("txt", "txt.gz", "txt.zst", "txt.xz", "txt.bz2")
 _FORMATS = (*_PLAIN, "jsonl", "jsonl.zst", "jsonl.gz", "csv", "parquet", "arrow")
+_GGUF_TOKENS, _GGUF_BYTES = 128_000, 40_000_000_000
+_TURNS = 9
 
 
 def _write(text: bytes, folder: Path) -> None:
@@ -60,12 +67,8 @@ def read_and_count(path: str) -> list[float]:
     return [read, read + seconds(count)[0]]
 
 
-def main() -> None:
+def formats(chosen: argparse.Namespace) -> None:
     """Prints a row for each format."""
-    arguments = parser(__doc__)
-    arguments.add_argument("--text", default="mixed_100mb.txt", help="which of the texts")
-    chosen = arguments.parse_args()
-    print(machine())
     rows: list[list[str]] = []
     took: dict[str, float] = {}
     with texts(chosen, chosen.text) as (path,), tempfile.TemporaryDirectory() as folder:
@@ -80,6 +83,57 @@ def main() -> None:
     table(["format", "MB on disk", "read, s", "read and count, s", "of plain text"], rows)
     packed, plain = took["jsonl.zst"], took["txt"]
     record("read and count JSON Lines in zstd", chosen.text, packed, "s", "plain text", plain, "0.5x")
+
+
+def write_gguf(text: str, path: str) -> list[int]:
+    """Writes a GGUF file with a tokenizer of the text; gives the bytes of its header, and how many tokens it has."""
+    from tokstudio import Corpus, TrainingConfig, train
+    from tokstudio.core.formats.known_formats import FORMATS
+
+    config = TrainingConfig(pattern="llama3", vocabulary_size=_GGUF_TOKENS, special_tokens=("<s>", "</s>"))
+    tokenizer = train(Corpus.from_files(text), config)
+    [pieces] = FORMATS["gguf"].contents(tokenizer).values()
+    size = Path(path).write_bytes(b"".join(pieces))
+    # What follows the header stands for tensors.
+    os.truncate(path, _GGUF_BYTES)
+    return [size, len(tokenizer.tokens)]
+
+
+def read_header(path: str, size: int) -> list[float]:
+    """Seconds to read the header of a GGUF file, and as many bytes, the best of several turns."""
+    from tokstudio.core.base.progress import finish
+    from tokstudio.core.formats.gguf.header import header_work
+    from tokstudio.core.formats.gguf.reader import is_wanted
+
+    def plain() -> int:
+        with Path(path).open("rb") as file:
+            return len(file.read(size))
+
+    turns: list[tuple[float, float]] = []
+    for _ in range(_TURNS):
+        ours = seconds(lambda: finish(header_work(Path(path), "model.gguf", is_wanted)))[0]
+        turns.append((ours, seconds(plain)[0]))
+    return [min(side) for side in zip(*turns, strict=True)]
+
+
+def gguf(chosen: argparse.Namespace) -> None:
+    """Prints how long the header of a large model takes."""
+    with texts(chosen, chosen.text) as (text,), tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model.gguf")
+        size, tokens = in_fresh_process(write_gguf, str(text), path) or (0, 0)
+        measured = in_fresh_process(read_header, path, size)
+    assert measured is not None
+    ours, plain = measured
+    given = f"GGUF of 40 GB, {tokens:,} tokens"
+    table([given, "s"], [["read the header", f"{ours:.4f}"], [f"read its {size / 1e6:.1f} MB", f"{plain:.4f}"]])
+    record("read the header", given, ours, "s", "plain reading", plain, "0.2 s")
+
+
+def main() -> None:
+    """Prints both tables."""
+    arguments = parser(__doc__)
+    arguments.add_argument("--text", default="mixed_100mb.txt", help="which of the texts")
+    run_parts(arguments, formats=formats, gguf=gguf)
 
 
 if __name__ == "__main__":
