@@ -299,6 +299,15 @@ def test_at_a_large_text_size_the_page_fits_a_usual_screen_and_shows_every_colum
     assert page.findings.horizontalScrollBar().maximum() == 0, "no column is cut off"
 
 
+@at_window()
+def test_where_there_is_little_room_the_findings_scroll_and_the_button_stays_in_sight(qtbot, window):
+    page = opened(qtbot, window)
+    window.resize(1440, 740)
+    settle(qtbot, window)
+    assert page.parentWidget().parentWidget().verticalScrollBar().maximum() == 0, "the page as a whole does not scroll"
+    assert page.train.visibleRegion().boundingRect().height() == page.train.height()
+
+
 def test_each_document_and_line_counts_once_in_the_sum():
     chance = np.random.default_rng(3)
     alphabet = ["one line here that is long enough\n", "another line that is long enough\n", "zorblax " * 9 + "\n"]

@@ -158,8 +158,13 @@ def test_kinds_list_tokens_of_one_document_and_of_repeated_lines(qtbot, session,
         assert set(listed(pane.model)) == set().union(*(expected[name] for name in names)), names
         assert pane.note.text() == f"{len(listed(pane.model)):,} of 330"
         assert {"Top document", "Bunched"} <= set(shown(pane)), "what they are chosen by"
+        bunched = pane.model.spread.measured.bunched
+        assert [bunched[token] for token in listed(pane.model)] == sorted(map(bunched.__getitem__, listed(pane.model)))[
+            ::-1
+        ]
     assert all(expected.values())
     pane.panel.clear()
+    settle(qtbot, session, pane)
     assert pane.model.rowCount() == 330
 
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QTableView, QWidget
 
 from tokstudio.core.base.wording import first_few
 from tokstudio.gui.panes.explore.clean_up import CleanUpPage
@@ -80,6 +80,11 @@ class ExplorePane(Pane):
         """A page, made when it is first seen: together they would take too long."""
         if number not in self._made:
             page = self._made[number] = self._make[number]()
+            for table in page.findChildren(QTableView):
+                if not table.minimumHeight():
+                    # This is enough: a page with labels that wrap would be as high as all its tables want to be.
+                    table.setMinimumHeight(table.minimumSizeHint().height())
+                    table.setSizePolicy(table.sizePolicy().horizontalPolicy(), QSizePolicy.Policy.Ignored)
             # With large text, a page may need more height than the screen has: it scrolls then.
             self._stack.addWidget(TallBody(page))
             page.tabled.connect(self._offer)

@@ -232,8 +232,9 @@ class VocabularyPane(TablePane):
             self._session.reachability.ask(tokens.run)
         in_places = not panel.chosen().isdisjoint(PLACES)
         if in_places and not self._in_places:
-            # What the tokens are chosen by.
+            # What the tokens are chosen by; junk comes first.
             self.table.show_columns(TOP, BUNCHED)
+            self.table.sortByColumn(BUNCHED, Qt.SortOrder.DescendingOrder)
         self._in_places = in_places
         tokens.set_choice(panel.chosen(), panel.lengths())
         self._ask_spread()
