@@ -13,10 +13,10 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox
-from shiboken6 import isValid
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from tests.gui import picky
+from tests.gui.dialogs.export.conftest import settle
 from tokstudio import load, prune
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress
@@ -33,35 +33,6 @@ SENTENCE = "the cat sat on the mat<|end|> and the rat\n"
 
 
 @pytest.fixture
-def out(tmp_path):
-    return tmp_path / "выход one"
-
-
-@pytest.fixture
-def opened(qtbot, session, theme, preferences, answers, out):
-    """Opens the dialog for the active run with some formats ticked, and a folder that is not there yet."""
-    dialogs = []
-
-    def opened(*formats: str) -> ExportDialog:
-        dialog = ExportDialog(session, session.runs.active, formats, theme, preferences, answers)
-        dialog.folder.edit.setText(str(out))
-        dialogs.append(dialog)
-        dialog.open()
-        qtbot.waitExposed(dialog)
-        qtbot.waitUntil(lambda: dialog.list.known)
-        settle(qtbot, session)
-        return dialog
-
-    yield opened
-    session.close()
-    for dialog in dialogs:
-        if isValid(dialog):
-            dialog.blockSignals(True)
-            dialog.close()
-            dialog.deleteLater()
-
-
-@pytest.fixture
 def plain(make_run):
     return make_run(vocabulary_size=280)
 
@@ -69,10 +40,6 @@ def plain(make_run):
 @pytest.fixture
 def with_special(make_run):
     return make_run(vocabulary_size=270, pattern="gpt2", special_tokens=("<|end|>",))
-
-
-def settle(qtbot, session):
-    qtbot.waitUntil(lambda: not session.jobs.running)
 
 
 def test_a_run_without_a_pattern_offers_one_for_the_next_training(qtbot, session, plain, opened):

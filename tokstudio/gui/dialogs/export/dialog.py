@@ -21,7 +21,7 @@ from tokstudio.core.formats.common.format import Fit
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import ExportReport
 from tokstudio.gui.dialogs.export import queue
-from tokstudio.gui.dialogs.export.format_list import INDENT, FormatList
+from tokstudio.gui.dialogs.export.format_list import INDENT, MODELS, FormatList
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -100,10 +100,12 @@ class ExportDialog(Dialog):
         self._playhead = min(session.view.playhead, len(run))
         self._part: queue.RunPart | None = None
         self._target_check: queue.TargetCheck | None = None
+        self._model_fit: queue.ModelFit | None = None
         self._outcomes: dict[str, queue.ExportOutcome] = {}
         self._refusals: dict[Path, str] = {}
         self._parts = LatestJob(session.jobs, self, self._take_part, self._fail, quiet=True)
         self._target_checks = LatestJob(session.jobs, self, self._take_target_check, self._fail, quiet=True)
+        self._model_checks = LatestJob(session.jobs, self, self._take_model_fit, self._fail, quiet=True)
         self._fits, self._exporting = queue.InTurn(session.jobs, self), queue.Exporting(session.jobs, self)
         self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
         self._build(formats, theme)
@@ -173,6 +175,9 @@ class ExportDialog(Dialog):
         self.gaps.toggled.connect(self._ask_fits)
         self.list.changed.connect(self._choose_places)
         self.list.copy_asked.connect(self._copy_snippet)
+        self.list.into.asked.connect(self._ask_model)
+        self.list.into.changed.connect(self._check_model)
+        self.list.into.pad.toggled.connect(self._forget_copy)
         self.list.filled.connect(self._focus_first)
         self.folder.changed.connect(self._choose_places)
         self.accept_loss.toggled.connect(self._refresh)
@@ -181,7 +186,7 @@ class ExportDialog(Dialog):
         self._exporting.refused.connect(self._take_refusal)
         self._exporting.ended.connect(self._ended)
         self._timer.timeout.connect(self._show_progress)
-        for asked in (self._parts, self._target_checks, self._fits):
+        for asked in (self._parts, self._target_checks, self._model_checks, self._fits):
             self.finished.connect(asked.cancel)
 
     # ---- choices
@@ -217,11 +222,49 @@ class ExportDialog(Dialog):
         self.list.forget_fits()
         parts = part, self._run.corpus
         self._fits.ask((name, partial(queue.fit_part_work, *parts, name, close_gaps)) for name in self.list.rows)
-        self._refresh()
+        self._check_model()
 
     def _take_fit(self, name: str, answer: Fit | Exception) -> None:
         self.list.set_fit(name, answer if isinstance(answer, Fit) else Fit(problem_of(answer).text, (), ()))
         self._refresh()
+
+    def _ask_model(self) -> None:
+        files = self._choosers.open_files("Choose a Model", self._preferences.folder, "GGUF (*.gguf)")
+        if len(files) == 1:
+            self.list.into.set_model(files[0])
+        elif files:
+            self.say("Choose one model.", "error")
+
+    def _forget_copy(self) -> None:
+        """Lets the format be written once more, as it would be another file."""
+        self._outcomes.pop(MODELS, None)
+        self._refresh()
+
+    def _check_model(self) -> None:
+        """Checks whether the chosen model can get the tokenizer."""
+        self._model_fit = None
+        self._model_checks.cancel()
+        if self.list.into.model is not None and self._part is not None:
+            asked = self._part, MODELS, self._closes_gaps, self.list.into.model
+            self._model_checks.run(partial(queue.model_work, *asked))
+        self._forget_copy()
+
+    def _take_model_fit(self, fit: queue.ModelFit) -> None:
+        self._model_fit = fit
+        self.list.into.set_fit(fit)
+        self._refresh()
+
+    @property
+    def _model_obstacle(self) -> str | None:
+        """Why the chosen model cannot get the tokenizer, in a sentence; None if it can, or if there is none."""
+        fit = self._model_fit
+        if MODELS not in self._waiting or self.list.into.model is None:
+            return None
+        if fit is None:
+            return "Checking the model…"
+        if fit.fills:
+            return None if self.list.into.pad.isChecked() else "Tick the box to fill it up, or choose another model."
+        return "Choose another model." if fit.problem else None
 
     def _choose_places(self) -> None:
         """Hides the results of earlier targets."""
@@ -267,6 +310,8 @@ class ExportDialog(Dialog):
             return "Checking the folder…"
         if self._target_check.problem is not None:
             return "Choose another folder."
+        if (of_model := self._model_obstacle) is not None:
+            return of_model
         if self.list.loses and not self.accept_loss.isChecked():
             return "Some data would be lost: tick the box above to go on."
         return None
@@ -319,6 +364,8 @@ class ExportDialog(Dialog):
         self._begun = self._waiting
         for name in self._begun:
             work = partial(queue.export_work, part, self._closes_gaps, name, folders[name], self._run.corpus)
+            if name == MODELS:
+                work = partial(work, model=self.list.into.model, pad=self.list.into.pad.isChecked())
             orders.append(queue.Order(name, folders[name], work))
             self._outcomes.pop(name, None)
             self.list.rows[name].set_outcome(None)

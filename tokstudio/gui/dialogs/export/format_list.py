@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QFrame, QLabel, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
 
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.wording import printable
 from tokstudio.core.formats.common.format import Fit, Format
-from tokstudio.gui.dialogs.export.queue import ExportOutcome
+from tokstudio.gui.dialogs.export.queue import ExportOutcome, ModelFit
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import named, paragraph_label
@@ -25,19 +28,66 @@ _WORDS_OF_A_KIND = 3  # the first words that sentences of one kind share: "The s
 _BAR = 140
 _TEXTS = "The test text is built in, and hard on purpose. The sample is of the corpus."
 _COPY, _COPIED, _COPIED_FOR = "Copy Python", "Copied", 3000  # milliseconds
+MODELS = "gguf"  # the format that writes into copies of models, too
 INDENT = 26  # the left edge of the text of the check box
 
 
+class ModelPart(QWidget):
+    """The choice of a model, of which a copy gets the tokenizer instead of a file of its own.
+
+    Attributes:
+        model: The chosen one; None for none.
+    """
+
+    asked = Signal()  # the user wants to choose a model
+    changed = Signal()  # another model, or none
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.model: Path | None = None
+        self._about = paragraph_label("muted")
+        tip = "Write a copy of a model with this tokenizer in place of its own"
+        self.choose = link_button("Into a Model…", self.asked.emit, tip)
+        self.leave = link_button("Without a Model", lambda: self.set_model(None), "Write the tokenizer alone")
+        self.pad = QCheckBox("Fill &up with tokens that no text becomes")
+        self._problem = column(spacing=3)
+        choices = row(self.choose, self.leave, spacing=12)
+        choices.addStretch(1)
+        column(self._about, self._problem, self.pad, choices, spacing=3, parent=self)
+        self.set_model(None)
+
+    def set_model(self, model: Path | None) -> None:
+        """Chooses a model, or none."""
+        self.model = model
+        self._about.setText("" if model is None else f"A copy of {printable(file_name(model))} gets this tokenizer.")
+        self._about.setVisible(model is not None)
+        self.leave.setVisible(model is not None)
+        with QSignalBlocker(self.pad):
+            self.pad.setChecked(False)
+        self.set_fit(None)
+        self.changed.emit()
+
+    def set_fit(self, fit: ModelFit | None) -> None:
+        """Shows whether the model can get the tokenizer; None while that is not known."""
+        _clear(self._problem)
+        fills = fit is not None and fit.fills
+        if fit is not None and fit.problem:
+            self._problem.addWidget(SignedLine("warning" if fills else "error", fit.problem, self._theme))
+        self.pad.setVisible(fills)
+
+
 class FormatRow(QWidget):
-    """A format with its check box."""
+    """A format with its check box; the widget `more` stands below what it can hold, while it is checked."""
 
     toggled = Signal(str, bool)  # the user checked or unchecked it: its name and the new state
     copy_asked = Signal(str)  # the user wants to copy the Python code that loads it: its name
 
-    def __init__(self, shown: Format, theme: Theme) -> None:
+    def __init__(self, shown: Format, theme: Theme, more: QWidget | None = None) -> None:
         super().__init__()
         self._theme = theme
         self._name = shown.name
+        self._more = more
         self._outcome: ExportOutcome | None = None
         self._description = f"{_capitalized(shown.description)}."
         self.check = QCheckBox(shown.title)
@@ -52,7 +102,8 @@ class FormatRow(QWidget):
         top = row((self.check, 1), self.state, self.bar, self.copy_button, spacing=8)
         about = paragraph_label("muted", self._description)
         self._sentences, self._result = column(spacing=3), column(spacing=3)
-        below = column(about, self._sentences, self._result, spacing=3, margins=(INDENT, 0, 0, 0))
+        parts = (about, self._sentences, *((more,) if more is not None else ()), self._result)
+        below = column(*parts, spacing=3, margins=(INDENT, 0, 0, 0))
         column(top, below, spacing=2, parent=self)
         self.copy_button.hide()
         self.show_state("")
@@ -64,6 +115,7 @@ class FormatRow(QWidget):
         with QSignalBlocker(self.check):
             self.check.setChecked(wanted and self._possible)
         self.check.setEnabled(self._possible)
+        self._show_more()
         _clear(self._sentences)
         sentences = [] if fit is None else _fit_sentences(fit)
         for role, sentence in sentences:
@@ -74,6 +126,12 @@ class FormatRow(QWidget):
     def set_changeable(self, changeable: bool) -> None:
         """Enables or disables the check box; it is disabled while files are written."""
         self.check.setEnabled(changeable and self._possible)
+        if self._more is not None:
+            self._more.setEnabled(changeable)
+
+    def _show_more(self) -> None:
+        if self._more is not None:
+            self._more.setVisible(self.check.isChecked())
 
     def show_state(self, text: str, progress: Progress | None = None) -> None:
         """Shows the current work and its progress."""
@@ -104,6 +162,7 @@ class FormatRow(QWidget):
             self._result.addWidget(SignedLine("error", outcome.problem, self._theme))
 
     def _toggled(self, wanted: bool) -> None:
+        self._show_more()
         self.toggled.emit(self._name, wanted)
 
     def _copy(self) -> None:
@@ -178,6 +237,7 @@ class FormatList(QFrame):
 
     Attributes:
         offered: The format that was checked although it was not wanted; "" for none.
+        into: The choice of a model, in the row of the format `MODELS`.
     """
 
     changed = Signal()  # the choice of formats
@@ -193,12 +253,13 @@ class FormatList(QFrame):
         self._tokenizers = {each.name for each in formats if each.readable}
         self._fits: dict[str, Fit] = {}
         self.rows: dict[str, FormatRow] = {}
+        self.into = ModelPart(theme)
         content = QFrame()
         layout = column(above, spacing=10, margins=(12, 10, 12, 10), parent=content)
         for shown in formats:
             if self.rows:
                 layout.addWidget(rule())
-            row = FormatRow(shown, theme)
+            row = FormatRow(shown, theme, self.into if shown.name == MODELS else None)
             row.toggled.connect(self._toggled)
             row.copy_asked.connect(self.copy_asked)
             layout.addWidget(row)

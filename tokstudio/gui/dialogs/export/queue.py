@@ -14,6 +14,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name, write_files
+from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats.common.format import Fit, Format
@@ -115,6 +116,32 @@ def fit_part_work(part: RunPart, corpus: Corpus | None, name: str, close_gaps: b
     return fit
 
 
+@dataclass(frozen=True)
+class ModelFit:
+    """Whether a copy of a model can get the tokenizer.
+
+    Attributes:
+        problem: Why it cannot, or cannot without filling it up, in a sentence; "" where it can.
+        fills: Whether it can if the tokens that the model has more are filled up.
+    """
+
+    problem: str = ""
+    fills: bool = False
+
+
+def model_work(part: RunPart, name: str, close_gaps: bool, model: Path) -> Work[ModelFit]:
+    """Whether a copy of a model can get the tokenizer in a format."""
+    tokenizer = part.tokenizer(name, close_gaps)
+    try:
+        as_it_is = yield from fit_work(tokenizer, name, model=model)
+        if as_it_is.problem is None:
+            return ModelFit()
+        filled = yield from fit_work(tokenizer, name, model=model, pad=True)
+    except FormatError as error:
+        return ModelFit(str(error))
+    return ModelFit(as_it_is.problem, fills=filled.problem is None)
+
+
 def check_target_work(places: ExportTargets) -> Work[TargetCheck]:
     """Checks whether the folder can be written, and which files would be replaced."""
     yield Progress("looking")
@@ -137,8 +164,16 @@ def folders_work(folders: Iterable[Path]) -> Work[None]:
             staged.make_folder(folder)
 
 
-def export_work(part: RunPart, close_gaps: bool, name: str, folder: Path, corpus: Corpus | None) -> Work[ExportReport]:
-    """Writes and checks one format; if that fails, a folder made for it is removed.
+def export_work(
+    part: RunPart,
+    close_gaps: bool,
+    name: str,
+    folder: Path,
+    corpus: Corpus | None,
+    model: Path | None = None,
+    pad: bool = False,
+) -> Work[ExportReport]:
+    """Writes and checks one format; if that fails, a folder made for it is removed. For `model` and `pad` see `save`.
 
     Raises:
         FormatError: It cannot be written, or the written tokenizer differs.
@@ -148,7 +183,14 @@ def export_work(part: RunPart, close_gaps: bool, name: str, folder: Path, corpus
         staged.make_folder(folder)
         tokenizer = part.tokenizer(name, close_gaps)
         report = yield from save_proved_work(
-            tokenizer, folder, name, accept_loss=True, sample=_sample(corpus), original=part.plain
+            tokenizer,
+            folder,
+            name,
+            accept_loss=True,
+            sample=_sample(corpus),
+            original=part.plain,
+            model=model,
+            pad=pad,
         )
         staged.commit()
     return report
