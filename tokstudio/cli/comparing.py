@@ -213,7 +213,7 @@ def diff(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _differences(arguments: argparse.Namespace, console: Console) -> Differences:
-    opened = [_open_only(argument, arguments.pattern, console) for argument in arguments.tokenizers]
+    opened = [_open_only(argument, arguments.pattern, console) for argument in (arguments.a, arguments.b)]
     names = _different([each.name for each in opened], [each.longer for each in opened])
     a, b = (each.tokenizer for each in opened)
     if not isinstance(a, Tokenizer) or not isinstance(b, Tokenizer):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tokstudio.cli.arguments import comparing, parser, surgery, training
-from tokstudio.cli.arguments.parse import parse
+from tokstudio.cli.arguments.parse import _COMMANDS, parse
 from tokstudio.cli.reading import texts_of
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.corpus.readers.contents import Reading
@@ -93,6 +93,12 @@ def test_wrong_usage_is_told(run, words, message):
 def test_a_decimal_comma_is_told_how_it_is_written(run, words):
     for typed, told in (("0,5", '"0,5" has a comma: write 0.5'), ("half", '"half" is not a number, such as 0.1')):
         assert run(2, words, typed).err.endswith(f"argument {words.split()[-1]}: {told}\n")
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_every_command_has_help_and_says_what_is_missing(run, command):
+    assert run(0, command, "--help").out.startswith(f"usage: tokstudio {command} ")
+    run(2, command, says=f"tokstudio {command}: error: ")
 
 
 @pytest.mark.parametrize("word", ["inspec", "unknown-command", "nothing.txt"])

@@ -116,6 +116,14 @@ class TestRoles:
         place = folder(tmp_path, config=config, roles={"eos_token": {"content": END}, "bos_token": END})
         assert not found(place, "files-disagree-on-role")
 
+    def test_a_map_that_transformers_does_not_read_is_none(self, tmp_path):
+        tokenizer = content(specials=[END, "<|user|>"])
+        config = {"eos_token": END, "added_tokens_decoder": {}}
+        roles = {"eos_token": "<|user|>", "bos_token": "<|nowhere|>"}
+        place = folder(tmp_path, tokenizer, config=config, roles=roles)
+        assert not found(place, "files-disagree-on-role")
+        assert not found(place, "role-without-token")
+
     def test_another_id_for_generation_is_an_error(self, tmp_path):
         place = folder(tmp_path, config={"eos_token": END}, generation={"eos_token_id": 257})
         assert 'the eos token is 257 ("the"), but the tokenizer\'s is "<|end|>" (258)' in message(

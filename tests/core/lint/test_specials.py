@@ -61,6 +61,10 @@ class TestFromMerges:
     def test_one_whose_tokens_do_not_is_none(self, tmp_path):
         assert not found(self.unigram(tmp_path, "s>"), "special-from-merges")
 
+    def test_a_model_of_a_library_without_any_special_token_has_none(self, tmp_path):
+        Tokenizer(models.Unigram([("a", -1.0), ("b", -2.0)])).save(str(tmp_path / "tokenizer.json"))
+        assert not found(tmp_path, "special-from-merges")
+
 
 class TestSpelled:
     def test_an_ordinary_token_of_the_same_text_is_a_danger(self, tmp_path):

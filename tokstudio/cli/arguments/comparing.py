@@ -98,8 +98,8 @@ def diff(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `diff`."""
     parser = shared.new_parser("tokstudio diff", _DIFF_TEXT, _DIFF_CODES)
     add = parser.add_argument
-    kinds = f"the two tokenizers: a file, a folder, {shared.NAMES}, or a project with one run"
-    add("tokenizers", nargs=2, metavar=("A", "B"), help=kinds)
+    add("a", metavar="A", help=f"a tokenizer: a file, a folder, {shared.NAMES}, or a project with one run")
+    add("b", metavar="B", help="the other one")
     add("--texts", nargs="+", default=[], metavar="FILE", help="texts to encode by both, line by line")
     add("--json", action="store_true", help="print the result as one JSON object")
     shared.add_encoding(add)

@@ -162,7 +162,7 @@ def repeated_bytes_work(corpus: WithSources, threshold: float = 20) -> Work[tupl
     """
     refuse_word_counts(corpus)
     _, sums = yield from _repeated_lines_work(corpus, int(threshold), Gone(corpus.sources), has_sums=True)
-    return tuple(np.split(sums, np.cumsum([source.documents for source in corpus.sources])[:-1]))
+    return tuple(np.split(sums, np.cumsum([source.documents for source in corpus.sources], dtype=np.int64))[:-1])
 
 
 # --- Tests of single lines -------------------------------------------------------------------------------------------

@@ -191,7 +191,8 @@ def roles_work(subject: Subject) -> Work[list[Observation]]:
     """Files that give a role to different tokens."""
     yield Progress("checking")
     files, found = subject.files, list[Observation]()
-    config, other = files.roles(CONFIG), files.roles(MAP)
+    # Beside `added_tokens_decoder`, transformers reads no map.
+    config, other = files.roles(CONFIG), files.roles(MAP) if files.decoder() is None else {}
     for role in config.keys() & other.keys():
         if " " not in role and config[role] != other[role]:
             found.append(

@@ -193,7 +193,8 @@ def missing_role_work(subject: Subject) -> Work[list[Observation]]:
         return []
     there = known.keys() | files.listed().keys()
     missing: dict[str, list[str]] = {}
-    for name in (CONFIG, MAP):
+    # Beside this key, transformers reads no map.
+    for name in (CONFIG, MAP) if files.decoder() is None else (CONFIG,):
         for role, token in files.roles(name).items() if read is not None or name in files.objects else ():
             # Without a tokenizer.json, the tokens that files name are added.
             if token not in there and (read is not None or not _is_in(subject, token)):

@@ -230,7 +230,7 @@ class Subject:
         if isinstance(tokenizer, LibraryTokenizer):
             try:
                 ids, _, counts = yield from tokenizer.encode_texts_with_ends_work(texts, allowed)
-                return [*np.split(ids, np.cumsum(counts)[:-1])]
+                return [*np.split(ids, np.cumsum(counts))[: len(texts)]]
             except FormatError:
                 if len(texts) == 1:
                     return [None]
