@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from tests.gui.person import TEXT, at_the_window, at_window, quiet, trained
 from tests.gui.window.test_little_room import body_of, in_sight, settle
-from tokstudio.gui.panes.runs.model import CORPUS, HELD_OUT
+from tokstudio.gui.panes.runs.model import HELD_OUT, VOCABULARY
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
@@ -157,11 +157,11 @@ def test_in_a_low_window_every_view_has_room_for_its_curves_and_no_figure_is_cut
             assert pane.plot.chart.area.height() >= 55, (height, action.text())
         assert pane.remark_line.isVisible()
         assert window.merges.table.viewport().height() >= window.merges.table.rowHeight(0)
-    # At 1024 x 640, runs keep the column of their corpus.
+    # At 1024 x 640, runs keep the column of their vocabulary size.
     window.runs.raise_()
     table = window.runs.table
     qtbot.waitUntil(table.isVisible)
-    assert not table.isColumnHidden(CORPUS)
+    assert not table.isColumnHidden(VOCABULARY)
     assert not table.isColumnHidden(HELD_OUT)
     assert table.horizontalHeader().length() <= table.viewport().width()
     pane = window.vocabulary

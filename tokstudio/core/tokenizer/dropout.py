@@ -43,7 +43,7 @@ class Dropout:
     def __post_init__(self) -> None:
         if not isfinite(self.probability) or not 0 <= self.probability <= 1:
             raise ConfigError(f"The probability of dropout must be from 0 to 1, not {self.probability}.")
-        if not 0 <= whole_number("The seed of dropout", self.seed) < 1 << 63:
+        if not 0 <= whole_number("The seed of dropout", self.seed, most=1 << 128) < 1 << 63:
             raise ConfigError(f"The seed of dropout must be from 0 to 2^63 - 1, not {self.seed}.")
 
     def seeds(self, starts: NDArray[np.int64]) -> NDArray[np.uint64]:

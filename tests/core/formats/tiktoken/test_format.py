@@ -408,6 +408,7 @@ def test_every_format_takes_it_or_says_why_not(tmp_path):
         "classic",
         "huggingface",
         "gpt2",
+        "gguf",
         "tiktoken",
         "tekken",
         "minbpe",

@@ -122,7 +122,6 @@ class EnginesView(QWidget):
     def __init__(self, session: Session, theme: Theme, save: QAction) -> None:
         super().__init__()
         self._session, self._state = session, session.comparison
-        self._columns: list[ComparedColumn] = []
         self._answer: _Answer | None = None
         self.asked = Inquiry(session.jobs, self)
         self.asked.changed.connect(self._take)
@@ -160,9 +159,7 @@ class EnginesView(QWidget):
             self._answer = None  # another project was opened
             self.rows.show(None)
         active = self._session.runs.active
-        columns = [each for each in self._state.columns if isinstance(each.tokenizer, Tokenizer)]
-        names = [each.name for each in columns]
-        self._columns = columns
+        names = [each.name for each in self._columns]
         if names != [choice.name for choice in self.tokenizer.choices]:
             self.tokenizer.set_names(names, names.index(active.name) if active and active.name in names else 0)
         self._say()
@@ -170,9 +167,14 @@ class EnginesView(QWidget):
     # ---- asking
 
     @property
+    def _columns(self) -> list[ComparedColumn]:
+        """What is compared and has a file; not kept, so that a deleted run is released."""
+        return [each for each in self._state.columns if isinstance(each.tokenizer, Tokenizer)]
+
+    @property
     def _chosen(self) -> ComparedColumn | None:
-        at = self.tokenizer.currentIndex()
-        return self._columns[at] if 0 <= at < len(self._columns) else None
+        at, columns = self.tokenizer.currentIndex(), self._columns
+        return columns[at] if 0 <= at < len(columns) else None
 
     @property
     def _question(self) -> object:
