@@ -511,7 +511,8 @@ def test_the_hit_at_a_place_of_a_source():
     assert [made.span(row) for row in range(3)] == [(0, 0, 1, 2), (0, 0, 3, 4), (1, 0, 0, 1)]
 
 
-def test_an_expression_without_end_is_refused_for_its_memory():
+def test_an_expression_without_end_is_refused():
     corpus = Corpus.from_text("a line of some forty bytes, all in all.")
-    with pytest.raises(ConfigError, match="needs too much memory"):
+    # On a slow computer its time is up before its memory.
+    with pytest.raises(ConfigError, match=r"needs too much memory|takes more than 2 seconds"):
         explore(corpus).search(regex="(?R)")
