@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import QCoreApplication
 from shiboken6 import isValid
 
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 
 
 def settle(qtbot, session):
+    """Waits for all jobs, and for Qt to show the lines that they have added."""
     qtbot.waitUntil(lambda: not session.jobs.running)
+    QCoreApplication.sendPostedEvents()
 
 
 @pytest.fixture
