@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import BinaryError, CorpusError, EmptyError
+from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers import folders, kinds
@@ -27,7 +27,7 @@ from tokstudio.core.corpus.readers.archives import (
     until_cut,
     zip_members,
 )
-from tokstudio.core.corpus.readers.collect import Collector, DividedPart, first_bytes
+from tokstudio.core.corpus.readers.collect import Collector, DividedPart, PassOn, first_bytes
 from tokstudio.core.corpus.readers.compression import refuse_bomb
 from tokstudio.core.corpus.readers.contents import Contents, Reading
 from tokstudio.core.corpus.readers.csv_rows import RowTooLongError
@@ -66,6 +66,7 @@ class Wanted:
     value: str | None = None  # likewise
     is_long: bool = False  # whether rows of a table are longer than usual
     is_named: bool = False  # whether a file of JSON without text is refused, as it was not found in a folder
+    pass_on: PassOn | None = None  # receives the documents, which are not kept then
 
 
 @dataclass(frozen=True)
@@ -136,26 +137,57 @@ def plain_source_work(
         decoded = yield from decode(raw, wanted.encoding, store)
     if not len(decoded.data):
         raise EmptyError(f"{place.name}: the file has no text.")
-    ends = yield from document_ends(decoded.data, wanted.documents)
-    part = DividedPart(None, decoded.data, ends, None)
-    collect = Collector(place.name, reading, budget)
+    collect = Collector(place.name, reading, budget, pass_on=wanted.pass_on)
     collect.dropped.truncated = is_cut
-    if reading.filters:
-        for first, last, start, stop in groups(ends, _PIECE, _DOCUMENTS):
-            data, here = np.asarray(decoded.data[start:stop]), ends[first:last] - start
-            collect.add(data, here, rows=np.arange(first + 1, last + 1))
-            yield Progress("reading", start, len(decoded.data))
-            if collect.is_full:
-                break
-        parts = [one for one in (yield from collect.parts_work()) if len(one.data)]
-        if not parts:
-            raise CorpusError(f"{place.name}: no text is left ({collect.dropped.note}).")
-        part = parts[0]
+    if wanted.pass_on is not None:
+        yield from _pass_on_plain_work(decoded.data, wanted.documents, collect)
+        [part] = yield from collect.parts_work()
+    else:
+        part = DividedPart(None, decoded.data, (yield from document_ends(decoded.data, wanted.documents)), None)
+        if reading.filters:
+            part = yield from _filtered_work(part, collect)
     chosen = " and ".join(shown(name) for name in (reading.field, reading.split_by) if name is not None)
     unused = f"plain text has no column {chosen}; all of it is read" if chosen else ""
     note = "; ".join(filter(None, (remark, unused, decoded.note, collect.dropped.note)))
     is_default = reading == Reading()
     return place.source(place.name, decoded.encoding, note, part, None if is_default else reading, is_rows=False)
+
+
+def _filtered_work(whole: DividedPart, collect: Collector) -> Work[DividedPart]:
+    """The documents of a plain text that a collector keeps."""
+    for first, last, start, stop in groups(whole.ends, _PIECE, _DOCUMENTS):
+        data, here = np.asarray(whole.data[start:stop]), whole.ends[first:last] - start
+        collect.add(data, here, rows=np.arange(first + 1, last + 1))
+        yield Progress("reading", start, len(whole.data))
+        if collect.is_full:
+            break
+    parts = [one for one in (yield from collect.parts_work()) if len(one.data)]
+    if not parts:
+        raise CorpusError(f"{collect.name}: no text is left ({collect.dropped.note}).")
+    return parts[0]
+
+
+def _pass_on_plain_work(data: NDArray[np.uint8], documents: str, collect: Collector) -> Work[None]:
+    """Passes on the documents of a plain text, of which only a few are in the memory."""
+    start = 0
+    while start < len(data) and not collect.is_full:
+        piece = np.asarray(data[:]) if documents == "file" else _whole_lines(data, start)
+        collect.add(piece, (yield from document_ends(piece, documents)))
+        start += len(piece)
+        yield Progress("reading", start, len(data))
+
+
+def _whole_lines(data: NDArray[np.uint8], start: int) -> NDArray[np.uint8]:
+    """Some whole lines of a text from a place on; at least one."""
+    size = _PIECE
+    while True:
+        piece = np.asarray(data[start : start + size])
+        feeds = np.flatnonzero(piece == ord("\n"))
+        if start + size >= len(data):
+            return piece
+        if len(feeds):
+            return piece[: int(feeds[-1]) + 1]
+        size *= 2
 
 
 OF_FILE = "of the file: "  # before the note of one part of it
@@ -249,13 +281,34 @@ def read_work(
     entries = [path] if isinstance(path, Entry) else (yield from expand_work([path]))
     sources: list[Source] = []
     for entry in entries:
-        read_sources = yield from _read_entry_work(entry, replace(wanted, is_named=not entry.is_found))
-        if read_sources and entry.remark:
-            read_sources[0] = replace(
-                read_sources[0], note="; ".join(filter(None, (entry.remark, read_sources[0].note)))
-            )
-        sources += read_sources
+        sources += yield from _read_given_work(entry, wanted)
     return tuple(sources)
+
+
+def pass_on_work(
+    entry: Entry,
+    pass_on: PassOn,
+    documents: str = "file",
+    encoding: str | None = None,
+    reading: Reading | None = None,
+    budget: Budget | None = None,
+) -> Work[tuple[Source, ...]]:
+    """Reads as `read_work` does, and passes on the documents in their order, in groups, between two reports of it.
+
+    A data set is read in pieces. A plain text that is packed, or not in UTF-8, is first unpacked as a whole, on the
+    disk where it is larger than the budget.
+
+    Returns:
+        The same sources without their text; also one for a data set without documents.
+
+    Raises:
+        ConfigError: Also where the reading divides data sets.
+        CorpusError: As of `read_work`; some documents may have been passed on before.
+    """
+    wanted = replace(_wanted(documents, encoding, reading, budget), pass_on=pass_on)
+    if wanted.reading.split_by is not None:
+        raise ConfigError("Documents that are passed on keep their order: divide them by no column.")
+    return tuple((yield from _read_given_work(entry, wanted)))
 
 
 def empty_source(name: str) -> Source:
@@ -348,7 +401,17 @@ def _with_long_rows_work(read: Callable[[Wanted], Work[list[Source]]], wanted: W
     try:
         return (yield from read(wanted))
     except RowTooLongError:
+        if wanted.pass_on is not None:
+            wanted.pass_on.begin_again()
         return (yield from read(replace(wanted, is_long=True)))
+
+
+def _read_given_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
+    """Reads an entry that was given by a caller, with its remark."""
+    sources = yield from _read_entry_work(entry, replace(wanted, is_named=not entry.is_found))
+    if sources and entry.remark:
+        sources[0] = replace(sources[0], note="; ".join(filter(None, (entry.remark, sources[0].note))))
+    return sources
 
 
 def _read_entry_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
@@ -392,7 +455,7 @@ def _read_found_work(
         content = yield from unpacked_work(text, wanted.budget)
         return [(yield from plain_source_work(content, wanted, place, _remark(text_look), text.is_cut))]
     place = replace(place, kind=text_look.shown)
-    collect = Collector(text.name, wanted.reading, wanted.budget, wanted.value)
+    collect = Collector(text.name, wanted.reading, wanted.budget, wanted.value, pass_on=wanted.pass_on)
     reading = yield from collect_work(
         text, text_look, file, wanted.reading, wanted.budget, collect, is_long=wanted.is_long, is_member=is_member
     )
@@ -456,8 +519,10 @@ def _read_members_work(
                 here = replace(place, name=member.name, member=member.name)
                 work = _read_member_work(member, wanted, here, lambda: text.stored)
                 try:
+                    passed = 0 if wanted.pass_on is None else wanted.pass_on.bytes
                     read_sources = yield from part_of(work, "reading", done, member.stored, text.size)
                     whole += sum(len(source.data) for source in read_sources)
+                    whole += 0 if wanted.pass_on is None else wanted.pass_on.bytes - passed
                     refuse_bomb(name, whole, text.stored)
                     sources += read_sources
                 except BinaryError:
@@ -489,7 +554,7 @@ def _read_shards_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
     """Reads the shards of a data set one after another, as if they were one file."""
     folder = file_name(entry.path)
     name = f"{folder}: {entry.name}" if entry.name else folder
-    collect = Collector(name, wanted.reading, wanted.budget, wanted.value)
+    collect = Collector(name, wanted.reading, wanted.budget, wanted.value, pass_on=wanted.pass_on)
     reading, encoding, kind = wanted.reading, "utf-8", ""
     sizes = [path.stat().st_size if path.exists() else 0 for path in entry.shards]
     for number, path in enumerate(entry.shards):
@@ -520,6 +585,6 @@ def _sources_work(collect: Collector, reading: Reading, encoding: str, place: So
         remark = f"{OF_FILE}{note}" if note and part.value is not None else note
         source = place.source(name, encoding, "" if sources else remark, part, reading, is_rows=True)
         sources.append(replace(source, shards=tuple(collect.shards)))
-    if not any(len(source.data) for source in sources):
+    if collect.pass_on is None and not any(len(source.data) for source in sources):
         raise EmptyError(f"{place.name}: the file has no text{f' ({note})' if note else ''}.")
     return sources

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, cast
@@ -88,6 +88,36 @@ class DividedPart:
     rows: NDArray[np.int32] | NDArray[np.int64] | None = None
 
 
+@dataclass
+class PassOn:
+    """Receives documents while they are read, in groups, so that their text is not kept.
+
+    Attributes:
+        receive: Called with the bytes of some documents, which must not be changed, and their ends.
+        skip: So many of the first documents are not given to it.
+        documents: How many were read; also those that were skipped.
+        bytes: Those of their text.
+    """
+
+    receive: Callable[[NDArray[np.uint8], NDArray[np.int64]], None]
+    skip: int = 0
+    documents: int = 0
+    bytes: int = 0
+
+    def add(self, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
+        """Passes on some documents."""
+        first = min(len(ends), max(0, self.skip - self.documents))
+        self.documents += len(ends)
+        self.bytes += len(data)
+        if first < len(ends):
+            start = int(ends[first - 1]) if first else 0
+            self.receive(data[start:], ends[first:] - start)
+
+    def begin_again(self) -> None:
+        """Says that the same documents are read from the first on; those that were passed on are skipped."""
+        self.skip, self.documents, self.bytes = max(self.skip, self.documents), 0, 0
+
+
 class Collector:
     """Takes documents in the order of a file.
 
@@ -95,6 +125,7 @@ class Collector:
         name: The name of the file, for errors.
         only: The one value of `reading.split_by` to keep; None to keep all.
         beside: Take the columns that are read with this one (`Plan.beside`).
+        pass_on: Receives the documents, none of which is kept then; not with a column that divides them.
     """
 
     def __init__(
@@ -104,8 +135,10 @@ class Collector:
         budget: Budget,
         only: str | None = None,
         beside: Sequence[Collector] = (),
+        pass_on: PassOn | None = None,
     ) -> None:
-        self._name, self._reading, self._budget, self._only = name, reading, budget, only
+        self.name, self._reading, self._budget, self._only = name, reading, budget, only
+        self.pass_on = pass_on
         self._beside = tuple(beside)
         self._builders: dict[str | None, _Builder] = {}
         self._seen = _Seen(budget)
@@ -203,6 +236,8 @@ class Collector:
     def parts_work(self) -> Work[list[DividedPart]]:
         """The collected parts, in the order of their first documents; nothing can be added afterwards."""
         self._seen.clear()
+        if self.pass_on is not None:
+            self._builder(None)  # what was dropped is said of it, even if nothing was passed on
         if any(builder.is_full for builder in self._builders.values()):
             self.dropped.beyond = self._reading.most_bytes or 0
         parts: list[DividedPart] = []
@@ -214,10 +249,10 @@ class Collector:
         if value not in self._builders:
             if len(self._builders) == MOST_VALUES:
                 raise CorpusError(
-                    f"{self._name}: the column {shown(self._reading.split_by or '')} has more than {MOST_VALUES:,} "
+                    f"{self.name}: the column {shown(self._reading.split_by or '')} has more than {MOST_VALUES:,} "
                     "values; divide by a column with fewer."
                 )
-            self._builders[value] = _Builder(self._name, self._reading.most_bytes, self._budget)
+            self._builders[value] = _Builder(self.name, self._reading.most_bytes, self._budget, self.pass_on)
         return self._builders[value]
 
     def _by_length(
@@ -283,8 +318,9 @@ class _Seen:
 class _Builder:
     """One source as it grows."""
 
-    def __init__(self, name: str, most: int | None, budget: Budget) -> None:
+    def __init__(self, name: str, most: int | None, budget: Budget, pass_on: PassOn | None) -> None:
         self._store, self._most = TextStore(name, budget), most
+        self._pass_on, self._passed = pass_on, 0
         self._ends: list[NDArray[np.int64]] = []
         self._places: list[NDArray[np.int64]] = []
         self._runs: list[NDArray[np.int32] | NDArray[np.int64]] = []
@@ -301,9 +337,14 @@ class _Builder:
     ) -> None:
         if self.is_full:
             return
-        if self._most is not None and self._store.size + len(data) > self._most:
+        size = self._store.size + self._passed
+        if self._most is not None and size + len(data) > self._most:
             self.is_full = True
-            data, ends = first_bytes(data, ends, self._most - self._store.size)
+            data, ends = first_bytes(data, ends, self._most - size)
+        if self._pass_on is not None:
+            self._passed += len(data)
+            self._pass_on.add(data, ends)
+            return
         if len(ends):
             self._add_runs(rows[: len(ends)], shard, ends)
         self._ends.append(ends + self._store.size)
@@ -331,7 +372,8 @@ class _Builder:
         rows = cast("NDArray[np.int64]", np.concatenate(self._runs)) if self._runs else None
         if rows is not None and len(rows) == 1 and rows[0, 2] == 1:
             rows = None
-        return DividedPart(value, data, np.concatenate(self._ends), places, rows)
+        ends = np.concatenate([np.empty(0, np.int64), *self._ends])
+        return DividedPart(value, data, ends, places, rows)
 
 
 def first_bytes(
