@@ -59,8 +59,8 @@ Qt and PySide6 are used under the GNU Lesser General Public Licence, version 3:
 see /usr/share/common-licenses/LGPL-3. Their libraries are files of their own in
 /usr/lib/tokstudio and can be replaced. Python is used under the licence of the
 Python Software Foundation, as is typing_extensions. numpy, numba, llvmlite,
-zstandard, protobuf, httpx2, httpcore2, idna, fsspec and packaging come under BSD
-licences,
+zstandard, protobuf, httpx2, httpcore2, idna, fsspec, packaging, Jinja2 and
+MarkupSafe come under BSD licences,
 pyqtgraph, charset-normalizer, platformdirs, tiktoken, anyio, h11, truststore,
 filelock and PyYAML under the MIT licence, tqdm under it and the Mozilla Public
 Licence, version 2.0 (see /usr/share/common-licenses/MPL-2.0),

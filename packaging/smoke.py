@@ -166,7 +166,8 @@ def try_command_line(bundle: Bundle) -> None:
 
 def try_own_process(bundle: Bundle) -> None:
     """The processes that ask the libraries are there, and end with those who ask."""
-    bundle.run("--process", "tokstudio.core.libraries.server")
+    for module in ("server", "template_server"):
+        bundle.run("--process", f"tokstudio.core.libraries.{module}")
 
 
 def try_names(bundle: Bundle) -> None:

@@ -26,6 +26,7 @@ HEAVY = {
     "charset_normalizer",
     "pyarrow",
     "zstandard",
+    "jinja2",
     "sqlite3",
 }
 

@@ -11,7 +11,7 @@ from tests.core.lint.made import END, added, content, folder, found, message
 
 def model_of_pieces(pieces):
     """A SentencePiece model; the first three are the unknown token and two that control."""
-    model = schema.ModelProto()
+    model = schema.ModelProto()  # pyright: ignore[reportAttributeAccessIssue]  made when it is loaded
     for number, piece in enumerate(pieces):
         model.pieces.add(piece=piece, score=-float(number), type={0: 2, 1: 3, 2: 3}.get(number, 1))
     model.trainer_spec.model_type = 2
@@ -159,9 +159,57 @@ class TestTemplates:
         place = folder(tmp_path, config={"chat_template": text})
         assert len(found(place, "template-names-no-token")) == ("start" in text)
 
-    def test_a_template_is_never_run(self, tmp_path):
+    def test_names_are_found_without_running_it(self, tmp_path):
         trap = "{% for a in range(10**9) %}{% for b in range(10**9) %}x{% endfor %}{% endfor %}{{ 1 / 0 }}"
         assert not found(folder(tmp_path, config={"chat_template": trap}), "template-names-no-token")
+
+
+class TestRenderedTemplates:
+    BEGIN = "<|begin|>"
+    TEMPLATE = "{{ bos_token }}{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}"
+
+    def beginning(self, tmp_path, template, token=None, **config):
+        """A tokenizer whose post-processor puts a token before each text."""
+        token = token or self.BEGIN
+        number = 258 + [self.BEGIN, END].index(token)
+        parts = {"SpecialToken": {"id": token, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
+        adding = {
+            "type": "TemplateProcessing",
+            "single": list(parts),
+            "pair": [*parts, {"Sequence": {"id": "B", "type_id": 0}}],
+            "special_tokens": {token: {"id": token, "ids": [number], "tokens": [token]}},
+        }
+        tokenizer = content(specials=[self.BEGIN, END], post_processor=adding)
+        return folder(tmp_path, tokenizer, config={"bos_token": self.BEGIN, "chat_template": template, **config})
+
+    def test_a_second_beginning_is_told_with_its_tokens(self, tmp_path):
+        [finding] = found(self.beginning(tmp_path, self.TEMPLATE), "begins-twice")
+        assert finding.level == "remark"
+        assert 'The chat template begins with "<|begin|>"' in finding.message
+        assert finding.example == 2 * self.BEGIN + "user: Hello"
+        assert finding.pieces[:2] == (self.BEGIN, self.BEGIN)
+
+    def test_each_template_is_rendered(self, tmp_path):
+        named = [{"name": "default", "template": "{{ messages }}"}, {"name": "rag", "template": "<|begin|>x"}]
+        assert '"rag" begins' in message(self.beginning(tmp_path, named), "begins-twice")
+
+    def test_another_beginning_or_one_alone_is_none(self, tmp_path):
+        plain = content(specials=[self.BEGIN, END])
+        for place in (
+            self.beginning(tmp_path, "{# <|begin|> #}{{ messages[0].content }}{{ bos_token }}"),
+            self.beginning(tmp_path, self.TEMPLATE, END),
+            folder(tmp_path, plain, config={"bos_token": self.BEGIN, "chat_template": self.TEMPLATE}),
+            self.beginning(tmp_path, "{{ raise_exception('No.') }}"),
+        ):
+            assert not found(place, "begins-twice")
+
+    def test_one_that_refuses_any_message_is_a_danger(self, tmp_path):
+        place = folder(tmp_path, config={"chat_template": "{{ messages[0].contents.x }}"})
+        [finding] = found(place, "template-fails")
+        assert finding.level == "danger"
+        assert finding.message.startswith("With one message of a user: The chat template cannot be rendered")
+        assert not found(folder(tmp_path, config={"chat_template": self.TEMPLATE}), "template-fails")
+        assert not found(folder(tmp_path), "template-fails")
 
 
 def test_flags_that_differ_are_told(tmp_path):

@@ -56,7 +56,7 @@ minbpe's models, and pickles of plain lists. Nothing in a file is run.
 _LINT_TEXT = """\
 Checks a tokenizer and its files before a model is trained with it: errors (ids are wrong, or differ from one program to
 another), dangers (special tokens that text can make) and remarks, the worst first, each with an example and what to do.
-Chat templates are read as text and never run.
+Chat templates are rendered in a sandbox.
 """
 
 _LINT_CODES = "exit codes: 0 no error was found, 1 there is an error, or it cannot be read, 2 wrong usage"

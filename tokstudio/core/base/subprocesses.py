@@ -32,7 +32,12 @@ if TYPE_CHECKING:  # a child process does not need it
 
 # The hidden first argument by which `__main__` runs one of the modules.
 PROCESS = "--process"
-MODULES = ("tokstudio.core.libraries.server", "tokstudio.core.hub.fetching", "tokstudio.core.warm_up")
+MODULES = (
+    "tokstudio.core.libraries.server",
+    "tokstudio.core.libraries.template_server",
+    "tokstudio.core.hub.fetching",
+    "tokstudio.core.warm_up",
+)
 # The child process imports the package from the same folder as this process. That folder does not stay on the path,
 # where it would come before the standard library.
 _START = (

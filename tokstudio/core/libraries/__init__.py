@@ -1,4 +1,4 @@
-"""Other tokenizer libraries, called in a child process.
+"""Other tokenizer libraries, and Jinja for chat templates, called in child processes.
 
 Imports `core.pretokenization` and the folders below it.
 """

@@ -1,11 +1,14 @@
-"""Rules on files that disagree, and on what they name that is not there. Chat templates are read as text, never run."""
+"""Rules on files that disagree, on what they name that is not there, and on chat templates."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, zip_longest
 from typing import Any, cast
+
+import numpy as np
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -33,6 +36,7 @@ _NAMED = 3
 _FLAGS = {"special": "special", "lstrip": "lstrip", "rstrip": "rstrip", "single_word": "single_word"}
 _OF_GENERATION = ("bos", "eos", "pad")
 _LEAST_PIECES = 100
+_HELLO = ({"role": "user", "content": "Hello"},)
 _MOST_NAMES = 1000  # of one chat template
 
 
@@ -263,11 +267,12 @@ def template_work(subject: Subject) -> Work[list[Observation]]:
         added |= {token.content for token in subject.files.json.added} | subject.files.listed().keys()
     found: list[Observation] = []
     for name, template in tokenizer.settings.chat_templates.items():
+        # Read as text: what is named may be in a part that few messages reach.
         names = dict.fromkeys(match[0] for match in islice(LIKE_SPECIAL.finditer(template), _MOST_NAMES))
         missing = [token for token in names if token not in added]
         yield Progress("checking")
         if missing:
-            which = "The chat template" if name == DEFAULT else f"The chat template {shown(name)}"
+            which, _ = tokenizer.settings.chat_template(name)
             encoded = yield from subject.encode_work(missing[:1], True)
             count = 0 if encoded[0] is None else len(encoded[0])
             found.append(
@@ -280,6 +285,47 @@ def template_work(subject: Subject) -> Work[list[Observation]]:
                 )
             )
     return found
+
+
+def begins_twice_work(subject: Subject) -> Work[list[Observation]]:
+    """Chat templates that begin with the token which the post-processor puts before every text."""
+    tokenizer = subject.tokenizer
+    assert tokenizer is not None
+    settings, found = tokenizer.settings, list[Observation]()
+    before = "" if isinstance(settings.around, str) else "".join(settings.around[0][-1:])
+    yield Progress("checking")
+    for name in settings.chat_templates if before else ():
+        with suppress(FormatError):  # of these, another rule tells
+            text = yield from tokenizer.chat_text_work(_HELLO, name=name)
+            if text.startswith(before):
+                title, _ = settings.chat_template(name)
+                encoded = yield from subject.encode_work([text], True)
+                ids = None if encoded[0] is None else np.concatenate([settings.around_ids[0], encoded[0]])
+                found.append(
+                    Observation(
+                        f"{title} begins with {shown(before)}, and the post-processor puts it before every text: a "
+                        "program that encodes a rendered chat like any text gives it to the model twice.",
+                        "Encode rendered chats without added tokens (add_special_tokens=False), or take the token out "
+                        "of the template.",
+                        before + text,
+                        _tokens(subject, ids),
+                    )
+                )
+    return found
+
+
+def template_fails_work(subject: Subject) -> Work[list[Observation]]:
+    """Chat templates that cannot be rendered with the message of a user; some for other uses need more."""
+    tokenizer = subject.tokenizer
+    assert tokenizer is not None
+    yield Progress("checking")
+    if DEFAULT in tokenizer.settings.chat_templates:
+        try:
+            yield from tokenizer.chat_text_work(_HELLO, name=DEFAULT)
+        except FormatError as error:
+            advice = "Mend the template, or use the one that belongs to the tokenizer."
+            return [Observation(f"With one message of a user: {error}", advice)]
+    return []
 
 
 def _tokens(subject: Subject, ids: Any) -> tuple[str, ...]:  # noqa: ANN401
@@ -300,6 +346,8 @@ RULES: Sequence[LintRule] = (
     LintRule("files-disagree-on-role", "error", "roles in all files", roles_work),
     LintRule("file-is-damaged", "error", "files beside it", damaged_work),
     LintRule("template-names-no-token", "danger", "chat templates", template_work, True),
+    LintRule("template-fails", "danger", "chat templates", template_fails_work, True),
+    LintRule("begins-twice", "remark", "chat templates", begins_twice_work, True),
     LintRule("files-disagree-on-flags", "remark", "flags in all files", flags_work),
     LintRule("said-on-reading", "remark", "settings of the files", reading_work, True),
 )

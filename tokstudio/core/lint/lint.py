@@ -33,7 +33,7 @@ def lint(tokenizer: Tokenizer | AnyPath, texts: Texts = None, pattern: str | Non
         pattern: How text is split, where the files do not say.
 
     Returns:
-        What was found, the worst first. Chat templates are read as text and never run.
+        What was found, the worst first. Chat templates are rendered in a sandbox.
 
     Raises:
         FormatError: There is no tokenizer, or it cannot be read.

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import first_few, shown
 
 #: The usual names of the special tokens of each role, in lower case.
@@ -30,6 +31,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 #: Classes of transformers that take a `tokenizer.json` as it is.
 PLAIN_CLASSES = frozenset({"PreTrainedTokenizerFast", "PreTrainedTokenizer", "TokenizersBackend"})
 DEFAULT = "default"  # the name of the template that is used where none is chosen
+_FOR_TOOLS = "tool_use"
 _UNLIMITED = 10**20  # from here on, `model_max_length` means that there is no limit
 _MOST_NAMED = 6
 # Text between signs, without those of Jinja and its strings.
@@ -84,6 +86,30 @@ class FileSettings:
             return None
         return int(length) if 0 < length < _UNLIMITED else None
 
+    def chat_template(self, name: str | None = None, with_tools: bool = False) -> tuple[str, str]:
+        """A chat template, after what it is called in messages.
+
+        Args:
+            name: Its name; None for the one that transformers uses: "tool_use" for tools, if there is one, else
+                `DEFAULT`.
+            with_tools: Whether it gets tools.
+
+        Raises:
+            ConfigError: There is none, or none of this name.
+        """
+        templates = self.chat_templates
+        if not templates:
+            raise ConfigError("This tokenizer has no chat template: its files name none.")
+        if name is None:
+            name = _FOR_TOOLS if with_tools and _FOR_TOOLS in templates else DEFAULT
+            if name not in templates:
+                raise ConfigError(
+                    f"None of its chat templates is the default: name one of {_template_names(templates)}."
+                )
+        elif name not in templates:
+            raise ConfigError(f"There is no chat template {shown(name)}, but {_template_names(templates)}.")
+        return _title(name), templates[name]
+
     @property
     def around(self) -> tuple[list[str], list[str]] | str:
         """The tokens that the post-processor adds before and after a text; or why that is not known, without a stop."""
@@ -122,9 +148,8 @@ class FileSettings:
                     sentences.append(f"Its post-processor adds {_around_text(*around)} every text; encode does not.")
         for name, template in self.chat_templates.items():
             if named := sorted(self.former.intersection(self._named().findall(template))):
-                which = "The chat template" if name == DEFAULT else f"The chat template {shown(name)}"
                 names = ", ".join(map(shown, named[:_MOST_NAMED]))
-                sentences.append(f"{which} still names {names}, which is no special token any more.")
+                sentences.append(f"{_title(name)} still names {names}, which is no special token any more.")
         return (*sentences, *self.notes)
 
     def lost(self) -> tuple[str, ...]:
@@ -215,6 +240,15 @@ class FileSettings:
                 changes[name] = None
                 changes["notes"] = (*changes.get("notes", self.notes), f"The {what} named a token that was removed.")
         return replace(self, **changes)
+
+
+def _title(name: str) -> str:
+    """What a chat template is called in messages."""
+    return "The chat template" if name == DEFAULT else f"The chat template {shown(name)}"
+
+
+def _template_names(templates: Collection[str]) -> str:
+    return first_few(sorted(templates), _MOST_NAMED)
 
 
 def _is_clear(token: str) -> bool:

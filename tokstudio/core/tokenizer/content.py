@@ -15,6 +15,7 @@ from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
+from tokstudio.core.libraries.chat_templates import ChatRenderer
 from tokstudio.core.model.alphabet import BYTES, LARGEST_ID, Alphabet, frozen_ids, missing_byte
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.run import Run
@@ -156,6 +157,11 @@ class SharedTables:
         tokens = {**specials, **content.extra_tokens, **content.alphabet.tokens}
         self.parts = TokenParts(tokens, read_only(merges[rows]), read_only(results[rows]))  # the parts of every token
         self.finders = SpecialFinders(content.special_tokens)  # what finds special tokens in text
+
+    @cached_property
+    def chat_renderer(self) -> ChatRenderer:
+        """The process that renders chat templates."""
+        return ChatRenderer()
 
     @property
     def ready(self) -> bool:

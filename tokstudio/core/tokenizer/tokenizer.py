@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.libraries.chat_templates import ChatRenderer, variables_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.file_settings import FileSettings
+from tokstudio.core.model.file_settings import ROLES, FileSettings
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.model.tokens import TokenKind, Tokens
@@ -467,6 +468,74 @@ class Tokenizer:
         """Does the same as `encode_array` in bounded pieces."""
         prepared = yield from self.prepared_work(text, allowed_special)
         return (yield from self._encode_work(prepared, threads))
+
+    @overload
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tokenize: Literal[True] = True,
+        **more: Any,  # noqa: ANN401
+    ) -> list[int]: ...
+    @overload
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tokenize: Literal[False],
+        **more: Any,  # noqa: ANN401
+    ) -> str: ...
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        add_generation_prompt: bool = False,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        name: str | None = None,
+        tokenize: bool = True,
+        **variables: object,
+    ) -> list[int] | str:
+        """The ids of messages by the tokenizer's own chat template, as transformers' `apply_chat_template` gives them.
+
+        The template runs in a sandbox, in a process of its own: for 2 seconds at most, in at most 512 MB where the
+        system has limits of memory, and for at most 4 million characters.
+
+        Args:
+            messages: Each with its "role" and "content", such as `{"role": "user", "content": "Hello"}`. Keys whose
+                value is None are left out.
+            add_generation_prompt: Whether the beginning of an answer follows, if the template has one.
+            tools: Tools that the template may describe, as JSON schemas.
+            documents: Documents that it may show, each with "title" and "text".
+            name: Which of several templates; None for "tool_use" where there are tools, else "default".
+            tokenize: False for the text in place of its ids.
+            **variables: Further variables of the template, such as `enable_thinking=False`; they count before the
+                special tokens of the roles.
+
+        Raises:
+            ConfigError: It has no such chat template, or the messages are no list of mappings.
+            FormatError: The template refuses the messages, is wrong, does what it may not, or takes too much.
+        """
+        given = tools, documents, add_generation_prompt
+        text = finish(self.chat_text_work(messages, *given, name, variables))
+        return self.encode(text, "all") if tokenize else text
+
+    def chat_text_work(
+        self,
+        messages: object,
+        tools: object = None,
+        documents: object = None,
+        add_generation_prompt: bool = False,
+        name: str | None = None,
+        variables: Mapping[str, object] | None = None,
+        renderer: ChatRenderer | None = None,
+    ) -> Work[str]:
+        """The text of messages, as of `chat`; by a `renderer` that several tokenizers share, or one of its own."""
+        settings = self.settings
+        title, template = settings.chat_template(name, tools is not None)
+        roles = {role: token for role, token in settings.roles.items() if role in ROLES}
+        values = variables_of(messages, tools, documents, add_generation_prompt, {**roles, **(variables or {})})
+        return (yield from (renderer or self._tables.chat_renderer).render_work(title, template, values))
 
     def prepared_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[PreparedText]:
         """A text ready to be split; raises the same as `encode`."""

@@ -69,6 +69,8 @@ _KNOWN = (
     ("fsspec", "fsspec", "BSD, 3 clauses"),
     ("packaging", "packaging", "Apache 2.0 or BSD, 2 clauses"),
     ("PyYAML", "PyYAML", "MIT"),
+    ("Jinja2", "Jinja2", "BSD, 3 clauses"),
+    ("MarkupSafe", "MarkupSafe", "BSD, 3 clauses"),
     ("tqdm", "tqdm", "MPL 2.0 and MIT"),
     ("typing_extensions", "typing_extensions", "Python Software Foundation"),
 )
