@@ -119,10 +119,9 @@ class Gpt2(Format):
             return ()
         return ("The tiktoken library cannot read these files: it needs ids in GPT-2's own order.",)
 
-    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Checks that each token has a different spelling as well."""
-        fitting = yield from super().fit_work(tokenizer)
-        return replace(fitting, problem=fitting.problem or (yield from spelled_alike_work(tokenizer)))
+    def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """Each token has a different spelling."""
+        return Fit((yield from spelled_alike_work(tokenizer)), (), ())
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """The size of either file: a byte takes at most two."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,10 +104,9 @@ class TokenBytes(Format):
             raise FormatError(f"{path.name}: the bytes of each token are a file that ends in .npy or .json.")
         return {_NPY if path.suffix.lower() == NPY else _JSON: path}
 
-    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+    def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """Every tokenizer; its notes say where the bytes do not add up to those of a text."""
-        fitting = yield from super().fit_work(tokenizer)
-        return replace(fitting, notes=(yield from sums_work(tokenizer)))
+        return Fit(None, (), (yield from sums_work(tokenizer)))
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """A number of a few digits for each id."""

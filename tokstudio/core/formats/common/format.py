@@ -185,11 +185,14 @@ class Format:
         return None
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """How well it can hold a tokenizer: all of the above, and facts that only a look at every token shows."""
+        """How well it can hold a tokenizer: all of the above, and what only a look at every token shows."""
         problem = self.problem(tokenizer)
         yield Progress("measuring")
         if problem is not None:
             return Fit(problem, (), ())
+        of_tokens = yield from self.check_tokens_work(tokenizer)
+        if of_tokens.problem is not None:
+            return of_tokens
         # Remarks concern tokenizer files only, not tables.
         left_out = tuple(
             f"{remark} {_OF_TEXT if remark == NEVER_OF_TEXT else _LEFT_OUT}" for remark in self.remarks_lost(tokenizer)
@@ -197,7 +200,13 @@ class Format:
         left_out += self.settings_lost(tokenizer)
         if not self.holds_preparation:
             left_out += not_prepared(tokenizer.preparation)
-        return Fit(None, self.losses(tokenizer) + (left_out if self.readable else ()), self.notes(tokenizer))
+        losses = self.losses(tokenizer) + (left_out if self.readable else ()) + of_tokens.losses
+        return Fit(None, losses, self.notes(tokenizer) + of_tokens.notes)
+
+    def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """How well it can hold the tokens, as a look at each of them shows; mostly nothing is wrong."""
+        yield from ()
+        return Fit(None, (), ())
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Python code that loads the files, ready to paste; "" where there is none."""

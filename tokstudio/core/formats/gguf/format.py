@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,15 +80,10 @@ class Gguf(Format):
         """What stands for the beginning and the end of a text."""
         return tuple(filter(None, [*writer.roles_taken(tokenizer), writer.ends_of(tokenizer).note]))
 
-    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Checks that each token has a different spelling, and what llama.cpp does otherwise."""
-        fitting = yield from super().fit_work(tokenizer)
-        if fitting.problem is not None:
-            return fitting
-        if alike := (yield from spelled_alike_work(tokenizer)):
-            return Fit(alike, (), ())
-        losses = yield from writer.losses_work(tokenizer)
-        return replace(fitting, losses=(*losses, *fitting.losses))
+    def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """Each token has a different spelling; the losses are what llama.cpp does otherwise."""
+        alike = yield from spelled_alike_work(tokenizer)
+        return Fit(alike, () if alike else tuple((yield from writer.losses_work(tokenizer))), ())
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """A byte takes at most two, in its token and in the parts of its merge; lengths take eight."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,16 +151,12 @@ class HuggingFace(Format):
             raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
         return {usual: path / usual for usual in self.files}
 
-    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Checks that each token has a different spelling as well."""
-        fitting = yield from super().fit_work(tokenizer)
-        if fitting.problem is not None:
-            return fitting
+    def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """Each token has a different spelling; tokens that the library takes whole are a loss."""
         if alike := (yield from spelled_alike_work(tokenizer)):
             return Fit(alike, (), ())
         more = len((yield from _taken_whole_work(tokenizer)) - tokenizer.whole_words)
-        losses = (_TAKEN_WHOLE.format(count=more),) if more else ()
-        return replace(fitting, losses=fitting.losses + losses)
+        return Fit(None, (_TAKEN_WHOLE.format(count=more),) if more else (), ())
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """The library puts a prefix space only before text that it splits as GPT-2 does, or not at all."""

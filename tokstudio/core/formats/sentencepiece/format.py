@@ -101,10 +101,9 @@ class SentencePiece(Format):
             sentences.append(f"Control pieces, which no text becomes, take the ids that no token has ({gaps:,}).")
         return tuple(sentences)
 
-    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Checks that each token has a different text as well, and that no other merge makes it."""
-        fitting = yield from super().fit_work(tokenizer)
-        return replace(fitting, problem=fitting.problem or (yield from _problem_work(_held(tokenizer))))
+    def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """Each token has a different text, and no other merge makes it."""
+        return Fit((yield from _problem_work(_held(tokenizer))), (), ())
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """Each token with a few bytes around it, and names for the gaps."""

@@ -26,7 +26,7 @@ from tokstudio.core.formats.common.beside import Completed, beside_work, files_b
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, gathered
 from tokstudio.core.formats.common.known_files import Known, known_ranks_work
 from tokstudio.core.formats.common.recover_merges import recover_merges_work, splits_work
-from tokstudio.core.formats.common.spelling import named_pattern, spelled_alike_work
+from tokstudio.core.formats.common.spelling import named_pattern
 from tokstudio.core.formats.common.text_readers import JsonReader, LineReader, only_file
 from tokstudio.core.formats.common.vocabulary import (
     IS_EMPTY,
@@ -112,14 +112,9 @@ class Tiktoken(Format):
         """Merges get ascending ids."""
         return writer.rank_ids(tokenizer)
 
-    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Checks that no two tokens have the same bytes, and that merging by ranks gives the same tokens."""
-        fitting = yield from super().fit_work(tokenizer)
-        if fitting.problem is not None:
-            return fitting
-        if alike := (yield from spelled_alike_work(tokenizer, specials_too=False)):
-            return Fit(alike, (), ())
-        return replace(fitting, losses=fitting.losses + (yield from writer.merging_losses_work(tokenizer)))
+    def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """No two tokens have the same bytes; the losses are tokens that merging by ranks makes otherwise."""
+        return (yield from writer.fit_of_ranks_work(tokenizer))
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """Base64 takes four bytes for three."""

@@ -8,7 +8,6 @@ import binascii
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -21,7 +20,6 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.format import GIGABYTE, NEVER_OF_TEXT, Fit, Format, gathered
 from tokstudio.core.formats.common.known_files import Known
-from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.formats.common.text_readers import JsonReader
 from tokstudio.core.formats.common.vocabulary import IS_EMPTY, LARGEST_ID
 from tokstudio.core.formats.tiktoken import writer
@@ -191,14 +189,9 @@ class Tekken(Format):
         """Special tokens get the first ids, then the bytes, then the others in the order of their merges."""
         return _new_ids(tokenizer)
 
-    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Checks that no two tokens have the same bytes, and that merging by ranks gives the same tokens."""
-        fitting = yield from super().fit_work(tokenizer)
-        if fitting.problem is not None:
-            return fitting
-        if alike := (yield from spelled_alike_work(tokenizer, specials_too=False)):
-            return Fit(alike, (), ())
-        return replace(fitting, losses=fitting.losses + (yield from writer.merging_losses_work(tokenizer)))
+    def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """No two tokens have the same bytes; the losses are tokens that merging by ranks makes otherwise."""
+        return (yield from writer.fit_of_ranks_work(tokenizer))
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """Base64 takes four bytes for three, and text up to six for one."""

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
-from tokstudio.core.formats.common.format import GIGABYTE, bytes_of_tokens, cut
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, bytes_of_tokens, cut
 from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
 from tokstudio.core.formats.common.recover_merges import recover_merges_work
+from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 
 if TYPE_CHECKING:
@@ -131,7 +132,13 @@ def unclear_specials(specials: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(unclear)
 
 
-def merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
+def fit_of_ranks_work(tokenizer: Tokenizer) -> Work[Fit]:
+    """Whether ranks can hold the tokens, which are their bytes there, and what merging by ranks makes otherwise."""
+    alike = yield from spelled_alike_work(tokenizer, specials_too=False)
+    return Fit(alike, () if alike else (yield from _merging_losses_work(tokenizer)), ())
+
+
+def _merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
     """Sentences on merging that differs in tiktoken; mostly none.
 
     tiktoken has no merges: it joins any two tokens that make a token, and takes any pre-token whole that is a token.
@@ -198,7 +205,7 @@ def prove_ranks_work(
 
     expected = in_rank_order(tokenizer)
     agrees = _is_same(back, expected)
-    if not agrees and (yield from merging_losses_work(tokenizer)):
+    if not agrees and (yield from _merging_losses_work(tokenizer)):
         # The losses were accepted: the files are compared with what TokStudio reads in them.
         expected, agrees = back, True
     if is_installed("tiktoken"):
