@@ -372,3 +372,17 @@ def test_large_text_widens_no_window_beyond_its_screen_and_small_text_gives_the_
     settle(qtbot, window)
     qtbot.waitUntil(lambda: tabs(window) == usual)
     assert window.size() == screen
+
+
+@at_window("{book}")
+def test_a_size_that_the_user_gives_the_window_while_the_text_changes_stays(qtbot, window):
+    window.resize(1100, 760)
+    settle(qtbot, window)
+    size = window.theme.text_size
+    for wanted in (QSize(1250, 840), QSize(1080, 740)):
+        size += 1
+        with qtbot.waitSignal(window.theme.settled):
+            window.theme.set_text_size(size)
+            window.windowHandle().resize(wanted)
+        settle(qtbot, window)
+        assert window.size() == wanted

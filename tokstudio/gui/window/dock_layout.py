@@ -386,6 +386,9 @@ class Arrangement(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
+            if self._restyled and event.type() == QEvent.Type.Resize and event.spontaneous():
+                # By the user, while the text changes its size.
+                self._chosen_size = self._noted = self._window.size()
             QTimer.singleShot(0, self, lambda: self._follow_height(self._window.height()))
         return False
 
