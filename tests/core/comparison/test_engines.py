@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.core.formats.gguf.llama import crossing
 from tests.core.formats.trained import of_characters, settings_of
 from tests.core.formats.without_merges import unigram
 from tests.core.texts import patient
@@ -28,6 +29,7 @@ from tokstudio.core.comparison import engine_causes, engines
 from tokstudio.core.comparison.engine_causes import NOT_EXPLAINED, causes_work, changed_patterns
 from tokstudio.core.comparison.engines import ENGINES, OpenedFiles, engines_work
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.formats.gguf.names import O200K_BY_ASCII
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.libraries.client import LibraryProcess, torture_text
 from tokstudio.core.libraries.server import EncodeInput
@@ -139,6 +141,7 @@ GPT4O_OF_LLAMA = engine_causes._O200K_WITHOUT_MARKS
     [
         ("o200k", REGEX["o200k"].replace(r"\p{M}", ""), "combining marks dropped"),
         ("o200k", GPT4O_OF_LLAMA, "combining marks dropped"),
+        ("o200k", O200K_BY_ASCII, "words in capitals with an accented letter"),
         ("qwen2", REGEX["qwen2"].replace(r"\p{N}|", r"\p{N}{1,3}|"), "digits"),
         ("llama3", REGEX["llama3"].replace(r"\p{N}{1,3}", r"\p{N}"), "digits"),
         ("gpt2", REGEX["gpt2"].replace(r" ?\p{N}++", r"\p{N}"), "digits"),
@@ -260,6 +263,16 @@ def test_marks_that_llama_cpp_drops_under_its_own_name_of_a_pattern_are_named(tm
     assert compared(tokenizer, hindi, "llama.cpp").agrees
     table = compared(tokenizer, hindi, "llama.cpp", opened=OpenedFiles("gguf", (path,)))
     assert {(each.name, lines) for each, lines in table.columns[0].causes.items()} == {("combining marks dropped", 1)}
+
+
+def test_capitals_with_an_accented_letter_are_no_combining_marks():
+    pytest.importorskip("xllamacpp")
+    # "combining marks dropped" explained these, too, when nothing else was tried.
+    content = "MÜNCHEN!\nFRANÇAIS?\nprivate words\nstraßeÄpfel\nприветМир\n"
+    table = compared(crossing().changed(pattern="o200k"), content, "llama.cpp")
+    assert {(each.name, lines) for each, lines in table.columns[0].causes.items()} == {
+        ("words in capitals with an accented letter", 4)
+    }
 
 
 @pytest.mark.parametrize(("times", "causes"), [(1, []), (2, ["BOS"])])  # llama.cpp adds one at most

@@ -21,6 +21,7 @@ from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
+from tokstudio.core.formats.gguf.names import O200K_BY_ASCII
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX, covering, known_name
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
@@ -253,6 +254,8 @@ _O200K_WITHOUT_MARKS = (
 
 def changed_patterns(regex: str) -> Iterator[tuple[Cause, str]]:
     """Yields expressions that differ from one in one thing, each with what that is."""
+    if r"\p{Lu}" in regex:
+        yield Cause("words in capitals with an accented letter", "only ASCII has cases"), O200K_BY_ASCII
     marks = "combining marks dropped"
     if r"\p{M}" in regex:
         yield Cause(marks, "they are no part of words"), regex.replace(r"\p{M}", "")

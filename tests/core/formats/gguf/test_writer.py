@@ -15,21 +15,28 @@ from hypothesis import strategies as st
 from tests.core.formats.gguf.files import byte_pairs, gguf
 from tests.core.formats.gguf.llama import crossing, ids_of_llama, inputs_of_llama, needs_llama
 from tests.core.formats.trained import TEXT, same, trained, with_specials, with_unknown
-from tokstudio import ConfigError, FormatError, Tokenizer, load, save
+from tokstudio import ConfigError, FormatError, SuperBPE, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.common.proof import NOT_PROVED
 from tokstudio.core.formats.gguf import proof, writer
 from tokstudio.core.formats.gguf.header import Value, header_work
+from tokstudio.core.formats.gguf.names import SUPERBPE
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries import client, llama
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.file_settings import FileSettings
+from tokstudio.core.pretokenization.patterns import covering
 from tokstudio.core.pretokenization.preparation import Preparation
 
 ENDS = ("<s>", "</s>")
 NAMED = ("gpt2", "llama3", "qwen2", "cl100k", "o200k")
 LOST = {"cl100k": "white space after a line feed at the end", "o200k": "such as MÜNCHEN"}
+
+PROVED = {
+    "cl100k": " tokens), split as llama3 does, not cl100k",
+    "o200k": " tokens), split as llama.cpp does by the name granite-embed-multi-97m, not as o200k",
+}
 
 
 def probe(pattern):
@@ -44,6 +51,8 @@ def test_every_named_pattern_is_proved_by_llama_cpp_with_a_vocabulary_that_cross
     report = save(tokenizer, path, "gguf", accept_loss=pattern in LOST, sample="the sample 12345 " * 40)
     assert report.proof.startswith("identical on ")
     assert report.is_proved
+    # What was proved is said: not the pattern itself, but the one with the loss.
+    assert report.proof.endswith(PROVED.get(pattern, " tokens)"))
     assert [LOST[pattern] in loss for loss in report.losses] == [True] * (pattern in LOST)
     loaded = load(path)
     assert loaded.pattern == ("llama3" if pattern == "cl100k" else pattern)
@@ -61,6 +70,31 @@ def test_a_pattern_without_a_name_is_refused(tmp_path, pattern):
     tokenizer = trained(TEXT, 20, pattern=pattern)
     with pytest.raises(FormatError, match=r"no name for the pattern .*: gpt2, llama3, qwen2, cl100k and o200k"):
         save(tokenizer, tmp_path / "a.gguf", "gguf", accept_loss=True)
+    assert not [*tmp_path.iterdir()]
+
+
+NUMBERS = ["1234567 12²³45 x9 a1b22\n\n 3 \t4", "the years 2023 and 2024, of the 12345.", "१२३४५ ٣٤٥٦"]
+
+
+@needs_llama
+def test_superbpe_is_written_where_it_splits_as_llama_cpp_does(tmp_path):
+    # The pattern that a training keeps is the second one, with what lies between its matches.
+    text = f"{TEXT} of the 12 of the {' '.join(NUMBERS)}" * 9
+    config = {"pattern": "gpt2", "algorithm": SuperBPE(transition=300, second_pattern=SUPERBPE)}
+    for tokenizer in (probe(covering(SUPERBPE)), trained(text, 90, **config)):
+        report = save(tokenizer, tmp_path / "a.gguf", "gguf")
+        assert report.is_proved
+        assert not report.losses
+        texts = [torture_text(), TEXT, *NUMBERS]
+        assert ids_of_llama(tmp_path / "a.gguf", texts) == [tokenizer.encode(text, "all") for text in texts]
+        assert load(tmp_path / "a.gguf").pattern == SUPERBPE
+
+
+def test_superbpe_of_another_second_pattern_is_told_which_one_can_be_written(tmp_path):
+    tokenizer = trained(TEXT * 3, 60, pattern="gpt2", algorithm=SuperBPE(transition=280))
+    with pytest.raises(FormatError) as error:
+        save(tokenizer, tmp_path / "a.gguf", "gguf", accept_loss=True)
+    assert str(error.value).endswith(f"So can SuperBPE that was trained with this second pattern: {SUPERBPE}")
     assert not [*tmp_path.iterdir()]
 
 

@@ -17,6 +17,7 @@ from tokstudio.core.formats.gguf import names, proof, writer
 from tokstudio.core.formats.gguf.header import MAGIC, Value, aligned, beginning, header_work, text_value, written
 from tokstudio.core.formats.gguf.model import InModel
 from tokstudio.core.formats.gguf.reader import OfJson, OfModel, is_wanted, read_work
+from tokstudio.core.pretokenization.custom_regex import covered
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -31,6 +32,7 @@ _NO_NAME = (
     "llama.cpp splits text only as models that it knows, and has no name for the pattern {pattern}: gpt2, llama3, "
     "qwen2, cl100k and o200k can be written."
 )
+_OF_SUPERBPE = " So can SuperBPE that was trained with this second pattern: {pattern}"
 _LONGEST_NAME = 40
 _SNIPPET = """\
 # pip install xllamacpp, or any other program made with llama.cpp; a vocabulary alone answers nothing:
@@ -69,7 +71,8 @@ class Gguf(Format):
         if writer.written_form(tokenizer) is None:
             pattern = tokenizer.pattern
             short = pattern if len(pattern) <= _LONGEST_NAME else f"{pattern[:_LONGEST_NAME]}…"
-            return _NO_NAME.format(pattern=shown(short))
+            superbpe = "" if covered(pattern) is None else _OF_SUPERBPE.format(pattern=names.SUPERBPE)
+            return _NO_NAME.format(pattern=shown(short)) + superbpe
         return None
 
     def settings_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import known_name
 
 # --- Keys -------------------------------------------------------------------------------------------------------------
@@ -92,8 +93,8 @@ def _of_words(upper: str, lower: str, contractions: str, digits: str) -> str:
 
 
 _TEKKEN = _of_words(r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", "", r"\p{N}")
-# What llama.cpp itself does for `granite-embed-multi-97m`: all letters outside ASCII are of either case.
-_GRANITE = _of_words(
+#: What llama.cpp itself does for `granite-embed-multi-97m`: all letters outside ASCII are of either case.
+O200K_BY_ASCII = _of_words(
     r"(?:(?=[\p{L}\p{M}])[^a-z])", r"(?:(?=[\p{L}\p{M}])[^A-Z])", f"(?:{_CONTRACTIONS})?", r"\p{N}{1,3}"
 )
 _QWEN35 = (
@@ -108,8 +109,8 @@ _BAILING = (
 )
 _SEED = rf"(?:{_CONTRACTIONS})|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}\r\n]+{_REST}"
 _UFAKZEKA = rf"[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*{_REST}"
-# Nothing but numbers is split: from everything else, and in groups of three from the right.
-_SUPERBPE = r"\p{N}+?(?:(?=(?:[0-9]{3})+(?![0-9]))|(?!\p{N}))|[^\p{N}]+"
+#: Nothing but numbers is split: from everything else, and in groups of three from the right.
+SUPERBPE = r"\p{N}+?(?:(?=(?:[0-9]{3})+(?![0-9]))|(?!\p{N}))|[^\p{N}]+"
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ _BY_RULE: Mapping[PreTokenizer, str] = {
     PreTokenizer(_BAILING): "bailingmoe bailingmoe2 llada-moe",
     PreTokenizer(_SEED): "seed-coder",
     PreTokenizer(_UFAKZEKA): "ufakzeka",
-    PreTokenizer(_SUPERBPE): "superbpe",
+    PreTokenizer(SUPERBPE): "superbpe",
 }
 
 #: By the names that files give.
@@ -163,12 +164,14 @@ class Written:
         pattern: How llama.cpp splits by it: the pattern itself, or the nearest.
         takes_whole: See `PreTokenizer`.
         loss: What differs from the pattern, a sentence; else "".
+        proves: What a proof is of where there is a loss, the end of a sentence.
     """
 
     pre: str
     pattern: str
     takes_whole: bool = False
     loss: str = ""
+    proves: str = ""
 
 
 _AT_END = (
@@ -179,18 +182,20 @@ _NO_O200K = (
     "llama.cpp has no name for the pattern o200k: with the nearest, it splits words in capitals with an accented "
     "letter, such as MÜNCHEN, and mixed case outside ASCII, such as приветМир, otherwise."
 )
+_AS_GRANITE = "split as llama.cpp does by the name granite-embed-multi-97m, not as o200k"
 
 
 def written_as(pattern: str, takes_whole: bool) -> Written | None:
     """How a pattern is written, for a tokenizer that takes whole words or not; None where llama.cpp has no name."""
-    name = known_name(pattern)
+    # llama.cpp, too, makes pre-tokens of text between the matches of an expression.
+    name = known_name(covered(pattern) or pattern)
     llama3 = Written("llama-bpe" if takes_whole else "dbrx", "llama3", takes_whole)
     by_name = {
         "gpt2": Written("gpt-2", "gpt2"),
         "llama3": llama3,
-        "cl100k": replace(llama3, loss=_AT_END),
+        "cl100k": replace(llama3, loss=_AT_END, proves="split as llama3 does, not cl100k"),
         "qwen2": Written("qwen2", "qwen2"),
-        "o200k": Written("granite-embed-multi-97m", _GRANITE, takes_whole=True, loss=_NO_O200K),
+        "o200k": Written("granite-embed-multi-97m", O200K_BY_ASCII, True, _NO_O200K, _AS_GRANITE),
     }
     if name in by_name:
         return by_name[name]

@@ -36,7 +36,7 @@ def proved_work(tokenizer: Tokenizer, path: Path, name: str, sample: str) -> Wor
     """Lets llama.cpp read a file and encode by it in a process of its own.
 
     Returns:
-        The proof, or `NOT_PROVED` with the reason.
+        The proof, which says where it is of another pattern with a loss by name; or `NOT_PROVED` with the reason.
 
     Raises:
         FormatError: It refuses the file, or its ids differ.
@@ -54,4 +54,7 @@ def proved_work(tokenizer: Tokenizer, path: Path, name: str, sample: str) -> Wor
     if isinstance(theirs, str):
         return f"{NOT_PROVED}: {theirs}"
     how = "read back by llama.cpp"
-    return (yield from compare_work(tokenizer, name, how, trials.ours, theirs, trials.named))
+    same = yield from compare_work(tokenizer, name, how, trials.ours, theirs, trials.named)
+    form = writer.written_form(tokenizer)
+    assert form is not None
+    return f"{same}, {form.proves}" if form.loss else same
