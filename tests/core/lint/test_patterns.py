@@ -6,6 +6,8 @@ from __future__ import annotations
 from base64 import b64encode
 
 import pytest
+import tokenizers
+import transformers
 
 from tests.core.lint.made import GPT2, added, content, folder, found, message, split
 from tokstudio.core.formats.common.spelling import written_regex
@@ -116,23 +118,54 @@ class TestDigits:
         assert not found(folder(tmp_path, with_split(pattern)), "digits-from-the-left")
 
 
+DIGITS = ("t h", "th e", "1 2", "12 3")
+
+
 class TestClass:
-    def test_a_class_with_a_pattern_of_its_own_is_named(self, tmp_path):
-        place = folder(tmp_path, config={"tokenizer_class": "Qwen2Tokenizer"})
+    @pytest.mark.parametrize(
+        ("tokenizer", "config", "example", "pieces"),
+        [
+            (content(DIGITS), {"tokenizer_class": "Qwen2Tokenizer"}, "12345 people",
+             ("1", "2", "3", "4", "5", " people")),
+            (content(), {"tokenizer_class": "GPTNeoXTokenizer"}, "e\u0301a", None),
+            (content(["Ġ 1"]), {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True},
+             "e\u0301a", None),
+            (content(vocabulary=["it's"], model={"ignore_merges": True}, pre_tokenizer=split(r"\S+|\s+")),
+             {"tokenizer_class": "GPT2Tokenizer"}, "it's 2024", None),
+            # A pattern of characters is encoded by the library.
+            (content(DIGITS, pre_tokenizer=split("123", "String")), {"tokenizer_class": "Qwen2Tokenizer"},
+             "12345 people", None),
+        ],
+    )  # fmt: skip
+    def test_a_class_that_gives_other_ids_is_a_danger_with_a_text_that_shows_it(
+        self, tmp_path, tokenizer, config, example, pieces
+    ):
+        place = folder(tmp_path, tokenizer, config=config)
+        [finding] = found(place, "class-changes-ids")
+        assert finding.level == "danger"
+        assert config["tokenizer_class"] in finding.message
+        assert finding.example == example
+        assert pieces in (None, finding.pieces)
+        assert not found(place, "class-splits-otherwise")
+        library = tokenizers.Tokenizer.from_file(str(place / "tokenizer.json"))
+        theirs = transformers.AutoTokenizer.from_pretrained(str(place))
+        assert theirs(example).input_ids != library.encode(example).ids
+
+    def test_a_class_that_splits_otherwise_and_gives_the_same_ids_is_a_remark(self, tmp_path):
+        place = folder(tmp_path, content(normalizer={"type": "NFC"}), config={"tokenizer_class": "Qwen2Tokenizer"})
         [finding] = found(place, "class-splits-otherwise")
+        assert finding.level == "remark"
         assert "Qwen2Tokenizer" in finding.message
         assert (finding.example, finding.pieces) == ("12345 people", ("1", "2", "3", "4", "5", " people"))
+        assert not found(place, "class-changes-ids")
 
     def test_also_where_only_the_model_names_it(self, tmp_path):
-        assert "config.json" in message(folder(tmp_path, model={"model_type": "qwen2"}), "class-splits-otherwise")
-
-    def test_a_normalizer_that_the_file_lacks_is_named(self, tmp_path):
-        place = folder(tmp_path, config={"tokenizer_class": "GPTNeoXTokenizer"})
-        assert "NFC" in message(place, "class-splits-otherwise")
+        assert "config.json" in message(folder(tmp_path, model={"model_type": "qwen2"}), "class-changes-ids")
 
     @pytest.mark.parametrize("name", ["GPT2Tokenizer", "PreTrainedTokenizerFast", "LlamaTokenizer", "MyTokenizer"])
     def test_a_class_that_splits_alike_or_takes_the_file_whole_is_not(self, tmp_path, name):
-        assert not found(folder(tmp_path, config={"tokenizer_class": name}), "class-splits-otherwise")
+        place = folder(tmp_path, content(DIGITS), config={"tokenizer_class": name})
+        assert not found(place, "class-splits-otherwise") + found(place, "class-changes-ids")
 
 
 class TestOrdinaryRole:

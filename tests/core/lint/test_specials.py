@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers
+from transformers import AutoTokenizer
 
 from tests.core.lint.made import END, added, content, folder, found, message
 from tokstudio.core.lint.specials import LIKE_SPECIAL
@@ -78,6 +79,26 @@ class TestSpelled:
         for token in (added("丁", 258), added("中", 258, special=False)):
             place = folder(tmp_path, content(merges=["ä ¸", "ä¸ Ń"], specials=[token]))
             assert not found(place, "special-is-ordinary")
+
+
+class TestSplit:
+    def test_special_tokens_that_transformers_takes_for_text_are_a_danger(self, tmp_path):
+        place = folder(tmp_path, config={"split_special_tokens": True})
+        [finding] = found(place, "specials-are-split")
+        assert (finding.level, finding.example, "".join(finding.pieces)) == ("danger", END, END)
+        assert len(finding.pieces) > 1
+        assert '"<|end|>"' in finding.message
+        ids = AutoTokenizer.from_pretrained(str(place))(f"a{END}").input_ids
+        assert len(ids) > len(Tokenizer.from_file(str(place / "tokenizer.json")).encode(f"a{END}").ids) == 2
+
+    @pytest.mark.parametrize("said", [{"split_special_tokens": False}, {"split_special": True}, {}])
+    def test_a_configuration_that_does_not_say_so_is_none(self, tmp_path, said):
+        assert not found(folder(tmp_path, config=said), "specials-are-split")
+
+    def test_without_a_special_token_there_is_nothing_to_split(self, tmp_path):
+        for specials in ([], [added("<tool>", 258, special=False)]):
+            place = folder(tmp_path, content(specials=specials), config={"split_special_tokens": True})
+            assert not found(place, "specials-are-split")
 
 
 class TestLooks:

@@ -3,18 +3,23 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, percent_text, shown
 from tokstudio.core.formats.common.beside import CONFIG
-from tokstudio.core.formats.common.library_classes import class_of, library_class
+from tokstudio.core.formats.common.library_classes import LibraryClass, class_of, library_class
+from tokstudio.core.formats.common.spelling import written_regex
 from tokstudio.core.formats.huggingface.parts import parts_in
 from tokstudio.core.libraries.client import pre_tokens_work, torture_text
 from tokstudio.core.lint.findings import LintRule, Observation
@@ -23,6 +28,7 @@ from tokstudio.core.pretokenization.custom_regex import compile_expression, cove
 from tokstudio.core.pretokenization.patterns import NAMES, splitter
 from tokstudio.core.text.languages import script_of
 from tokstudio.core.text.unicode_classes import unassigned
+from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
 # Signs of a regular expression that no text to be split has.
 _OF_AN_EXPRESSION = re.compile(r"\\[pPsSdDwWbBrnt]|\\p\{|\(\?[:!=<iP]|\[\^|\]\+|\]\*|\.\*")
@@ -255,8 +261,17 @@ def digits_work(subject: Subject) -> Work[list[Observation]]:
 # --- Classes and roles of the configuration ---------------------------------------------------------------------------
 
 
+def class_changes_ids_work(subject: Subject) -> Work[list[Observation]]:
+    """A class of transformers that encodes otherwise than the file says, with a text that shows it."""
+    return (yield from _class_work(subject, True))
+
+
 def class_work(subject: Subject) -> Work[list[Observation]]:
-    """A class of transformers that splits or normalizes otherwise than the file."""
+    """A class of transformers that would, though no text that is tried gets other ids."""
+    return (yield from _class_work(subject, False))
+
+
+def _class_work(subject: Subject, changes_ids: bool) -> Work[list[Observation]]:
     yield Progress("checking")
     read = subject.files.json
     if read is None:
@@ -267,25 +282,64 @@ def class_work(subject: Subject) -> Work[list[Observation]]:
     own = library_class(name)
     if own is None or own.splits is None or not read.byte_level:
         return []
-    nfc = any(part.get("type") == "NFC" for part in parts_in(read.settings.get("normalizer")))
-    where = CONFIG if isinstance(named, str) else MODEL
-    spans = yield from _split_work(subject, _TRIED_FOR_CLASS)
-    theirs = [tuple(piece.decode() for piece in splitter(own.splits).split(text)) for text in _TRIED_FOR_CLASS]
-    ours = [_pieces(text, of_text) for text, of_text in zip(_TRIED_FOR_CLASS, spans, strict=False)]
-    differing = next(((text, a, b) for text, a, b in zip(_TRIED_FOR_CLASS, ours, theirs, strict=False) if a != b), None)
-    if differing is None and own.nfc == nfc:
+    space = config.get("add_prefix_space") is True
+    texts = [*_TRIED_FOR_CLASS, *subject.lines]
+    changed = yield from _other_ids_work(subject, own, space, texts)
+    if bool(changed) != changes_ids:
         return []
-    what = f"the pattern {own.splits}{' and the normalizer NFC' * own.nfc}"
-    shows = f", so {shown(differing[0])} is split otherwise" if differing else ", which the file does not have"
+    spans = yield from _split_work(subject, _TRIED_FOR_CLASS)
+    by_class = splitter(own.splits)
+    theirs = [tuple(piece.decode() for piece in by_class.split(text)) for text in _TRIED_FOR_CLASS]
+    ours = [_pieces(text, of_text) for text, of_text in zip(_TRIED_FOR_CLASS, spans, strict=False)]
+    differing = next((text for text, a, b in zip(_TRIED_FOR_CLASS, ours, theirs, strict=False) if a != b), "")
+    nfc = any(part.get("type") == "NFC" for part in parts_in(read.settings.get("normalizer")))
+    if not (changed or differing or own.nfc != nfc):
+        return []
+    replaced = f"the pattern {own.splits}{' and the normalizer NFC' * own.nfc}"
+    sets = f"{'a' if space else 'no'} space before a text, and no ignore_merges"
+    known = [text for text in changed if text in _TRIED_FOR_CLASS] or changed
+    example = min(known, key=lambda text: (text != differing, len(text))) if changed else differing
+    does = "gets other ids" if changed else "is split otherwise, though no text that was tried gets other ids"
+    shows = f", so {shown(example)} {does}" if example else ", which the file does not have"
+    where = CONFIG if isinstance(named, str) else MODEL
     return [
         Observation(
-            f"{where} names the class {name}: transformers replaces the pattern and the normalizer of the file by "
-            f"{what}{shows}.",
+            f"{where} names the class {name}: transformers replaces the pattern, the normalizer and the settings of "
+            f"the file by {replaced}, {sets}{shows}. Other programs follow the file.",
             'Name "PreTrainedTokenizerFast" as the class, which takes the file whole.',
-            differing[0] if differing else "",
-            differing[2] if differing else (),
+            example,
+            tuple(piece.decode() for piece in by_class.split(example)) if example else (),
         )
     ]
+
+
+def _other_ids_work(subject: Subject, own: LibraryClass, space: bool, texts: Sequence[str]) -> Work[list[str]]:
+    """The texts that get other ids by a class; none where the tokenizer does not open."""
+    tokenizer = subject.tokenizer
+    if tokenizer is None or own.splits is None:
+        return []
+    if isinstance(tokenizer, LibraryTokenizer):
+        file = json.loads(next(iter(tokenizer.source_files.values())))
+        split = {"type": "Split", "pattern": {"Regex": written_regex(own.splits)}, "behavior": "Isolated",
+                 "invert": False}  # fmt: skip
+        level = {"type": "ByteLevel", "add_prefix_space": space, "trim_offsets": True, "use_regex": False}
+        steps = {"type": "Sequence", "pretokenizers": [split, level]}
+        around = {"normalizer": {"type": "NFC"} if own.nfc else None, "pre_tokenizer": steps}
+        model = {**file["model"], "ignore_merges": False}
+        other = tokenizer.with_content(json.dumps({**file, **around, "model": model}).encode())
+    else:
+        preparation = replace(tokenizer.preparation, nfc=own.nfc, prefix_space=space)
+        other = tokenizer.changed(
+            pattern=own.splits, preparation=preparation, whole_words=frozenset(), ignores_merges=False
+        )
+    try:
+        ours = yield from subject.encode_work(texts, True)
+        theirs = yield from replace(subject, tokenizer=other).encode_work(texts, True)
+    finally:
+        if isinstance(other, LibraryTokenizer):
+            other.close()
+    encoded = zip(texts, ours, theirs, strict=True)
+    return [text for text, a, b in encoded if a is not None and b is not None and not np.array_equal(a, b)]
 
 
 def ordinary_role_work(subject: Subject) -> Work[list[Observation]]:
@@ -323,6 +377,7 @@ RULES = (
     LintRule("pattern-is-literal", "error", "patterns", literal_work),
     LintRule("pattern-never-matches", "error", "patterns", never_matching_work),
     LintRule("role-of-ordinary-token", "error", "roles", ordinary_role_work),
+    LintRule("class-changes-ids", "danger", "the class", class_changes_ids_work),
     LintRule("pattern-is-not-given", "remark", "patterns", missing_work),
     LintRule("class-splits-otherwise", "remark", "the class", class_work),
     LintRule("pattern-loses-text", "remark", "what splitting drops", losing_work),

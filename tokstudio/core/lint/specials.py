@@ -140,6 +140,27 @@ def spelled_work(subject: Subject) -> Work[list[Observation]]:
     ]
 
 
+def split_work(subject: Subject) -> Work[list[Observation]]:
+    """A configuration by which special tokens in a text are text."""
+    yield Progress("checking")
+    tokenizer = subject.tokenizer
+    assert tokenizer is not None
+    special = subject.specials.keys() - tokenizer.preparation.ordinary
+    if subject.files.of(CONFIG).get("split_special_tokens") is not True or not special:
+        return []
+    token = min(special, key=subject.specials.__getitem__)
+    [ids] = yield from subject.encode_work([token], False)
+    return [
+        Observation(
+            f'{CONFIG} says "split_special_tokens": transformers takes special tokens in a text, such as '
+            f"{shown(token)}, also those of a chat template, for text, and other programs find them.",
+            "Remove the key, and pass split_special_tokens=True where a text of users is encoded.",
+            token,
+            () if ids is None else tuple(map(subject.text_of, ids.tolist())),
+        )
+    ]
+
+
 def looks_work(subject: Subject) -> Work[list[Observation]]:
     """Tokens that look special, and are none."""
     tokenizer = subject.tokenizer
@@ -275,6 +296,7 @@ RULES: Sequence[LintRule] = (
     LintRule("special-from-other-text", "danger", "text that makes special tokens", from_other_text_work, True),
     LintRule("special-from-merges", "danger", "special tokens as text", from_merges_work, True),
     LintRule("special-is-ordinary", "danger", "texts of special tokens", spelled_work, True),
+    LintRule("specials-are-split", "danger", "special tokens as text", split_work, True),
     LintRule("looks-special", "danger", "tokens that look special", looks_work, True),
     LintRule("special-takes-space", "remark", "flags of added tokens", flags_work, True),
 )
