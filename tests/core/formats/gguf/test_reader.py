@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -278,6 +279,11 @@ def raw(order="<", count=1, body=b"", tensors=0, version=3):
     return b"GGUF" + struct.pack(f"{order}IQQ", version, tensors, count) + body
 
 
+def embedded(content):
+    return gguf({"tokenizer.huggingface.json": ("str", content)})
+
+
+IN_IT = "tokenizer.huggingface.json in it"
 KEY = struct.pack("<Q", 21) + b"tokenizer.ggml.tokens"
 BAD = [
     (b"GGUF", "the file ends too early, at byte 4."),
@@ -327,7 +333,19 @@ BAD = [
         gguf(whole(**{"tokenizer.ggml.merges": ("str*", ["an"])})),
         "merge 1 is not two tokens with a space",
     ),
-    (gguf(whole(**{"tokenizer.ggml.merges": ("str*", ["a xyz"])})), "needs the token"),
+    # Without a place in a file that is not there.
+    (
+        gguf(whole(**{"tokenizer.ggml.merges": ("str*", ["a xyz"])})),
+        'model.gguf: merge 1 needs the token "xyz", which the vocabulary does not have.',
+    ),
+    (
+        embedded('{"version": "1.0", "model": 3'),
+        f"model.gguf: {IN_IT}: the model must be an object, line 1, column 29.",
+    ),
+    (embedded('{"version": "1.0"}'), f'model.gguf: {IN_IT}: the key "model" is missing, line 1, column 19.'),
+    (embedded('{"version": "1.0", "model'), f"model.gguf: {IN_IT}: the file ends too early, line 1, column 26."),
+    (embedded(" [1]"), "model.gguf: the value of tokenizer.huggingface.json is no JSON object."),
+    (gguf({"tokenizer.huggingface.json": ("u8", 1)}), "value of tokenizer.huggingface.json has the wrong type."),
     (gguf(whole(**{"tokenizer.ggml.merges": ("str*", [b"\xff a"])})), "merge 1 is not UTF-8."),
     (
         gguf(whole(**{"tokenizer.chat_template": ("str", b"\xff")})),
@@ -358,6 +376,55 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, content, words_of_error
     text = str(error.value)
     assert re.search(words_of_error if ".*" in words_of_error else re.escape(words_of_error), text), text
     assert re.fullmatch(r"model\.gguf: [^\n]+\.", text), text
+
+
+def opening(key, *numbers):
+    """The beginning of a file with one key, of which the rest is a hole."""
+    return raw(body=struct.pack("<Q", len(key)) + key.encode() + struct.pack(f"<{'I' * (len(numbers) - 1)}Q", *numbers))
+
+
+TEXTS = "tokenizer.ggml.tokens"
+
+
+@pytest.mark.parametrize(
+    ("content", "words_of_error"),
+    [
+        (opening("tokenizer.huggingface.json", 8, 2**28), "value of tokenizer.huggingface.json is no JSON obj"),
+        (opening("tokenizer.huggingface.json", 8, 2**28) + b'{"version": "', "this is not JSON (invalid contr"),
+        (opening("tokenizer.huggingface.json", 8, 2**28 + 1) + b"{", "and at most 268,435,456 are read."),
+        (opening("tokenizer.chat_template", 8, 2**28), "and at most 16,777,216 are read."),
+        (opening("tokenizer.chat_template", 8, 2**24), "a long string is not text."),
+        (opening(TEXTS, 9, 8, 2**24), "it has 16,777,216 strings in a list, and at most 4,194,304 are read."),
+        (opening(TEXTS, 9, 8, 2**22), "more than 131,072 strings of a list are shorter than 3 bytes."),
+        (opening(TEXTS, 9, 8, 9) + struct.pack("<Q", 2**24), "a long string is not text."),
+        (opening(TEXTS, 9, 8, 9) + struct.pack("<Q", 9000), "a long string is not text."),
+        (opening("tokenizer.ggml.scores", 9, 6, 2**24), "numbers in a list, and at most 4,194,304 are read."),
+        (opening("tokenizer.ggml.scores", 9, 6, 2**22), "this GGUF file has no tokenizer"),
+    ],
+    ids=itertools.count(),
+)
+def test_a_small_file_with_large_holes_takes_little_memory(tmp_path, content, words_of_error):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(content)
+    os.truncate(path, 2**29)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match=re.escape(words_of_error)):
+            load(path, "none")
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_large_whole_tokenizer_json_is_read_and_kept_in_a_project(tmp_path):
+    tokenizer = with_specials("gpt2", merges=30)
+    content = b"".join(HuggingFace().contents(tokenizer)["tokenizer.json"])
+    path = tmp_path / "model.gguf"
+    path.write_bytes(embedded(b" " * 2**25 + content))
+    loaded = finish(load_work(path))
+    assert loaded.tokenizer.merges.tolist() == tokenizer.merges.tolist()
+    kept = finish(keep_tokenizer_work("mine", loaded.files))
+    assert same(finish(reopen_tokenizer_work(kept)), loaded.tokenizer)
 
 
 def test_a_later_part_of_a_model_names_the_first(tmp_path):

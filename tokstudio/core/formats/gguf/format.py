@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,17 @@ from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format
 from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.formats.gguf import names, proof, writer
-from tokstudio.core.formats.gguf.header import MAGIC, Value, aligned, beginning, header_work, text_value, written
+from tokstudio.core.formats.gguf.header import (
+    MAGIC,
+    STRING,
+    Value,
+    aligned,
+    beginning,
+    copy_text_work,
+    header_work,
+    text_value,
+    written,
+)  # fmt: skip
 from tokstudio.core.formats.gguf.model import InModel
 from tokstudio.core.formats.gguf.reader import OfJson, OfModel, is_wanted, read_work
 from tokstudio.core.pretokenization.custom_regex import covered
@@ -147,7 +158,12 @@ def file_of(values: Mapping[str, Value]) -> Iterator[bytes]:
 def vocabulary_work(path: Path, name: str) -> Work[bytes]:
     """What is read of a file of any size for its tokenizer, as a file of its own."""
     header = yield from header_work(path, name, is_wanted)
-    return b"".join(file_of(header.values))
+    values = dict(header.values)
+    if names.HUGGING_FACE in header.places:
+        content = BytesIO()
+        yield from copy_text_work(path, header, names.HUGGING_FACE, content)
+        values[names.HUGGING_FACE] = Value(STRING, content.getvalue())
+    return b"".join(file_of(values))
 
 
 def is_gguf(path: Path) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import IO, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,12 @@ _VERSIONS = (2, 3)
 _USUAL_ALIGNMENT, _LARGEST_ALIGNMENT = 32, 1 << 24
 # Least sizes in bytes of a key-value, of a string in a list, and of the description of a tensor.
 _LEAST_VALUE, _LEAST_STRING, _LEAST_TENSOR = 13, 8, 24
-# The most that is read; real files are far below.
-_MOST_KEYS, _MOST_TENSORS, _MOST_DIMENSIONS, _MOST_ITEMS = 1 << 16, 1 << 20, 8, 1 << 24
-_LONGEST_KEY, _LONGEST_STRING, _LARGEST_LIST = 1 << 16, 1 << 28, 1 << 28
+# The most that is read; real files are far below. Lists that are passed over may be longer.
+_MOST_KEYS, _MOST_TENSORS, _MOST_DIMENSIONS, _MOST_ITEMS, _MOST_PASSED = 1 << 16, 1 << 20, 8, 1 << 22, 1 << 24
+_LONGEST_KEY, _LONGEST_STRING, _LARGEST_LIST = 1 << 16, 1 << 24, 1 << 28
+# Of the texts of tokens and merges, few have fewer than three bytes, and long ones no NUL, as holes in a file have.
+_SHORT, _MOST_SHORT, _LONG = 3, 1 << 17, 1 << 12
+_LONGEST_TEXT = 1 << 28  # of one that is copied
 _WINDOW = 1 << 18
 _STEP = 1 << 12  # strings in a piece to write
 
@@ -251,6 +254,17 @@ class _Source:
         self._at += size
         return taken
 
+    def numbers(self, kind: int, count: int) -> NDArray[Any]:
+        """The next values of a type, in the order of bytes of this computer."""
+        numbers = np.empty(count, self.order + _FORMS[kind])
+        into, at = numbers.view(np.uint8), 0
+        self._check(len(into))
+        while at < len(into):
+            piece = self.take(min(_WINDOW, len(into) - at))
+            into[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+            at += len(piece)
+        return numbers.astype(numbers.dtype.newbyteorder("="), copy=False)
+
     def skip(self, size: int) -> None:
         """Passes over bytes without reading them."""
         self._check(size)
@@ -298,7 +312,7 @@ class _Source:
             # Nothing is taken for a long string that is not wanted.
             size = self.length(_LONGEST_STRING if wanted else self.size)
             if wanted:
-                return Value(kind, self.take(size))
+                return Value(kind, self._long(size) if size > _LONG else self.take(size))
             self.skip(size)
         elif kind == LIST:
             return (yield from self._list_work(key, wanted))
@@ -314,21 +328,20 @@ class _Source:
         if items == LIST:
             self.damaged(f"the value of {shown(key)} is a list of lists")
         if items == STRING:
-            count = self.count("strings in a list", _LEAST_STRING, _MOST_ITEMS)
+            count = self.count("strings in a list", _LEAST_STRING, _MOST_ITEMS if wanted else _MOST_PASSED)
             strings = yield from self._strings_work(count, wanted)
             return Value(LIST, strings, items) if wanted else None
         if items not in _FORMS:
             self.damaged(f"the list {shown(key)} is of the unknown type {items}")
         size = _SIZES[items]
-        count = self.count("numbers in a list", size, _LARGEST_LIST // size if wanted else self.size)
+        count = self.count("numbers in a list", size, _MOST_ITEMS if wanted else self.size)
         if not wanted:
             self.skip(count * size)
             return None
-        numbers = np.frombuffer(self.take(count * size), np.dtype(self.order + _FORMS[items]))
-        return Value(LIST, numbers.astype(numbers.dtype.newbyteorder("=")), items)
+        return Value(LIST, self.numbers(items, count), items)
 
     def _strings_work(self, count: int, wanted: bool) -> Work[list[bytes]]:
-        strings, total, number = list[bytes](), 0, 0
+        strings, total, number, short = list[bytes](), 0, 0, 0
         length = struct.Struct(f"{self.order}Q").unpack_from
         while number < count:
             self._fill(min(self.left, _WINDOW))
@@ -339,24 +352,43 @@ class _Source:
                 if stop > end:
                     break
                 if wanted:
-                    strings.append(data[at + _LEAST_STRING : stop])
+                    string = data[at + _LEAST_STRING : stop]
+                    strings.append(string)
+                    short += len(string) < _SHORT
+                    if len(string) > _LONG:
+                        self._check_text(string)
                 at = stop
                 number += 1
             self._at = at
             total += at - start
             if number == first:
                 # It is longer than the window, or damaged.
-                size = self.length(_LARGEST_LIST if wanted else self.size)
+                size = self.length(_LONGEST_STRING if wanted else self.size)
                 total += size
                 if wanted:
-                    strings.append(self.take(size))
+                    strings.append(self._long(size))
                 else:
                     self.skip(size)
                 number += 1
             if wanted and total > _LARGEST_LIST:
                 self.damaged(f"the strings of a list are longer than {_LARGEST_LIST:,} bytes")
+            if short > _MOST_SHORT:
+                self.damaged(f"more than {_MOST_SHORT:,} strings of a list are shorter than {_SHORT} bytes")
             yield Progress("reading")
         return strings
+
+    def _long(self, size: int) -> bytes:
+        """A string that is longer than the window, which is checked before all of it is in memory."""
+        pieces = list[bytes]()
+        while size:
+            pieces.append(self.take(min(size, _WINDOW)))
+            self._check_text(pieces[-1])
+            size -= len(pieces[-1])
+        return b"".join(pieces)
+
+    def _check_text(self, string: bytes) -> None:
+        if b"\0" in string:
+            self.damaged("a long string is not text")
 
     def tensor(self) -> Tensor:
         """The next description of a tensor."""
@@ -390,6 +422,29 @@ class _Source:
         self._data = b"".join(pieces)
         if len(self._data) < size:
             raise FormatError(f"{self.name}: the file became shorter while it was read.")
+
+
+def copy_text_work(path: Path, header: Header, key: str, target: IO[bytes]) -> Work[None]:
+    """Copies a string that was not read with its header, and begins as an object of JSON, piece by piece.
+
+    Raises:
+        FormatError: It is no such string, or too long.
+    """
+    with _Source(path, header.name) as source:
+        source.order = header.order
+        source.skip(header.places[key][0])
+        source.key()
+        if source.number(UINT32) != STRING:
+            raise FormatError(f"{header.name}: the value of {key} has the wrong type.")
+        left, begun = source.length(_LONGEST_TEXT), False
+        while left:
+            piece = source.take(min(left, _WINDOW))
+            content = piece if begun else piece.lstrip()
+            if not (begun or content.startswith(b"{")) and content:
+                raise FormatError(f"{header.name}: the value of {key} is no JSON object.")
+            target.write(piece)
+            left, begun = left - len(piece), begun or bool(content)
+            yield Progress("reading")
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class InModel(Format):
             self._header = yield from header_work(
                 self._model,
                 file_name(self._model),
-                lambda key: key.startswith(names.TOKENIZER) or _says_size(key) or key == names.SPLIT_COUNT,
+                lambda key: key.startswith(names.CHAT_TEMPLATE) or _says_size(key) or key == names.SPLIT_COUNT,
                 tensors=True,
             )
         return self._header

@@ -24,7 +24,7 @@ from tokstudio.core.formats.common.spelling import written_regex
 from tokstudio.core.formats.common.vocabulary import LARGEST_ID, tokenizer_json_work
 from tokstudio.core.formats.gguf import header as form
 from tokstudio.core.formats.gguf import names
-from tokstudio.core.formats.gguf.header import Header, header_work
+from tokstudio.core.formats.gguf.header import Header, copy_text_work, header_work
 from tokstudio.core.formats.gguf.names import PRE_TOKENIZERS, PreTokenizer
 from tokstudio.core.model.file_settings import DEFAULT, FileSettings
 from tokstudio.core.text.byte_level import to_characters
@@ -36,7 +36,9 @@ _MODELS = "gpt2, llama, bert and t5"
 _LONGEST_TEMPLATE = 1 << 22
 _BATCH = 1 << 12
 _PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$", re.IGNORECASE)
+_PLACE = re.compile(r", line [\d,]+, column [\d,]+\.$")
 _SPACE = "▁"
+_COPY = "tokenizer.json"
 _SPACE_AGAIN = (
     "llama.cpp also puts a space before text that follows a special token; encode puts one only before the whole text, "
     "as transformers does."
@@ -71,6 +73,8 @@ class OfModel(Protocol):
 
 def is_wanted(key: str) -> bool:
     """Whether a value is read for a tokenizer."""
+    if key == names.HUGGING_FACE:
+        return False  # it can be long, and is read in pieces
     return key.startswith(names.TOKENIZER) or key in (names.ARCHITECTURE, names.SPLIT_NUMBER, names.SPLIT_COUNT)
 
 
@@ -84,8 +88,13 @@ def read_work(path: Path, name: str, pattern: str | None, of_json: OfJson, of_mo
     header = yield from header_work(path, name, is_wanted)
     yield from _check_list_work(header)
     vocabulary = _Vocabulary(header)
-    if (content := header.text(names.HUGGING_FACE)) is not None:
-        return (yield from of_json(content.encode(), name, (), Beside(settings=vocabulary.settings())))
+    if names.HUGGING_FACE in header.places:
+        with TemporaryFolder() as folder:
+            copy = folder / _COPY
+            with copy.open("wb") as file:
+                yield from copy_text_work(path, header, names.HUGGING_FACE, file)
+            its_name = f"{name}: {names.HUGGING_FACE} in it"
+            return (yield from of_json(copy, its_name, (), Beside(settings=vocabulary.settings())))
     if vocabulary.model == "gpt2":
         return (yield from _byte_pairs_work(vocabulary, pattern, of_json))
     if vocabulary.model == "bert":
@@ -116,7 +125,7 @@ class _Vocabulary:
     def __init__(self, header: Header) -> None:
         self.header = header
         self.name = header.name
-        has_json = names.HUGGING_FACE in header.values
+        has_json = names.HUGGING_FACE in header.places
         model = header.text(names.MODEL)
         if model is None and not has_json:
             _refuse_absent(header)
@@ -131,7 +140,8 @@ class _Vocabulary:
         if len(self.texts) > LARGEST_ID + 1:
             raise FormatError(f"{self.name}: there are more than {LARGEST_ID + 1:,} tokens.")
         types = header.numbers(names.TYPES, form.INT32, form.UINT32)
-        self.types: list[int] = [names.NORMAL] * len(self.texts) if types is None else types.tolist()
+        usual = [names.NORMAL] * len(self.texts)
+        self.types: list[int] = usual if types is None else types[: len(self.texts)].tolist()
         if len(self.types) < len(self.texts):
             raise FormatError(f"{self.name}: not every token has a type.")
         self.ids = self._ids()
@@ -276,7 +286,15 @@ def _byte_pairs_work(vocabulary: _Vocabulary, pattern: str | None, of_json: OfJs
         "ignore_merges": rule.takes_whole,
     }
     content = yield from tokenizer_json_work(around, vocabulary.entries(), model, vocabulary.ids, merges)
-    return (yield from of_json(content, name, (), Beside(settings=settings)))
+    return (yield from _made_work(of_json, content, name, settings))
+
+
+def _made_work(of_json: OfJson, content: bytes, name: str, settings: FileSettings) -> Work[Tokenizer]:
+    """Reads a `tokenizer.json` that was made here, so that no place in it stands in an error."""
+    try:
+        return (yield from of_json(content, name, (), Beside(settings=settings)))
+    except FormatError as error:
+        raise FormatError(_PLACE.sub(".", str(error))) from error
 
 
 def _merges_work(vocabulary: _Vocabulary) -> Work[list[tuple[str, str]]]:
@@ -339,7 +357,7 @@ def _word_pieces_work(vocabulary: _Vocabulary, of_json: OfJson) -> Work[Tokenize
         "max_input_chars_per_word": 100,
     }
     content = yield from tokenizer_json_work(around, vocabulary.entries(), model, spelled)
-    return (yield from of_json(content, vocabulary.name, (), Beside(settings=settings)))
+    return (yield from _made_work(of_json, content, vocabulary.name, settings))
 
 
 # --- SentencePiece ----------------------------------------------------------------------------------------------------
