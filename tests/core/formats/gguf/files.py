@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 from tokstudio.core.text.byte_level import to_characters
 
@@ -47,7 +48,7 @@ def gguf(values, tensors=(), order="<", version=3, alignment=32):
     return whole + bytes(-len(whole) % alignment) + data
 
 
-def byte_pairs(tokenizer, pre="gpt-2", **more):
+def byte_pairs(tokenizer, pre: Any = "gpt-2", **more):
     """The values of a tokenizer of bytes, as converters of models write them."""
     texts = {number: token for token, number in tokenizer.special_tokens.items()}
     tokens = [texts.get(n) or to_characters(token or b"") for n, token in enumerate(tokenizer.tokens)]
