@@ -34,7 +34,7 @@ def value(kind, content, order="<"):
     return struct.pack(f"{order}I", KINDS[kind]) + body
 
 
-def gguf(values, tensors=(), order="<", version=3, alignment=32):
+def gguf(values: dict[str, Any], tensors=(), order="<", version=3, alignment=32):
     """A whole file; a tensor is its name, its dimensions and its bytes."""
     head = b"GGUF" + struct.pack(f"{order}IQQ", version, len(tensors), len(values))
     body = b"".join(string(key, order) + value(*one, order) for key, one in values.items())
