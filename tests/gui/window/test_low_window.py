@@ -280,3 +280,9 @@ def test_with_the_largest_text_no_workspace_is_higher_than_a_low_screen_and_no_t
         assert bars, workspace
         for bar in bars:
             assert bar.elideMode() == Qt.TextElideMode.ElideNone, workspace
+    window.show_workspace("explore")
+    tabs = window.explore.tabs
+    for page in range(tabs.count()):
+        tabs.setCurrentIndex(page)
+        settle(qtbot, window)
+        assert window.minimumSizeHint().width() <= screen.width(), tabs.tabText(page)

@@ -22,7 +22,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import named, plain_label
-from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 
 # --- What is listed ---------------------------------------------------------------------------------------------------
@@ -115,7 +115,11 @@ class WordsPage(ItemPage):
         for box in (self.of, self.runs):
             box.currentIndexChanged.connect(self._choose)
         self.split.toggled.connect(self.ask_rows)
-        row(self.of, self.runs, (self.filter, 1), self.split, self.count, spacing=8, parent=self.head)
+        of, filtered = (
+            row(self.of, self.runs, self.split, STRETCH, spacing=8),
+            row((self.filter, 1), self.count, spacing=8),
+        )
+        column(of, filtered, spacing=6, parent=self.head)
         column((self._list_or_none, 1), parent=self.content)
 
     @property
