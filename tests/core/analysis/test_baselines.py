@@ -66,9 +66,9 @@ class TestEach:
 
     def test_it_encodes_batches(self, tokenizer):
         batch = tokenizer.encode_batch(["a", "a a"], padding=0)
-        assert batch.ids[1] == tokenizer.encode("a a")
-        assert batch.ids[0] == tokenizer.encode("a") + [0] * (len(batch.ids[1]) - 1)
-        assert batch.attention_mask[0] == [1] + [0] * (len(batch.ids[1]) - 1)
+        missing = [0] * (len(batch.ids[1]) - 1)
+        assert batch.ids == [tokenizer.encode("a") + missing, tokenizer.encode("a a")]
+        assert batch.attention_mask[0].tolist() == [1, *missing]
 
     @pytest.mark.parametrize("number", [-1, 0x110000, 2**70, -(2**70)])
     def test_an_invalid_id_is_named(self, tokenizer, number):

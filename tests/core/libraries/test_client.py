@@ -75,7 +75,7 @@ def test_it_encodes_and_decodes_as_its_library(opened, theirs):
     assert opened.encode(b"the\xff") == opened.encode("the\ufffd")
     assert opened.encode("\ud83d\ude00\ud83d") == opened.encode("😀\ufffd")
     batch = opened.encode_batch(["the", "the cat sat"], padding=0)
-    assert batch.attention_mask[0] == [1] + [0] * (len(batch.ids[1]) - 1)
+    assert batch.attention_mask[0].tolist() == [1] + [0] * (len(batch.ids[1]) - 1)
 
 
 def test_texts_are_encoded_one_at_a_time(opened, theirs):

@@ -4,17 +4,24 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.core.texts import patient
 from tokstudio import (
     ByteTokenizer,
     CharacterTokenizer,
     ConfigError,
     Corpus,
     LibraryConfig,
+    SuperBPE,
     Tokenizer,
     TrainingConfig,
     WordTokenizer,
@@ -25,35 +32,183 @@ from tokstudio import (
     train_by_library,
 )
 from tokstudio.core.base.progress import finish
-from tokstudio.core.tokenizer.batch import Batch, encode_texts, padding_id
+from tokstudio.core.pretokenization.preparation import Preparation
+from tokstudio.core.tokenizer import batch as batch_module
+from tokstudio.core.tokenizer.batch import each_by_itself, encode_texts, padding_id
 
 # --- Several texts encoded together -----------------------------------------------------------------------------------
 
 TEXTS = ["ab", "", b"c\xff", "é!"]
+TH, THE = 256, 257
+OF_THE = np.array([[ord("t"), ord("h")], [TH, ord("e")]], np.int32)
+
+
+BYTE_BY_BYTE = each_by_itself(ByteTokenizer().encode_array)
 
 
 def test_padding_goes_to_the_right_and_the_mask_says_where():
-    batch = encode_texts(ByteTokenizer().encode, TEXTS)
-    assert batch == Batch([[97, 98], [], [99, 255], [195, 169, 33]], [[1, 1], [], [1, 1], [1, 1, 1]])
-    batch = encode_texts(ByteTokenizer().encode, TEXTS, padding=True, pad_id=7)
+    batch = encode_texts(BYTE_BY_BYTE, TEXTS)
+    assert batch.ids == [[97, 98], [], [99, 255], [195, 169, 33]]
+    assert batch.attention_mask == [[1, 1], [], [1, 1], [1, 1, 1]]
+    batch = encode_texts(BYTE_BY_BYTE, TEXTS, padding=True, pad_id=7)
     assert batch.ids == [[97, 98, 7], [7, 7, 7], [99, 255, 7], [195, 169, 33]]
     assert batch.attention_mask == [[1, 1, 0], [0, 0, 0], [1, 1, 0], [1, 1, 1]]
     assert np.array(batch.ids).shape == np.array(batch.attention_mask).shape == (4, 3)
-    for padding in (0, 1, np.uint32(50256)):  # zero and one are ids to pad with
-        assert encode_texts(ByteTokenizer().encode, ["a", ""], padding, pad_id=7).ids == [[97], [padding]]
+    id_of_any_type: tuple[Any, ...] = (0, 1, np.uint32(50256))
+    for padding in id_of_any_type:  # zero and one are ids to pad with
+        assert encode_texts(BYTE_BY_BYTE, ["a", ""], padding, pad_id=7).ids == [[97], [padding]]
     for padding in (False, True, 3):
-        assert encode_texts(ByteTokenizer().encode, [], padding) == Batch([], [])
-    for text in ("one text", b"one text"):
+        batch = encode_texts(BYTE_BY_BYTE, [], padding)
+        assert (batch.ids, batch.attention_mask, len(batch)) == ([], [], 0)
+    one_text: tuple[Any, ...] = ("one text", b"one text")
+    for text in one_text:
         with pytest.raises(ConfigError, match="list of texts"):
-            encode_texts(ByteTokenizer().encode, text)
+            encode_texts(BYTE_BY_BYTE, text)
+
+
+def test_a_batch_is_a_sequence_of_views_that_equals_lists():
+    batch = encode_texts(BYTE_BY_BYTE, TEXTS)
+    assert (batch.flat.dtype, batch.flat.tolist()) == (np.uint32, [97, 98, 99, 255, 195, 169, 33])
+    assert (batch.offsets.dtype, batch.offsets.tolist()) == (np.int64, [0, 2, 2, 4, 7])
+    assert all(np.shares_memory(row, batch.flat) and row.dtype == np.uint32 for row in batch if len(row))
+    assert [row.tolist() for row in batch] == [*batch.ids.tolist()] == [batch[n].tolist() for n in range(4)]
+    assert batch[-1].tolist() == [195, 169, 33]
+    assert batch.ids[1:3] == [[], [99, 255]]
+    assert batch.ids[::-2] == ([195, 169, 33], np.array([], int))
+    assert ([97, 98] in batch.ids, [98] in batch.ids) == (True, False)
+    assert (batch.ids.index([99, 255]), batch.ids.count([])) == (2, 1)
+    for other in ([[97, 98]], [[97, 98], [], [99, 255], [195, 169, 34]], "text", None, [1, 2, 3, 4]):
+        assert batch.ids != other
+    with pytest.raises(IndexError):
+        _ = batch[4]
+    with pytest.raises(ValueError, match="pad them"):
+        np.array(batch.ids)
+    assert np.array(batch.ids[:1], np.int64).dtype == np.int64
+    with pytest.raises(ValueError, match="read-only"):
+        batch.flat[0] = 1
+    assert repr(batch) == "Batch(4 texts, 7 tokens)"
+    assert repr(batch.ids) == "[[97, 98], [], [99, 255], [195, 169, 33]]"
+    assert batch == encode_texts(BYTE_BY_BYTE, iter(TEXTS))
+    assert batch != encode_texts(BYTE_BY_BYTE, TEXTS[:-1])
+    assert pickle.loads(pickle.dumps(batch)) == batch
+
+
+def test_a_batch_is_padded_on_either_side_and_to_any_width():
+    batch = encode_texts(BYTE_BY_BYTE, TEXTS)
+    left = batch.padded(9, left=True)
+    assert left.ids == [[9, 97, 98], [9, 9, 9], [9, 99, 255], [195, 169, 33]]
+    assert left.attention_mask == [[0, 1, 1], [0, 0, 0], [0, 1, 1], [1, 1, 1]]
+    assert batch.padded(9, 2).ids == [[97, 98], [9, 9], [99, 255], [195, 169, 33]]
+    assert batch.padded(9, 4, left=True).attention_mask.tolist()[1:] == [[0] * 4, [0, 0, 1, 1], [0, 1, 1, 1]]
+    # Padding that is an id of the text is padding only where it stands for none.
+    assert encode_texts(BYTE_BY_BYTE, ["aa", "a"], padding=97).attention_mask == [[1, 1], [1, 0]]
+
+
+def test_a_batch_is_a_table_of_arrow_without_a_copy_of_the_ids():
+    for padding in (False, 7):
+        batch = encode_texts(BYTE_BY_BYTE, TEXTS, padding)
+        table = batch.to_arrow()
+        assert table.to_pydict() == {"input_ids": batch.ids.tolist(), "attention_mask": batch.attention_mask.tolist()}
+        values = table.column("input_ids").chunk(0).values.to_numpy()
+        assert values.dtype == np.uint32
+        assert np.shares_memory(values, batch.flat)
 
 
 @pytest.mark.parametrize("padding", [-1, 1.0, "longest", None])
 def test_padding_that_is_no_id_is_refused_before_anything_is_encoded(padding):
     asked: list[object] = []
     with pytest.raises(ConfigError, match=f"not {padding!r}"):
-        encode_texts(lambda text: asked.append(text) or [1], ["a"], padding)
+        encode_texts(each_by_itself(lambda text: asked.append(text) or np.ones(1, np.uint32)), ["a"], padding)
     assert asked == []
+
+
+# --- A batch has the ids of each text by itself, for every kind of tokenizer ------------------------------------------
+
+SEVERAL = "the cat sat on the mat, and that's that: Zürich 123 日本 <s>x<pad>\n e\u0301 |im| " * 9
+WORDS = [*SEVERAL.split(" "), "", " ", "\n", "<s>", "\ud800", "\u212b", "   "]
+any_text = st.one_of(
+    st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join),
+    st.lists(st.sampled_from(WORDS), max_size=3).map("".join),
+)
+
+
+def trained(size: int = 330, **more: Any) -> Tokenizer:
+    return train(Corpus.from_texts([SEVERAL]), TrainingConfig(vocabulary_size=size, special_tokens=("<s>",), **more))
+
+
+def prepared(**more: Any) -> Tokenizer:
+    names = {"strips_left": frozenset({"<s>"}), "ordinary": frozenset({"<pad>"})}
+    tokenizer = add_specials(trained(pattern="gpt2"), ["<pad>"])
+    return tokenizer.changed(preparation=Preparation(**{**names, **more}))
+
+
+def with_whole_words() -> Tokenizer:
+    return Tokenizer(OF_THE, pattern="cl100k", extra_tokens={300: b"cat", 301: b" mat"}, whole_words={300, 301})
+
+
+def of_characters() -> Tokenizer:
+    alone = {"base": "characters", "unknown_token": "<unk>", "pattern": "whitespace", "vocabulary_size": 90}
+    return train(Corpus.from_text(SEVERAL), TrainingConfig(**alone, special_tokens=("<s>", "<unk>")))
+
+
+def of_a_library() -> Tokenizer:
+    config = LibraryConfig(algorithm="wordpiece", vocabulary_size=90)
+    return train_by_library(Corpus.from_text(SEVERAL), config).tokenizer
+
+
+KINDS: dict[str, Callable[[], Any]] = {
+    "no pattern": trained,
+    "cl100k": lambda: trained(pattern="cl100k"),
+    "an expression": lambda: trained(pattern=r"\w+|\W"),
+    "a playhead": lambda: trained(pattern="gpt2").at(20),
+    "characters": of_characters,
+    "whole words": with_whole_words,
+    "boundless": lambda: trained(pattern="gpt2", algorithm="boundless"),
+    "picky": lambda: trained(pattern="gpt2", algorithm="picky"),
+    "superbpe": lambda: trained(pattern="gpt2", algorithm=SuperBPE(transition=290)),
+    "prepared": lambda: prepared(nfc=True, prefix_space=True),
+    "prefix space": lambda: prepared(prefix_space=True, late=frozenset({"<pad>"})),
+    "dropout": lambda: trained(pattern="gpt2").with_dropout(0.3, 5),
+    "library": of_a_library,
+    "bytes": ByteTokenizer,
+    "code points": CharacterTokenizer,
+    "segments": lambda: WordTokenizer.from_text(SEVERAL),
+}
+
+
+@cache
+def of_kind(kind: str) -> Any:
+    return KINDS[kind]()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(patient, max_examples=40)
+@given(texts=st.lists(st.one_of(any_text, any_text, st.binary(max_size=9)), max_size=9), group=st.integers(1, 60))
+def test_a_batch_has_the_ids_of_each_text(kind, texts, group):
+    tokenizer = of_kind(kind)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch_module, "GROUP", group)
+        patch.setattr(batch_module, "TEXTS", 2)
+        for allowed in [{}, {"allowed_special": "all"}] if isinstance(tokenizer, Tokenizer) else [{}]:
+            batch = tokenizer.encode_batch((text for text in texts), **allowed)
+            assert batch.ids == [tokenizer.encode(text, **allowed) for text in texts]
+            assert batch.attention_mask == [[1] * len(row) for row in batch]
+
+
+def test_a_batch_of_some_special_tokens_and_of_an_unknown_one():
+    tokenizer = add_specials(of_kind("cl100k"), ["<t>"])
+    texts = ["<s><t>", "x<t>", ""]
+    assert tokenizer.encode_batch(texts, allowed_special={"<t>"}).ids == [tokenizer.encode(t, {"<t>"}) for t in texts]
+    for some in (texts, []):
+        with pytest.raises(ConfigError, match='no special token "<u>"'):
+            tokenizer.encode_batch(some, allowed_special=["<u>"])
+
+
+@pytest.mark.parametrize("threads", [1, 2, None])
+def test_a_batch_in_threads_has_the_same_ids(monkeypatch, threads):
+    monkeypatch.setattr("tokstudio.core.tokenizer.encoder.PART", 100)
+    tokenizer, texts = of_kind("cl100k"), [*SEVERAL.split(" "), SEVERAL, SEVERAL[7:]] * 3
+    assert tokenizer.encode_batch(texts, threads=threads).ids == [tokenizer.encode(text) for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +231,7 @@ def test_a_padding_token_is_recognised(tokens, padding):
 def test_without_a_token_to_pad_with_an_id_must_be_given():
     """No id is taken for it without a word: id 0 may be any token."""
     tokenizer = train(Corpus.from_text("abab abab"), TrainingConfig(vocabulary_size=258))
-    several = (tokenizer, ByteTokenizer(), WordTokenizer(["a"]))
+    several = (tokenizer, ByteTokenizer(), WordTokenizer(("a",)))
     for any_tokenizer, texts in product(several, (["a", "bb"], ["a"], [])):
         with pytest.raises(ConfigError, match="has no padding token: give the id to pad with, as in padding=0"):
             any_tokenizer.encode_batch(texts, padding=True)
@@ -90,7 +245,7 @@ def test_what_is_not_one_text_is_refused_with_the_name_of_what_takes_several():
     of_library = train_by_library(
         Corpus.from_text("abab abab\nab"), LibraryConfig(algorithm="wordpiece", vocabulary_size=10)
     ).tokenizer
-    for encode in (
+    encoders: tuple[Callable[[Any], object], ...] = (
         tokenizer.encode,
         tokenizer.encode_array,
         lambda text: tokenizer.encode(text, "all"),
@@ -103,18 +258,17 @@ def test_what_is_not_one_text_is_refused_with_the_name_of_what_takes_several():
         of_library.encode_array,
         CharacterTokenizer().encode,
         ByteTokenizer().encode,
-        WordTokenizer(["a"]).encode,
-    ):
-        for given in (["a"], [], None, bytearray(b"a"), ["long"] * 5_000):
-            words = f"not {type(given).__name__}: encode takes one text, encode_batch sev"
+        WordTokenizer(("a",)).encode,
+    )
+    for encode in encoders:
+        wrong: Any
+        for wrong in (["a"], [], None, bytearray(b"a"), ["long"] * 5_000):
+            words = f"not {type(wrong).__name__}: encode takes one text, encode_batch sev"
             with pytest.raises(ConfigError, match=words):
-                encode(given)
+                encode(wrong)
 
 
 # --- Tokens that no merge makes, and pre-tokens that are tokens without being merged ----------------------------------
-
-TH, THE = 256, 257
-OF_THE = np.array([[ord("t"), ord("h")], [TH, ord("e")]], np.int32)
 
 
 def make(pattern="gpt2", **changed):

@@ -21,7 +21,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, padding_id
+from tokstudio.core.tokenizer.batch import Batch, check_text, each_by_itself, encode_each, encode_texts, padding_id
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class SimpleTokenizer(ABC):
 
     def encode_batch(self, texts: Iterable[Text], padding: bool | int = False) -> Batch:
         """Ids of several texts; see `encode_texts`."""
-        return encode_texts(self.encode, texts, padding, padding_id(self.special_tokens))
+        return encode_texts(each_by_itself(self.encode_array), texts, padding, padding_id(self.special_tokens))
 
     def encode_iterable(self, texts: Iterable[Text]) -> Iterator[int]:
         """Yields the ids of one text after another; holds one text at a time, such as a line of an open file."""

@@ -10,27 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, SimpleTokenizer
-from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.source import Source, groups
-from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.pretokenization.patterns import NONE, splitter
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
-from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.tokenizer.batch import ends_work
+from tokstudio.core.tokenizer.documents import MARK as MARK
+from tokstudio.core.tokenizer.documents import as_text_work, marked_work
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-MARK = LARGEST_ID  # stands after the ids of each document; it is not an id
 LONGEST_SEQUENCE = 1 << 23
 LAST_LINES = 1 << 16
 BESIDE = 1 << 10  # bytes on either side of a cut
 
 _GROUP, _DOCUMENTS = 1 << 24, 1 << 19  # bytes, and documents, to encode together
 _ASKED = 1 << 16  # bytes of documents in one request to a library
-_LOOKED_AT = 1 << 22
 _PHASE = "encoding"
 
 _Bytes, _Ends, _Ids = NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint32]
@@ -164,12 +161,7 @@ class DocumentEncoder:
         return (yield from prepare_work(self._preparation, self._finders, padded, ends, self._allowed))
 
     def _encoded_work(self, own: Tokenizer, prepared: PreparedText) -> Work[list[_Ids]]:
-        # The encoder cuts long documents itself, with -1 where nothing stands between the parts.
-        pieces, number = prepared.pieces, len(prepared.specials)
-        specials = np.where(pieces.specials < 0, np.int32(number), pieces.specials)
-        ids = [*(own.special_tokens[text.decode()] for text in prepared.specials), MARK, -1]
-        pieces = replace(pieces, specials=specials)
-        return (yield from self._encoder.encode_work(prepared.data, pieces, np.array(ids, np.int32)))
+        return (yield from marked_work(self._encoder, own.special_tokens, prepared))
 
     # --- A long sequence in parts -------------------------------------------------------------------------------------
 
@@ -237,21 +229,6 @@ def _meeting(left: NDArray[np.int64], right: NDArray[np.int64], low: int, high: 
 
 
 # --- Text for tokenizers that need characters, and simple tokenizers --------------------------------------------------
-
-
-def as_text_work(data: _Bytes, ends: _Ends) -> Work[tuple[_Bytes, _Ends]]:
-    """Documents with U+FFFD for invalid UTF-8, as in training."""
-    from tokstudio.core.kernels.documents import valid_until
-
-    at = document = 0
-    is_valid, data, borders = True, read_only(data), read_only(ends)
-    while is_valid and document < len(ends):
-        at, document, is_valid = valid_until(data, at, document, borders, classes(), _LOOKED_AT)
-        yield Progress(_PHASE, 0, len(data))
-    if is_valid:
-        return data, ends
-    texts = [part.tobytes().decode("utf-8", "replace").encode() for part in np.split(data, ends[:-1])]
-    return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([len(text) for text in texts], dtype=np.int64)
 
 
 def _simple_work(tokenizer: SimpleTokenizer, data: _Bytes, ends: _Ends) -> Work[list[_Ids]]:

@@ -98,10 +98,9 @@ class Open(LibraryRequest):
 
 @dataclass(frozen=True)
 class Encode(LibraryRequest):
-    """Asks for the uint32 ids of all texts together.
+    """Asks for the uint32 ids of all texts together, and int64 how many each text has.
 
-    With `with_ends`, there are also int64 ends, each in its own text and never decreasing, and int64 how many ids each
-    text has.
+    With `with_ends`, there are also int64 ends, each in its own text and never decreasing.
     """
 
     specials: bool
@@ -430,7 +429,7 @@ class Answers:
 
 
 def _encode(request: Encode, library: Library) -> Iterable[bytes]:
-    ids: list[bytes] = []
+    ids, counts = list[bytes](), array("q")
     ends: list[NDArray[np.int64]] = []
     with _refusals(f"{request.name}: {request.title} cannot encode with it"):
         for text in request.parts:
@@ -440,10 +439,11 @@ def _encode(request: Encode, library: Library) -> Iterable[bytes]:
             else:
                 numbers = library.encode(text.decode(), request.specials)
             ids.append(_uint32(numbers))
+            counts.append(len(numbers))
     yield b"".join(ids)
+    yield counts.tobytes()
     if request.with_ends:
         yield b"".join(part.tobytes() for part in ends)
-        yield array("q", map(len, ends)).tobytes()
 
 
 def _encode_input(request: EncodeInput, library: Library) -> Iterable[bytes]:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.base.progress import Work, finish, part_of
+from tokstudio.core.corpus.source import groups
 from tokstudio.core.libraries.client import LibraryProcess
 from tokstudio.core.libraries.server import TITLES, Answers, Decode, Encode, LibraryName, Open
 from tokstudio.core.model.tokens import TokenKind
@@ -24,6 +25,8 @@ from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.batch import check_text
 from tokstudio.core.tokenizer.content import SharedTables, TokenizerContent
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_ASKED = 1 << 16  # bytes of texts in one request
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +147,23 @@ class LibraryTokenizer(Tokenizer):
             ConfigError: A special token is unknown, or some are allowed and others are not.
             FormatError: The library refuses the text.
         """
-        return (yield from self.encode_texts_work([text], allowed_special))
+        return (yield from self.encode_texts_work([_utf8(text)], allowed_special))[0]
 
     def encode_texts_work(
-        self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
-    ) -> Work[NDArray[np.uint32]]:
-        """The ids of several texts, one after another; each is encoded separately, in one request to the library."""
-        [ids] = yield from self._encode(map(_utf8, texts), self._recognised(allowed_special))
-        return np.frombuffer(ids, np.uint32).copy()
+        self, texts: Sequence[bytes], allowed_special: AllowedSpecial = (), threads: int | None = None
+    ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+        """See `Tokenizer.encode_texts_work`; the library is asked for about 64 KiB of texts at once."""
+        recognised = self._recognised(allowed_special)
+        ids, tokens = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
+        ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+        for first, last, start, _ in groups(ends, _ASKED):
+            request = self._encode(map(_utf8, texts[first:last]), recognised)
+            some_ids, some_tokens = yield from part_of(
+                request, "encoding", start, int(ends[last - 1]) - start, int(ends[-1])
+            )
+            ids.append(np.frombuffer(some_ids, np.uint32))
+            tokens.append(np.frombuffer(some_tokens, np.int64))
+        return np.concatenate(ids), np.concatenate(tokens)
 
     def encode_with_ends_work(
         self, text: Text, allowed_special: AllowedSpecial = ()
@@ -167,8 +179,8 @@ class LibraryTokenizer(Tokenizer):
     def encode_texts_with_ends_work(
         self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]]:
-        """Like `encode_texts_work`, with the end of each token in its text, and int64 [texts] the tokens of each."""
-        ids, ends, counts = yield from self._encode(map(_utf8, texts), self._recognised(allowed_special), True)
+        """Encodes each text by itself; see `Tokenizer.encode_texts_with_ends_work`."""
+        ids, counts, ends = yield from self._encode(map(_utf8, texts), self._recognised(allowed_special), True)
         arrays = np.frombuffer(ids, np.uint32).copy(), np.frombuffer(ends, np.int64).copy()
         return *arrays, np.frombuffer(counts, np.int64)
 

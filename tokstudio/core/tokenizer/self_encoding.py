@@ -14,10 +14,10 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.model.alphabet import BYTES, LARGEST_ID
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.tokenizer.documents import MARK as MARK
+from tokstudio.core.tokenizer.documents import without_marks
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-
-MARK = LARGEST_ID  # stands after the ids of each text; it is not an id
 
 
 def pieces_work(tokenizer: Tokenizer, tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
@@ -49,8 +49,7 @@ def each_work(encoder: Encoder, texts: Sequence[bytes]) -> Work[tuple[NDArray[np
     """
     data = np.frombuffer(b"".join(texts) + bytes(PADDING), np.uint8)
     ids = yield from marked_work(encoder, data, np.fromiter(accumulate(map(len, texts)), np.int64, len(texts)))
-    is_mark = ids == MARK
-    return ids[~is_mark], np.diff(np.flatnonzero(is_mark), prepend=-1).astype(np.int64) - 1
+    return without_marks([ids])
 
 
 def marked_work(encoder: Encoder, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[NDArray[np.uint32]]:

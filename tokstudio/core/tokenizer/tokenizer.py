@@ -29,6 +29,7 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, ends_work, padding_id
 from tokstudio.core.tokenizer.content import SharedTables, TokenizerContent, content_of_parts
+from tokstudio.core.tokenizer.documents import as_text_work, joined_texts, marked_work, without_marks
 from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
 from tokstudio.core.tokenizer.encoder import LONGEST, Encoder, ShortTexts
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
@@ -427,26 +428,63 @@ class Tokenizer:
         return finish(self.encode_work(text, allowed_special, threads)) if short is None else np.array(short, np.uint32)
 
     def encode_batch(
-        self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()
+        self,
+        texts: Iterable[Text],
+        padding: bool | int = False,
+        allowed_special: AllowedSpecial = (),
+        threads: int | None = None,
     ) -> Batch:
-        """The ids of several texts.
+        """The ids of several texts, those of `encode`, many times as fast as a loop.
+
+        Example:
+            >>> batch = Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, []).encode_batch(["ab", "c"])
+            >>> batch.ids == [[97, 98], [99]], batch[0]
+            (True, array([97, 98], dtype=uint32))
 
         Args:
-            texts: The texts.
+            texts: The texts; a generator is read in parts.
             padding: Whether to pad all of them to the longest, with the padding token, else `<|endoftext|>`; or the id
                 to pad with.
             allowed_special: As for `encode`.
+            threads: At most so many, from 4 MiB on; None is one per core.
 
         Raises:
             ConfigError: As for `encode`; or `padding` is True, and there is no such token.
         """
+
+        def encode(some: Sequence[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+            return finish(self.encode_texts_work(some, allowed_special, threads))
+
+        self._tables.finders.allowed(allowed_special)
+        return encode_texts(encode, texts, padding, self._padding_id)
+
+    @property
+    def _padding_id(self) -> int | None:
+        """The id of the token to pad with; None where there is none."""
         role = self.roles.get("pad_token")
         filler = self._content.special_tokens.get(role or "")
         if filler is None and role is not None:
             filler = next(iter(self.tokens.spelling(role.encode())), None)
-        if filler is None:
-            filler = padding_id(self.special_tokens)
-        return encode_texts(lambda text: self.encode(text, allowed_special), texts, padding, filler)
+        return padding_id(self.special_tokens) if filler is None else filler
+
+    def encode_texts_work(
+        self, texts: Sequence[bytes], allowed_special: AllowedSpecial = (), threads: int | None = None
+    ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+        """The ids of several texts in UTF-8 one after another, uint32 [tokens]; and int64 [texts], how many each has.
+
+        They are those of `encode`, of each text by itself.
+        """
+        if self.dropout is not None or not texts:
+            parts = [np.empty(0, np.uint32)]
+            for text in texts:
+                parts.append((yield from self.encode_work(text, allowed_special)))
+            return np.concatenate(parts), np.array(list(map(len, parts[1:])), np.int64)
+        data, ends = joined_texts(texts)
+        if self.alphabet.base == "characters":
+            data, ends = yield from as_text_work(data[: ends[-1]], ends)
+            data = np.concatenate([data, np.zeros(PADDING, np.uint8)])
+        prepared = yield from prepare_work(self.preparation, self._tables.finders, data, ends, allowed_special)
+        return without_marks((yield from marked_work(self._encoder, self._content.special_tokens, prepared, threads)))
 
     def encode_iterable(self, texts: Iterable[Text], allowed_special: AllowedSpecial = ()) -> Iterator[int]:
         """Yields the ids of one text after another; holds one text at a time, such as a line of an open file."""
