@@ -268,6 +268,78 @@ def test_what_is_not_one_text_is_refused_with_the_name_of_what_takes_several():
                 encode(wrong)
 
 
+# --- Decoding many ids, and many texts --------------------------------------------------------------------------------
+
+
+def slowly(tokenizer: Tokenizer, ids: list[int]) -> bytes:
+    return b"".join([tokenizer.tokens[token] or b"" for token in ids])
+
+
+@pytest.mark.parametrize("kind", ["no pattern", "cl100k", "a playhead", "characters", "whole words", "picky"])
+@settings(patient, max_examples=30)
+@given(seed=st.integers(0, 2**32), some=st.integers(0, 3000))
+def test_many_ids_have_the_bytes_of_each(kind, seed, some):
+    tokenizer = of_kind(kind)
+    ids = np.random.default_rng(seed).choice(tokenizer.tokens.ids(), some).tolist()
+    spelled = slowly(tokenizer, ids)
+    for given_ids in (ids, tuple(ids), iter(ids), np.array(ids, np.int64), np.array(ids, np.uint32)):
+        assert tokenizer.decode_bytes(given_ids) == spelled
+    assert tokenizer.decode(ids, "backslashreplace") == spelled.decode("utf-8", "backslashreplace")
+    assert finish(tokenizer.decode_bytes_work(ids)) == spelled
+    rows = [row.tolist() for row in np.array_split(np.array(ids, int), 7)]
+    texts = [tokenizer.decode(row) for row in rows]
+    assert tokenizer.decode_batch(rows) == tokenizer.decode_batch(iter(map(np.array, rows))) == texts
+
+
+def test_a_token_that_is_longer_than_eight_bytes_is_written_whole():
+    tokenizer = train(Corpus.from_text("abcdefghijklmnopqrstuvwxyz" * 9), TrainingConfig(vocabulary_size=290))
+    ids = tokenizer.tokens.ids().tolist() * 9
+    assert max(map(len, filter(None, tokenizer.tokens))) > 16
+    assert tokenizer.decode_bytes(ids) == slowly(tokenizer, ids)
+
+
+@pytest.mark.parametrize("many", [1, 1000])
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (400, "Id 400 is not in the vocabulary"),
+        (-1, "Id -1 is not in the vocabulary"),
+        (2**40, "Id 1099511627776 is not in the vocabulary"),
+        (299, "Id 299 is not"),
+        (1.0, "An id must be a whole number, not 1.0"),
+        (True, "An id must be a whole number, not True"),
+        ("a", "An id must be a whole number, not 'a'"),
+        (None, "An id must be a whole number, not None"),
+    ],
+)
+def test_an_id_that_is_none_is_named_among_few_and_many(many, wrong, words):
+    tokenizer = with_whole_words()
+    given: list[Any] = [*[97] * many, wrong, -7]
+    for decode in (tokenizer.decode, tokenizer.decode_bytes, lambda ids: finish(tokenizer.decode_bytes_work(ids))):
+        with pytest.raises(ConfigError, match=words):
+            decode(given)
+    if type(wrong) is int:
+        with pytest.raises(ConfigError, match=words):
+            tokenizer.decode(np.array(given, np.int64))
+    for rows in ([[97], given], (row for row in [given, [98]])):
+        with pytest.raises(ConfigError, match=words):
+            tokenizer.decode_batch(rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_is_decoded_without_its_padding(kind):
+    tokenizer = of_kind(kind)
+    texts = ["the cat", "", "mat"]
+    batch = tokenizer.encode_batch(texts, padding=5)
+    assert tokenizer.decode_batch(batch) == [tokenizer.decode(tokenizer.encode(text)) for text in texts]
+    assert tokenizer.decode_batch(batch.ids[:1]) == [tokenizer.decode(batch[0])]
+    assert tokenizer.decode_batch([]) == []
+    one_text: tuple[Any, ...] = ([1, 2], "text", np.array([1, 2]))
+    for ids in one_text:
+        with pytest.raises(ConfigError, match="list of lists of ids"):
+            tokenizer.decode_batch(ids)
+
+
 # --- Tokens that no merge makes, and pre-tokens that are tokens without being merged ----------------------------------
 
 

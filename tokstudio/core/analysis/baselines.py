@@ -21,7 +21,15 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.batch import Batch, check_text, each_by_itself, encode_each, encode_texts, padding_id
+from tokstudio.core.tokenizer.batch import (
+    Batch,
+    check_text,
+    each_by_itself,
+    encode_each,
+    encode_texts,
+    padding_id,
+    rows_of,
+)
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -82,6 +90,10 @@ class SimpleTokenizer(ABC):
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
         """The text of ids; see `decode_bytes`, and for invalid UTF-8 `errors` of `bytes.decode`."""
         return self.decode_bytes(ids).decode("utf-8", errors)
+
+    def decode_batch(self, batch: Batch | Iterable[Iterable[int]], errors: str = "replace") -> list[str]:
+        """The texts of a batch without its padding, or of several lists of ids."""
+        return [self.decode(row, errors) for row in rows_of(batch)]
 
     @abstractmethod
     def decode_bytes(self, ids: Iterable[int]) -> bytes:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     def load_eight(array: NDArray[np.uint8], index: int) -> np.uint64:  # noqa: D103
         ...
 
+    def store_eight(array: NDArray[np.uint8], index: int, number: np.uint64) -> None:  # noqa: D103
+        ...
+
     def prefetch(array: NDArray[np.generic], index: int) -> None:  # noqa: D103
         ...
 
@@ -63,6 +66,18 @@ else:
             return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
 
         return types.uint64(array, types.intp), generate
+
+    @intrinsic
+    def store_eight(context, array, index, number):  # noqa: ANN001, ANN201
+        """Writes a number as the eight bytes from `array[index]` on."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            place = builder.gep(array.data, [arguments[1]])
+            builder.store(arguments[2], builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp, types.uint64), generate
 
     @intrinsic
     def prefetch(context, array, index):  # noqa: ANN001, ANN201

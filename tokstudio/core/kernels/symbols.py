@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.intrinsics import weight_at, wide
+from tokstudio.core.kernels.intrinsics import load_eight, store_eight, weight_at, wide
 from tokstudio.core.kernels.tables import Int32, Int64
 from tokstudio.core.text.unicode_classes import LETTER
 
@@ -200,6 +200,30 @@ def measure_tokens(merges: Int32, results: Int32, lengths: Int64) -> None:
     """Writes the length in bytes of every merge's result; the parts of a merge precede it."""
     for k in range(len(merges)):
         lengths[results[k]] = lengths[merges[k, 0]] + lengths[merges[k, 1]]
+
+
+@njit(nogil=True, cache=True)
+def spell(ids: NDArray[np.uint32], starts: Int64, lengths: Int64, spelled: Bytes, out: Bytes, at: int) -> int:
+    """Writes the bytes of tokens one after another.
+
+    Args:
+        ids: uint32, the tokens.
+        starts: int64 [ids], where the bytes of each token begin in `spelled`.
+        lengths: int64 [ids], how many they are.
+        spelled: uint8, with eight bytes after the last token.
+        out: uint8, written from `at` on, with eight bytes after the last token.
+        at: The first byte to write.
+
+    Returns:
+        The end of what was written.
+    """
+    for i in range(ids.size):
+        token = ids[i]
+        start, length = starts[token], lengths[token]
+        for k in range(0, length, 8):  # what is too much is written again by the next token
+            store_eight(out, at + k, load_eight(spelled, start + k))
+        at += length
+    return at
 
 
 @njit(nogil=True, cache=True)

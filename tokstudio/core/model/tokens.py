@@ -7,6 +7,7 @@ quadratic memory; so long tokens are not cached.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,7 +31,8 @@ NOT_UTF8, BEGINS_INSIDE = 1, 2
 DEEP, NEAR = 200, 512
 _ROUND = 1 << 14
 _UNKNOWN_CUT = 255
-_IDS = 1 << 12  # ids decoded at once, in half a millisecond: no other thread runs meanwhile
+_IDS = 1 << 12  # distinct ids spelled at once, in a millisecond: no other thread runs meanwhile
+_SPELLED = 1 << 18  # ids decoded at once
 #: The kind of a token: a base token, made by a merge, special, or made by no merge. The last are produced only by a
 #: whole pre-token, by no text at all, or by rules of another library.
 TokenKind = Literal["byte", "character", "merge", "special", "whole word", "unreachable", "other"]
@@ -183,6 +185,12 @@ class TokenParts:
         return has_letter
 
 
+def several_ids(ids: Iterable[int]) -> Sequence[int] | NDArray[Any]:
+    """Ids that can be counted and read again."""
+    given: Any = ids
+    return given if isinstance(given, (list, tuple, np.ndarray)) else list(ids)  # pyright: ignore[reportUnknownVariableType]
+
+
 class Tokens(Sequence[bytes | None]):
     """The bytes of each token by id; None for an id that is not in use."""
 
@@ -239,24 +247,53 @@ class Tokens(Sequence[bytes | None]):
             raise ConfigError(f"Id {strange} is not in the vocabulary.")
         return numbers
 
-    def joined_work(self, ids: Iterable[int]) -> Work[bytes]:
-        """The bytes of tokens joined, in bounded pieces; raises the same as `known`."""
-        id_list: Any = ids
-        numbers: NDArray[np.int64] = np.asarray(
-            id_list if isinstance(id_list, np.ndarray) else self.known(ids), np.int64
-        )
-        spelled: dict[int, bytes] = {}
-        distinct = np.unique(numbers)
-        self.known(distinct[~self.are_in_use(distinct)])
-        for token in distinct.tolist():
-            spelled[token] = self._parts[token]
-            if len(spelled) % _IDS == 0:
+    def checked(self, ids: Iterable[int]) -> NDArray[np.uint32]:
+        """Does the same as `known` for many ids, as an array."""
+        return self._counted(ids)[0]
+
+    def _counted(self, ids: Iterable[int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Checked ids, and how often each occurs, by id up to the highest."""
+        values = several_ids(ids)
+        if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
+            numbers = values
+        else:
+            try:
+                numbers = np.asarray(array("I", values))
+            except (TypeError, OverflowError):  # numbers in the thousands of millions, or below 0
+                self.known(values)
+                raise
+            # For an array of Python, True is 1.
+            low: list[int] = np.flatnonzero(numbers <= 1).tolist()
+            if any(isinstance(values[at], (bool, np.bool_)) for at in low):
+                self.known(values)
+        if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= len(self)):
+            self.known(values)
+        uses = np.bincount(numbers.astype(np.int64, copy=False))
+        if not self._in_use[uses.nonzero()[0]].all():
+            self.known(values)
+        return numbers.astype(np.uint32, copy=False), uses
+
+    def joined_work(self, ids: Iterable[int]) -> Work[NDArray[np.uint8]]:
+        """The bytes of tokens joined, uint8, in bounded pieces; raises the same as `known`."""
+        from tokstudio.core.kernels.symbols import spell
+
+        numbers, uses = self._counted(ids)
+        yield Progress("decoding")
+        starts, lengths, parts, end = np.zeros(len(uses), np.int64), np.zeros(len(uses), np.int64), list[bytes](), 0
+        used: list[int] = uses.nonzero()[0].tolist()
+        for number, token in enumerate(used, 1):
+            parts.append(self._parts[token])
+            starts[token], lengths[token] = end, len(parts[-1])
+            end += len(parts[-1])
+            if number % _IDS == 0:
                 yield Progress("decoding")
-        parts: list[bytes] = []
-        for begin in range(0, len(numbers), _IDS):
-            parts.append(b"".join(map(spelled.__getitem__, numbers[begin : begin + _IDS].tolist())))
-            yield Progress("decoding", begin, len(numbers))
-        return b"".join(parts)
+        size, spelled, at = int(lengths @ uses), np.frombuffer(b"".join([*parts, bytes(8)]), np.uint8), 0
+        out = np.empty(size + 8, np.uint8)
+        numbers = read_only(numbers)
+        for first in range(0, len(numbers), _SPELLED):
+            at = spell(numbers[first : first + _SPELLED], starts, lengths, spelled, out, at)
+            yield Progress("decoding", first, len(numbers))
+        return out[:size]
 
     def prefix(self, token: int, limit: int) -> bytes:
         """The first `limit` bytes of a token in use, without making the rest."""

@@ -19,7 +19,7 @@ from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
-from tokstudio.core.model.tokens import Tokens
+from tokstudio.core.model.tokens import Tokens, several_ids
 from tokstudio.core.text.utf8 import Text, to_utf8
 
 if TYPE_CHECKING:
@@ -195,6 +195,10 @@ class Batch:
         padded.flat.setflags(write=False)
         return padded
 
+    def without_padding(self) -> Batch:
+        """The same with each row as long as its text."""
+        return self if self._is_whole else Batch.of(self.flat[self._is_text], self.tokens)
+
     @property
     def ids(self) -> BatchRows:
         """The ids of each text; with padding, all rows are as long as the longest."""
@@ -313,6 +317,18 @@ def each_by_itself(encode: Callable[[Text], NDArray[np.uint32]]) -> EncodeTexts:
         return np.concatenate([np.empty(0, np.uint32), *ids]), np.array(list(map(len, ids)), np.int64)
 
     return encode_all
+
+
+def rows_of(batch: Batch | Iterable[Iterable[int]]) -> Sequence[Sequence[int] | NDArray[Any]]:
+    """The ids of each text, without padding; raises ConfigError for ids of one text."""
+    if isinstance(batch, Batch):
+        return batch.without_padding().ids
+    try:
+        if not isinstance(batch, (str, bytes)):
+            return [several_ids(row) for row in batch]
+    except TypeError:
+        pass
+    raise ConfigError("A batch must be a list of lists of ids: decode takes the ids of one text.")
 
 
 def encode_each(encode: Callable[[Text], list[int]], texts: Iterable[Text]) -> Iterator[int]:

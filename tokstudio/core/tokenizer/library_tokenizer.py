@@ -184,14 +184,12 @@ class LibraryTokenizer(Tokenizer):
         arrays = np.frombuffer(ids, np.uint32).copy(), np.frombuffer(ends, np.int64).copy()
         return *arrays, np.frombuffer(counts, np.int64)
 
-    def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The UTF-8 of the text that the library decodes; invalid text becomes U+FFFD."""
+    def _spelled(self, ids: Iterable[int]) -> bytes:
         return finish(self.decode_bytes_work(ids))
 
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
-        """Does the same as `decode_bytes` in bounded pieces."""
-        numbers = self.tokens.known(ids)
-        request = Decode(self._file.library, self._file.name, [np.array(numbers, np.uint32).tobytes()])
+        """The UTF-8 of the text that the library decodes, in bounded pieces; invalid text becomes U+FFFD."""
+        request = Decode(self._file.library, self._file.name, [self.tokens.checked(ids).tobytes()])
         [text] = yield from self._ask(request, "decoding")
         return text
 

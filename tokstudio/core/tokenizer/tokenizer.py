@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -21,13 +22,13 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import ROLES, FileSettings
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
-from tokstudio.core.model.tokens import TokenKind, Tokens
+from tokstudio.core.model.tokens import TokenKind, Tokens, several_ids
 from tokstudio.core.pretokenization.patterns import known_name
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, ends_work, padding_id
+from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, ends_work, padding_id, rows_of
 from tokstudio.core.tokenizer.content import SharedTables, TokenizerContent, content_of_parts
 from tokstudio.core.tokenizer.documents import as_text_work, joined_texts, marked_work, without_marks
 from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
@@ -36,6 +37,8 @@ from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 
 if TYPE_CHECKING:
     from tokstudio.core.kernels.replay import Events
+
+_FEW = 1 << 9  # ids that are decoded without a compiled loop
 
 
 class Tokenizer:
@@ -656,16 +659,44 @@ class Tokenizer:
         Raises:
             ConfigError: An id is not in the vocabulary; the message names it.
         """
-        return self.decode_bytes(ids).decode("utf-8", errors)
+        return str(self._spelled(ids), "utf-8", errors)
+
+    def decode_batch(self, batch: Batch | Iterable[Iterable[int]], errors: str = "replace") -> list[str]:
+        """The texts of a batch without its padding, or of several lists of ids; each is that of `decode`.
+
+        Example:
+            >>> tokenizer = Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, [])
+            >>> tokenizer.decode_batch([[97, 98], [], [99]])
+            ['ab', '', 'c']
+
+        Raises:
+            ConfigError: An id is not in the vocabulary; or these are the ids of one text.
+        """
+        rows = rows_of(batch)
+        if self.library is not None:
+            return [self.decode(row, errors) for row in rows]
+        flat = self.tokens.checked(
+            batch.without_padding().flat if isinstance(batch, Batch) else list(chain.from_iterable(rows))
+        )
+        raw = bytes(self._spelled(flat))
+        stops = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.tokens.lengths()[flat])])
+        ends = stops[np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))].tolist()
+        return [raw[start:stop].decode("utf-8", errors) for start, stop in zip([0, *ends], ends, strict=False)]
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of ids; raises the same as `decode`."""
+        return bytes(self._spelled(ids))
+
+    def _spelled(self, ids: Iterable[int]) -> bytes | memoryview:
+        values = several_ids(ids)
+        if len(values) > _FEW:
+            return finish(self.tokens.joined_work(values)).data
         tokens = self.tokens
-        return b"".join([tokens[token] or b"" for token in tokens.known(ids)])
+        return b"".join([tokens[token] or b"" for token in tokens.known(values)])
 
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
         """Does the same as `decode_bytes` in bounded pieces."""
-        return (yield from self.tokens.joined_work(ids))
+        return (yield from self.tokens.joined_work(ids)).tobytes()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tokenizer.of, (self._tables.closed(self._content),)
