@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from tokstudio.core.pretokenization.word_counts import WordCounts as WordCounts
     from tokstudio.core.project import load_project as load_project
     from tokstudio.core.project import save_project as save_project
+    from tokstudio.core.shards.dataset import EncodedDataset as EncodedDataset
+    from tokstudio.core.shards.dataset import encode_dataset as encode_dataset
     from tokstudio.core.surgery.join import join as join
     from tokstudio.core.surgery.proof import EmbeddingMap as EmbeddingMap
     from tokstudio.core.surgery.proof import embedding_map as embedding_map
@@ -121,6 +123,8 @@ _MODULES = {
     "train_by_library": "library_training.train",
     "lint": "lint.lint",
     "LintFinding": "lint.findings",
+    "EncodedDataset": "shards.dataset",
+    "encode_dataset": "shards.dataset",
     "load": "formats.loading",
     "save": "surgery.proof",
     "token_bytes": "formats.token_bytes",

@@ -146,7 +146,9 @@ class Console:
         self._next = now + _REFRESH
         share = f" {100 * progress.done // progress.total} %" if progress.total else ""
         left = _time_left(progress, now - self._since)
-        line = f"{capitalized(progress.phase)}{share}{detail}{left}"[: shutil.get_terminal_size().columns - 1]
+        line = f"{capitalized(progress.phase)}{share}{progress.detail}{detail}{left}"[
+            : shutil.get_terminal_size().columns - 1
+        ]
         _say("\r" + line.ljust(self._shown), end="")
         self._shown = len(line)
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.pretokenization.patterns import NONE, splitter
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
-from tokstudio.core.pretokenization.special_tokens import SpecialFinders
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.batch import ends_work
 from tokstudio.core.tokenizer.documents import MARK as MARK
@@ -56,7 +56,7 @@ class DocumentEncoder:
 
     Args:
         tokenizer: Any tokenizer.
-        recognise: Whether special tokens are recognised.
+        recognise: Whether special tokens are recognised, or those that are.
         are_words: Whether the documents are words, which are neither split nor begun with a space.
         pattern: How TokStudio splits in place of the tokenizer's own pattern.
         preparation: What is done before in place of the tokenizer's own.
@@ -65,13 +65,13 @@ class DocumentEncoder:
     def __init__(
         self,
         tokenizer: AnyTokenizer,
-        recognise: bool = True,
+        recognise: bool | Collection[str] = True,
         are_words: bool = False,
         pattern: str | None = None,
         preparation: Preparation | None = None,
     ) -> None:
         self._tokenizer = tokenizer
-        self._allowed = "all" if recognise else ()
+        self._allowed: AllowedSpecial = recognise if not isinstance(recognise, bool) else "all" if recognise else ()
         self._own, self._is_sequence = None, False
         if isinstance(tokenizer, Tokenizer):
             pattern = "none" if are_words else tokenizer.pattern if pattern is None else pattern

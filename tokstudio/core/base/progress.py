@@ -20,6 +20,7 @@ class Progress:
     phase: str
     done: int = 0
     total: int = 0
+    detail: str = ""  # what is told behind them, such as ", 1,200 tokens/s"
 
 
 Work = Generator[Progress, None, T]

@@ -74,12 +74,17 @@ def json_list(ids: NDArray[np.integer]) -> Iterator[bytes]:
 
 def npy(ids: NDArray[np.integer], kind: str) -> Iterator[bytes]:
     """Yields a NumPy array of ids or other numbers, in pieces; `kind` is the type in it, such as "<u4"."""
-    header = io.BytesIO()
-    shape = {"descr": kind, "fortran_order": False, "shape": (len(ids),)}
-    np.lib.format.write_array_header_1_0(header, shape)
-    yield header.getvalue()
+    yield npy_header(len(ids), kind)
     for first in range(0, len(ids), _IDS_IN_A_PIECE):
         yield ids[first : first + _IDS_IN_A_PIECE].astype(kind).tobytes()
+
+
+def npy_header(size: int, kind: str) -> bytes:
+    """What a file of NumPy begins with: a row of so many numbers of a type, such as "<u4"."""
+    header = io.BytesIO()
+    shape = {"descr": kind, "fortran_order": False, "shape": (size,)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    return header.getvalue()
 
 
 def _from_npy(name: str, data: bytes) -> NDArray[np.uint32]:

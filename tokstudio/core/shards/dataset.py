@@ -1,0 +1,269 @@
+"""Encodes a data set into a folder of shards, or goes on where an earlier call was ended."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+
+from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name
+from tokstudio.core.base.errors import CorpusError, FormatError
+from tokstudio.core.base.leftovers import recover_work
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.corpus.readers.folders import Folder
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
+from tokstudio.core.shards.encoding import encode_units_work
+from tokstudio.core.shards.inputs import SHARD_TOKENS, EncodingSettings, Unit, units_work
+from tokstudio.core.shards.manifest import (
+    NAME,
+    NPY,
+    EncodedFile,
+    Manifest,
+    Shard,
+    read_manifest_work,
+    strange_files,
+)
+from tokstudio.core.shards.writing import EncodedDocuments, ShardWriter
+from tokstudio.core.text.utf8 import AnyPath
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_FROM_NOW = 1.0  # seconds before a speed is told
+
+#: Encodes files, of which so many first documents are skipped, in place of `encode_units_work`.
+EncodeUnits = Callable[
+    [Sequence[Unit], EncodingSettings, Callable[[EncodedDocuments], Work[None]], list[EncodedFile], int], Work[None]
+]
+
+
+@dataclass(frozen=True)
+class EncodedDataset:
+    """A data set in a folder of shards.
+
+    Attributes:
+        folder: Where its files are.
+        shards: What is in each shard, in their order.
+        files: What was read of each file, in their order.
+        shards_before: How many of the shards an earlier call has made.
+        tokens_per_second: How fast this call encoded; 0 where it had nothing to do.
+    """
+
+    folder: Path
+    shards: tuple[Shard, ...]
+    files: tuple[EncodedFile, ...]
+    shards_before: int = 0
+    tokens_per_second: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """All ids."""
+        return sum(shard.tokens for shard in self.shards)
+
+    @property
+    def documents(self) -> int:
+        """All documents."""
+        return sum(shard.documents for shard in self.shards)
+
+    @property
+    def bytes(self) -> int:
+        """Those of all text."""
+        return sum(shard.bytes for shard in self.shards)
+
+
+def encode_dataset(
+    paths: AnyPath | Iterable[AnyPath],
+    tokenizer: Tokenizer,
+    out: AnyPath,
+    *,
+    end_token: str | bool = False,
+    shard_tokens: int = SHARD_TOKENS,
+    formats: Sequence[str] = (NPY,),
+    dtype: str | None = None,
+    allowed_special: AllowedSpecial = (),
+    documents: str = "file",
+    encoding: str | None = None,
+    reading: Reading | None = None,
+    threads: int | None = None,
+) -> EncodedDataset:
+    """Encodes the documents of files, archives, folders and data sets into a folder of shards.
+
+    The files are read in a stream. A shard is complete or not there, and what was ended is continued by the same call:
+    all files are then the same, byte for byte, as those of one call, with any number of threads.
+
+    Args:
+        paths: One path or several, read in their order.
+        tokenizer: It encodes.
+        out: The folder to write.
+        end_token: The special token that ends each document; True for the tokenizer's own, False for none.
+        shard_tokens: At most so many tokens are in a shard, of whole documents; a longer document is one of its own.
+        formats: Some of "npy" (an array of NumPy), "bin" (the same without header) and "parquet" (a row for each
+            document, in the column `input_ids`). Beside an array, `.ends.npy` has the ends of its documents, int64.
+        dtype: "uint16" or "uint32", little-endian; None for uint16 where the whole vocabulary fits.
+        allowed_special: As of `Tokenizer.encode`: special tokens in the text are text unless they are allowed.
+        documents: What a document of plain text is: "file" or "line". The rows of a data set are its documents.
+        encoding: As of `Corpus.from_files`.
+        reading: Which column of a data set is read, and what is kept; None for the default.
+        threads: At most so many; None is one per core.
+
+    Raises:
+        ConfigError: A setting is impossible, or not with this tokenizer.
+        CorpusError: A file cannot be read, has no such column of text, or holds a document that cannot be encoded; or
+            there is no text.
+        FormatError: A file cannot be written, or the folder holds something else, such as the shards of another
+            tokenizer. Complete shards stay, and the same call goes on after them.
+    """
+    settings = EncodingSettings(
+        tokenizer,
+        end_token,
+        shard_tokens,
+        tuple(formats) if not isinstance(formats, str) else (formats,),
+        dtype,
+        allowed_special,
+        documents,
+        encoding,
+        reading or Reading(),
+    )
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    return finish(encode_dataset_work(given, settings, Path(out), partial(encode_units_work, threads=threads)))
+
+
+def encode_dataset_work(
+    paths: Iterable[AnyPath],
+    settings: EncodingSettings,
+    out: Path,
+    encode: EncodeUnits = encode_units_work,
+    tell: Callable[[Folder], None] | None = None,
+) -> Work[EncodedDataset]:
+    """Does the same as `encode_dataset` in bounded pieces.
+
+    Args:
+        paths: The files.
+        settings: How they are encoded.
+        out: The folder to write.
+        encode: Encodes them, here or elsewhere.
+        tell: Receives each folder among them, which says what it skipped.
+    """
+    paths, skipped = list(map(Path, paths)), list[tuple[str, str]]()
+    _refuse_inside(out, paths)
+
+    def note(folder: Folder) -> None:
+        skipped.extend((path.relative_to(folder.path).as_posix(), why) for path, why in folder.skipped)
+        if tell is not None:
+            tell(folder)
+
+    described = yield from settings.to_json_work()
+    units = yield from units_work(paths, settings, note)
+    inputs = tuple(unit.input for unit in units)
+    before = yield from _there_work(out, Manifest(described, inputs))
+    if before.is_complete:
+        return EncodedDataset(out, before.shards, before.files, len(before.shards))
+    files = list(before.files)
+
+    def describe(shards: Sequence[Shard], is_complete: bool) -> bytes:
+        known = tuple(files) if is_complete else _finished(files, shards)
+        return Manifest(described, inputs, tuple(shards), known, tuple(skipped), is_complete).to_bytes()
+
+    is_new = yield from _begin_work(out, describe(before.shards, False))
+    unknown = settings.tokenizer.alphabet.unknown
+    writer = ShardWriter(out, settings.kind, before.formats, settings.shard_tokens, unknown, describe, before.shards)
+    skip = sum(shard.documents for shard in before.shards) - sum(file.documents for file in before.files)
+    try:
+        with writer:
+            work = encode(units[len(before.files) :], settings, writer.add_work, files, skip)
+            speed = yield from _told_work(work, writer)
+            if not any(file.bytes for file in files):
+                raise CorpusError("There is no text in these files: nothing was encoded.")
+            yield from writer.finish_work()
+    except BaseException as error:
+        if not writer.shards and is_new:
+            with suppress(OSError):
+                (out / NAME).unlink()
+                out.rmdir()
+        if isinstance(error, FormatError) and writer.shards:
+            made = several(len(writer.shards), "shard is complete", "shards are complete")
+            raise FormatError(f"{error} {made}: the same call goes on after that.") from error
+        raise
+    return EncodedDataset(out, tuple(writer.shards), tuple(files), len(before.shards), speed)
+
+
+def _told_work(work: Work[None], writer: ShardWriter) -> Work[float]:
+    """Does the work with the speed in its reports; returns the tokens a second."""
+    begun = monotonic()
+    try:
+        for progress in work:
+            took = monotonic() - begun
+            speed = f", {writer.tokens / took:,.0f} tokens/s" if took > _FROM_NOW else ""
+            yield Progress(progress.phase, progress.done, progress.total, speed)
+    finally:
+        work.close()
+    return writer.tokens / max(1e-9, monotonic() - begun)
+
+
+def _finished(files: Sequence[EncodedFile], shards: Sequence[Shard]) -> tuple[EncodedFile, ...]:
+    """The first files, whose documents are all in the shards."""
+    ends = np.cumsum([file.documents for file in files])
+    within = int(np.searchsorted(ends, sum(shard.documents for shard in shards), side="right"))
+    return tuple(files[:within])
+
+
+def _refuse_inside(out: Path, paths: Iterable[Path]) -> None:
+    """Raises FormatError where a folder that is read holds the one that is written."""
+    target = Path(os.path.realpath(out))
+    for path in paths:
+        if os.path.isdir(path) and target.is_relative_to(os.path.realpath(path)):
+            raise FormatError(
+                f"{file_name(out)}: the folder of the shards is in {file_name(path)}, which is read: choose another."
+            )
+
+
+def _there_work(out: Path, wanted: Manifest) -> Work[Manifest]:
+    """What an earlier call has left in a folder; the same as is wanted, without shards, where there is nothing.
+
+    Raises:
+        FormatError: The folder holds something else.
+    """
+    name = file_name(out)
+    if os.path.lexists(out) and not out.is_dir():
+        raise FormatError(f"{name}: this is a file; give a folder for the shards.")
+    if out.is_dir():
+        yield from recover_work(out, "looking at files", strangers=False)
+    manifest = yield from read_manifest_work(out, wanted.settings)
+    if manifest is None:
+        manifest = wanted
+    elif why := manifest.why_not(wanted.settings, wanted.inputs):
+        raise FormatError(f"{name}: {why}: choose another folder, or remove the files in it.")
+    sizes = manifest.sizes()
+    if strange := strange_files(out, tuple(sizes)):
+        raise FormatError(
+            f"{name}: it has shards that its manifest does not list, such as {strange[0]}: choose another folder."
+        )
+    for file, size in sizes.items():
+        path = out / file
+        if not path.is_file() or (size is not None and path.stat().st_size != size):
+            raise FormatError(
+                f"{name}: the shard {file} is missing or has another size than it had; remove the files in the folder "
+                "to encode all of it again."
+            )
+        yield Progress("looking at files")
+    return manifest
+
+
+def _begin_work(out: Path, manifest: bytes) -> Work[bool]:
+    """Makes the folder with its manifest; returns whether it is new."""
+    is_new = not out.exists()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise FolderError(out, error) from error
+    with StagedFiles() as staged:
+        yield from staged.write(out / NAME, [manifest])
+        staged.commit()
+    return is_new

@@ -1,0 +1,246 @@
+"""What is encoded into shards and how: the settings, and the files to read, which are looked at before."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from tokstudio.core.analysis.token_store import hash_work
+from tokstudio.core.base.arguments import whole_number
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import ConfigError, CorpusError, EmptyError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import first_few, printable, shown
+from tokstudio.core.corpus.readers import kinds
+from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.corpus.readers.datasets import look, plan_of, refuse_without_text, with_columns_work
+from tokstudio.core.corpus.readers.files import Budget, plain_errors
+from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
+from tokstudio.core.corpus.readers.streams import OpenText, opened
+from tokstudio.core.corpus.source import check_documents
+from tokstudio.core.formats.common.added_tokens import named_roles
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
+from tokstudio.core.shards.manifest import FORMATS, NPY, Input
+from tokstudio.core.text.encodings import encoding_name
+from tokstudio.core.text.utf8 import AnyPath
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+SHARD_TOKENS = 100_000_000
+_LARGEST_UINT16 = (1 << 16) - 1
+_TYPES = {"uint16": "<u2", "uint32": "<u4"}
+_SPECIALS_NAMED = 6
+
+
+@dataclass(frozen=True, eq=False)
+class EncodingSettings:
+    """How a data set is encoded into shards; see `encode_dataset`.
+
+    Raises:
+        ConfigError: A value is impossible, or not possible with this tokenizer.
+    """
+
+    tokenizer: Tokenizer
+    end_token: str | bool = False
+    shard_tokens: int = SHARD_TOKENS
+    formats: tuple[str, ...] = (NPY,)
+    dtype: str | None = None
+    allowed_special: AllowedSpecial = ()
+    documents: str = "file"
+    encoding: str | None = None
+    reading: Reading = field(default_factory=Reading)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tokenizer, Tokenizer):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError("A data set is encoded by a tokenizer with a vocabulary, such as load gives.")
+        if self.tokenizer.dropout is not None:
+            raise ConfigError("A data set is encoded without dropout: what is trained on must not depend on chance.")
+        if whole_number("The number of tokens of a shard", self.shard_tokens) < 1:
+            raise ConfigError(f"A shard must have at least 1 token, not {self.shard_tokens:,}.")
+        if isinstance(self.formats, str) or not self.formats or not set(self.formats) <= set(FORMATS):
+            raise ConfigError(f"The formats of shards are some of {', '.join(FORMATS)}.")
+        if self.dtype is not None and self.dtype not in _TYPES:
+            raise ConfigError(f"The type of ids is uint16 or uint32, not {shown(str(self.dtype))}.")
+        if self.dtype == "uint16" and self.largest_id > _LARGEST_UINT16:
+            raise ConfigError(
+                f"The ids of this tokenizer go up to {self.largest_id:,}, and uint16 holds at most "
+                f"{_LARGEST_UINT16:,}: write uint32."
+            )
+        if self.reading.split_by is not None:
+            raise ConfigError("A data set that is encoded keeps its order: give no column that divides it.")
+        check_documents(self.documents)
+        if self.encoding is not None:
+            encoding_name(self.encoding)
+        allowed = SpecialFinders(self.tokenizer.special_tokens).allowed(self.allowed_special)
+        is_partial = 0 < len(allowed) < len(self.tokenizer.special_tokens)
+        if self.tokenizer.library is not None and is_partial:
+            raise ConfigError('This tokenizer\'s library recognises all special tokens or none: allow "all" or none.')
+        _ = self.end_text  # which may not exist
+
+    @cached_property
+    def largest_id(self) -> int:
+        """The largest id of the vocabulary."""
+        return len(self.tokenizer.tokens) - 1
+
+    @property
+    def kind(self) -> str:
+        """The type of the ids: "<u2" where the whole vocabulary fits, unless another is asked for, else "<u4"."""
+        return _TYPES[self.dtype or ("uint16" if self.largest_id <= _LARGEST_UINT16 else "uint32")]
+
+    @property
+    def recognised(self) -> bool | frozenset[str]:
+        """The special tokens that are recognised in text, as `DocumentEncoder` takes them."""
+        allowed = SpecialFinders(self.tokenizer.special_tokens).allowed(self.allowed_special)
+        return allowed if 0 < len(allowed) < len(self.tokenizer.special_tokens) else bool(allowed)
+
+    @property
+    def needs_text(self) -> bool:
+        """Whether bytes that are not UTF-8 become U+FFFD."""
+        return self.tokenizer.library is not None or self.tokenizer.alphabet.base == "characters"
+
+    @cached_property
+    def end_text(self) -> str | None:
+        """The special token that ends each document; None for none."""
+        ids = self.tokenizer.special_tokens
+        if self.end_token is False:
+            return None
+        token = self.end_token
+        if token is True:
+            ordinary = self.tokenizer.preparation.ordinary
+            specials = [each for each in sorted(ids, key=ids.__getitem__) if each not in ordinary]
+            token = named_roles(specials, self.tokenizer.roles, None).get("eos_token")
+        if token in ids:
+            return token
+        there = f"there are {first_few(list(ids), _SPECIALS_NAMED)}" if ids else "it has none"
+        if token is None:
+            raise ConfigError(f"No special token of this tokenizer is known to end texts: name one; {there}.")
+        raise ConfigError(f"The tokenizer has no special token {shown(token)} to end documents with; {there}.")
+
+    @cached_property
+    def end_id(self) -> int | None:
+        """The id that ends each document; None for none."""
+        return None if self.end_text is None else self.tokenizer.special_tokens[self.end_text]
+
+    def to_json_work(self) -> Work[dict[str, object]]:
+        """All that decides what is written, as JSON values by the names that they have in the manifest."""
+        tokenizer, recognised = self.tokenizer, self.recognised
+        sha256 = yield from hash_work(tokenizer)
+        return {
+            "tokenizer": {"sha256": sha256, "largest_id": self.largest_id, "library": tokenizer.library},
+            "dtype": {"<u2": "uint16", "<u4": "uint32"}[self.kind],
+            "end_token": None if self.end_text is None else {"text": self.end_text, "id": self.end_id},
+            "recognised_special_tokens": recognised if isinstance(recognised, bool) else sorted(recognised),
+            "shard_tokens": self.shard_tokens,
+            "formats": [each for each in FORMATS if each in self.formats],
+            "documents": self.documents,
+            "encoding": None if self.encoding is None else encoding_name(self.encoding),
+            "reading": self.reading.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is read as one, and by one worker of a cluster.
+
+    Attributes:
+        entry: A file, or files that are one data set where their documents are filtered together.
+        reading: How it is read; of a file of a data set, with the column that its first file has.
+        name: See `EncodedFile`.
+        stored_bytes: The size of its files.
+        modified: When the last of them was changed, in nanoseconds.
+    """
+
+    entry: Entry
+    reading: Reading
+    name: str
+    stored_bytes: int
+    modified: int
+
+    @property
+    def weight(self) -> int:
+        """Its share of the progress."""
+        return max(1, self.stored_bytes)
+
+    @property
+    def input(self) -> Input:
+        """What a manifest says of it."""
+        return Input(self.name, self.stored_bytes, self.modified)
+
+
+def units_work(
+    paths: Iterable[AnyPath], settings: EncodingSettings, tell: Callable[[Folder], None] | None = None
+) -> Work[list[Unit]]:
+    """Lists the files to encode, in their order, and looks at the beginning of each.
+
+    `tell` receives each folder, which says what it skipped.
+
+    Raises:
+        CorpusError: There are none; one cannot be read, or has no such column of text.
+    """
+    entries, roots = list[Entry](), list[Path | None]()
+    for path in map(Path, paths):
+        found = yield from expand_work([path], tell)
+        entries += found
+        roots += [path if entry.is_found else None for entry in found]
+    if not entries:
+        raise CorpusError("No files given: name at least one.")
+    entries = yield from numbered_work(entries)
+    units = list[Unit]()
+    for number, (entry, root) in enumerate(zip(entries, roots, strict=True)):
+        units += yield from _units_of_entry_work(entry, root, settings)
+        yield Progress("looking at files", number, len(entries))
+    return units
+
+
+def _units_of_entry_work(entry: Entry, root: Path | None, settings: EncodingSettings) -> Work[list[Unit]]:
+    files = entry.shards or (entry.path,)
+    reading = yield from _checked_work(entry, files, settings)
+    is_filtered = reading.deduplicate or reading.most_bytes is not None
+    if entry.shards and not is_filtered:
+        return [_unit(replace(entry, shards=(file,)), reading, [file], root) for file in files]
+    return [_unit(entry, reading, files, root)]
+
+
+def _unit(entry: Entry, reading: Reading, files: Sequence[Path], root: Path | None) -> Unit:
+    stored = modified = 0
+    for file in files:
+        with suppress(OSError, ValueError):
+            status = file.stat()
+            stored, modified = stored + status.st_size, max(modified, status.st_mtime_ns)
+    if len(files) > 1:
+        name = "/".join(filter(None, (file_name(entry.path), entry.name)))
+    elif root is not None:
+        name = f"{file_name(root.absolute())}/{files[0].relative_to(root).as_posix()}"
+    else:
+        name = file_name(files[0])
+    return Unit(entry, reading, printable(name), stored, modified)
+
+
+def _checked_work(entry: Entry, files: Sequence[Path], settings: EncodingSettings) -> Work[Reading]:
+    """Looks at all files of an entry for the column of text; returns how each is read after the first one.
+
+    What a look cannot show, such as the members of an archive, is seen when it is read.
+    """
+    reading = settings.reading
+    for file in files:
+        with plain_errors(file), suppress(EmptyError), opened(file) as open_file:
+            text = OpenText(open_file.file, file_name(file), open_file.status.st_size, reading.keep_truncated)
+            text_look = look(text, settings.encoding, reading)
+            if text_look.kind in kinds.DATA:
+                if text_look.kind in kinds.COLUMNAR:
+                    if text_look.compression:
+                        continue
+                    text_look = yield from with_columns_work(text, text_look, open_file.file, Budget(), False)
+                plan = plan_of(text_look, reading, text.name)
+                if entry.shards:
+                    delimiter = reading.delimiter if text_look.dialect is None else text_look.dialect.delimiter
+                    reading = replace(reading, field=plan.text.name, delimiter=delimiter)
+            elif entry.shards:
+                raise CorpusError(f"{text.name}: it is no data set like the other files of {file_name(entry.path)}.")
+            elif not entry.is_found:
+                refuse_without_text(text, text_look)
+        yield Progress("looking at files")
+    return reading

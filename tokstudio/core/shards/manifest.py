@@ -1,0 +1,219 @@
+"""The manifest of a folder of shards: what was encoded, how, and into which files; while it is made, where to go on."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import TypeVar, cast
+
+import numpy as np
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import FormatError, TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import shown
+from tokstudio.core.corpus.readers.files import read_file_work
+from tokstudio.core.formats.ids import npy_header
+
+NAME = "manifest.json"
+NPY, BIN, PARQUET = "npy", "bin", "parquet"
+FORMATS = (NPY, BIN, PARQUET)
+
+_FORMAT, _VERSION = "TokStudio shards", 1
+_LARGEST = 1 << 30  # bytes of a manifest
+_SHARD_FILE = re.compile(r"shard-\d{5,}\.(ends\.npy|npy|bin|parquet)")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What is in one shard.
+
+    Attributes:
+        tokens: Its ids, with end tokens.
+        documents: All of them are whole.
+        bytes: Those of the text of its documents.
+        empty_documents: Documents without text.
+        unknown_tokens: How many of the ids are the unknown token.
+        sha256: The hash of its ids as they are in the file, without a header.
+    """
+
+    tokens: int
+    documents: int
+    bytes: int
+    empty_documents: int
+    unknown_tokens: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class EncodedFile:
+    """What was read of one file, or of files that are one data set.
+
+    Attributes:
+        name: Within the folder that was given, with its name.
+        stored_bytes: As it is stored.
+        documents: All of them, also those without text.
+        bytes: Those of the text.
+        kind: What it is, such as "JSON Lines, zstd"; "" for plain text.
+        column: The column of a data set that was read; "" for none.
+        encoding: That of its text, such as "utf-8".
+        notes: What was dropped or changed, and how much.
+    """
+
+    name: str
+    stored_bytes: int
+    documents: int
+    bytes: int
+    kind: str = ""
+    column: str = ""
+    encoding: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file to encode, as far as a later call can tell that it is still the same."""
+
+    name: str
+    stored_bytes: int
+    modified: int  # nanoseconds
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that is said of a folder of shards.
+
+    Attributes:
+        settings: How it is made: JSON values by name, with the hash of the tokenizer.
+        inputs: What is encoded, in its order; of a complete folder without the times of their changes.
+        shards: Those that are complete.
+        files: What was read of the first inputs: of those whose documents are all in these shards.
+        skipped: Files of folders that could not be read, each with the reason.
+        is_complete: Whether all documents are in the shards.
+    """
+
+    settings: Mapping[str, object]
+    inputs: tuple[Input, ...]
+    shards: tuple[Shard, ...] = ()
+    files: tuple[EncodedFile, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    is_complete: bool = False
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The formats of its shards."""
+        return tuple(cast("list[str]", self.settings["formats"]))
+
+    def sizes(self) -> dict[str, int | None]:
+        """The files of its shards with their bytes; None where only reading would tell."""
+        number = np.dtype(cast("str", self.settings["dtype"])).itemsize
+        sizes: dict[str, int | None] = {}
+        for place, shard in enumerate(self.shards):
+            for kind, name in shard_files(place, self.formats).items():
+                header = len(npy_header(0, "<u2")) if name.endswith(".npy") else 0
+                one = {PARQUET: None, "ends": 8 * shard.documents}.get(kind, number * shard.tokens)
+                sizes[name] = None if one is None else header + one
+        return sizes
+
+    def to_bytes(self) -> bytes:
+        """The content of its file."""
+        shards = [{"files": shard_files(number, self.formats)} | asdict(one) for number, one in enumerate(self.shards)]
+        total = {name: sum(getattr(one, name) for one in self.shards) for name in _COUNTS}
+        facts: dict[str, object] = {"format": _FORMAT, "version": _VERSION, "complete": self.is_complete}
+        facts |= dict(self.settings) | {"total": total, "shards": shards}
+        facts |= {"files": list(map(asdict, self.files)), "skipped": self.skipped}
+        if not self.is_complete:
+            facts["inputs"] = list(map(asdict, self.inputs))
+        return (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+
+    def why_not(self, settings: Mapping[str, object], inputs: Sequence[Input]) -> str:
+        """Why a folder with this manifest is not that of an encoding, the end of a sentence; "" where it is."""
+        ours = json.loads(json.dumps(settings))
+        if self.settings["tokenizer"] != ours["tokenizer"]:
+            return "its shards are of another tokenizer"
+        for name, value in ours.items():
+            if self.settings[name] != value:
+                there, here = (shown(json.dumps(each, ensure_ascii=False)) for each in (self.settings[name], value))
+                return f"its shards were made with {name} {there}, not {here}"
+        times = not self.is_complete
+        there, here = ([(i.name, i.stored_bytes, i.modified * times) for i in each] for each in (self.inputs, inputs))
+        if there != here:
+            name = next((new or old)[0] for old, new in zip_longest(there, here) if old != new)
+            return f"its shards are of other files, or these have changed since: the first is {shown(name)}"
+        return ""
+
+
+_COUNTS = ("tokens", "documents", "bytes", "empty_documents", "unknown_tokens")
+
+
+def shard_files(number: int, formats: Sequence[str]) -> dict[str, str]:
+    """The names of the files of a shard by their kind: the formats, and "ends" beside arrays."""
+    name = f"shard-{number:05}"
+    files = {each: f"{name}.{each}" for each in FORMATS if each in formats}
+    return files | ({"ends": f"{name}.ends.npy"} if NPY in files or BIN in files else {})
+
+
+def strange_files(folder: Path, known: Sequence[str]) -> list[str]:
+    """The names of files in a folder that are named like shards, beside those that are known; sorted."""
+    if not folder.is_dir():
+        return []
+    names = {path.name for path in folder.iterdir() if _SHARD_FILE.fullmatch(path.name)}
+    return sorted(names - set(known))
+
+
+def read_manifest_work(folder: Path, settings: Mapping[str, object]) -> Work[Manifest | None]:
+    """The manifest of a folder, for settings of the same names; None where there is none.
+
+    Raises:
+        FormatError: It is something else, damaged, or of a later version.
+    """
+    path = folder / NAME
+    if not path.exists():
+        return None
+    fault = FormatError(
+        f"{file_name(folder)}: its {NAME} is damaged or not TokStudio's: choose another folder, or remove that file."
+    )
+    try:
+        values = json.loads((yield from read_file_work(path, _LARGEST)))
+        if values["format"] != _FORMAT:
+            raise fault
+        if values["version"] != _VERSION:
+            raise FormatError(f"{file_name(folder)}: its {NAME} is of a later version: update TokStudio.")
+        shards = _rows(Shard, values["shards"])
+        files = tuple(replace(one, notes=tuple(map(str, one.notes))) for one in _rows(EncodedFile, values["files"]))
+        is_complete = values["complete"] is True
+        inputs = (
+            tuple(Input(one.name, one.stored_bytes, 0) for one in files)
+            if is_complete
+            else _rows(Input, values["inputs"])
+        )
+        known = {name: values[name] for name in settings}
+        skipped = tuple((str(name), str(why)) for name, why in values["skipped"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, TokStudioError):
+            raise
+        raise fault from error
+    return Manifest(known, inputs, shards, files, skipped, is_complete)
+
+
+def _rows(kind: type[T], rows: object) -> tuple[T, ...]:
+    return tuple(kind(**_values(kind, row)) for row in cast("list[dict[str, object]]", rows))
+
+
+def _values(kind: type, row: Mapping[str, object]) -> dict[str, object]:
+    """The values of the fields of a class in a row of JSON; ValueError where one has another type."""
+    values: dict[str, object] = {}
+    for field in fields(kind):
+        value = values[field.name] = row[field.name]
+        if field.type in ("int", "str") and type(value) is not {"int": int, "str": str}[field.type]:
+            raise ValueError(f"{field.name} has another type")
+        if type(value) is int and value < 0:
+            raise ValueError(f"{field.name} is negative")
+    return values
