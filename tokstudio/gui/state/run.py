@@ -258,6 +258,12 @@ class StudioRun:
         return self._tokenizer.special_tokens if self._tokenizer is not None else {}
 
     @property
+    def has_chat_template(self) -> bool:
+        """Whether it can render messages."""
+        known = self.start or self._tokenizer
+        return known is not None and bool(known.settings.chat_templates)
+
+    @property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of all merges so far."""
         if self.start is not None and len(self) <= self.before:

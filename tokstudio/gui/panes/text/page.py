@@ -1,4 +1,4 @@
-"""The base of the pages Encode and Decode: an input field, the tokens below it, and their updates.
+"""The base of the pages Encode, Decode and Chat: what is written, the tokens below it, and their updates.
 
 A short text is processed at once, at every move of the playhead, if the tokenizer has encoded before; a long one in
 the background, a few times a second.
@@ -249,8 +249,14 @@ def smallest_page(theme: Theme) -> QSize:
     return QSize(width, min(height, _HIGHEST))
 
 
-class TextPage(QWidget):
-    """One page: `input` above, `view` and `figures` below. Subclasses process the text and show the result."""
+class TokensPage(QWidget):
+    """One page: what is written `above`, `view` and `figures` below. Subclasses process it and show the result.
+
+    Attributes:
+        in_background: Whether even a short text is processed in a job, because a process is asked.
+    """
+
+    in_background = False
 
     #: The state of the text, "" (no message), "busy", "good" or "bad", with its message.
     state_changed = Signal(str, str)
@@ -261,7 +267,7 @@ class TextPage(QWidget):
         theme: Theme,
         actions: Mapping[str, QAction],
         figures: tuple[FigureName, ...],
-        placeholder: str,
+        above: QWidget,
     ) -> None:
         super().__init__()
         self.session = session
@@ -282,7 +288,7 @@ class TextPage(QWidget):
         self._hovered = -1
         self._theme = theme
         self._shared_by_hand = False
-        self._build(theme, figures, placeholder)
+        self._build(theme, figures, above)
         self.view.set_show_white_space(actions["show_white_space"].isChecked())
         actions["show_white_space"].toggled.connect(self.view.set_show_white_space)
         self._characters = actions["byte_level_characters"]
@@ -309,7 +315,7 @@ class TextPage(QWidget):
 
     def text(self) -> str:
         """Returns the text to process."""
-        return self.input.text()
+        raise NotImplementedError
 
     def variant(self) -> object:
         """Returns the other inputs of a result."""
@@ -339,19 +345,18 @@ class TextPage(QWidget):
         elif self.encoded is not None:
             QGuiApplication.clipboard().setText(self.encoded.text)
 
-    def take_text(self, text: str) -> None:
-        """Sets the text of the field, as if the user had pasted it."""
-        self.input.take(text)
-
     def tell(self, text: str, role: str = "muted") -> None:
-        """Shows a message below the field; "" for none."""
+        """Shows a message below what is written; "" for none."""
         self._note.setText(text)
         set_role(self._note, role)
-        self._clear.setVisible(self.input.shortened)
         self._note_row.setVisible(bool(text))
 
+    def tell_shortened(self) -> None:
+        """Says whether only a part of the text is shown; else nothing."""
+        self.tell("")
+
     def note(self) -> str:
-        """Returns the message below the field."""
+        """Returns the message below what is written."""
         return self._note.text() if not self._note_row.isHidden() else ""
 
     def refresh(self) -> None:
@@ -388,13 +393,16 @@ class TextPage(QWidget):
         self._tell_occurrences()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shares the height between the field and the part below it, until the user changes that."""
+        """Shares the height between what is written and the part below it, until the user changes that."""
         super().resizeEvent(event)
         if not self._shared_by_hand:
-            spacing, edges = self.input.fontMetrics().lineSpacing(), 20
-            lines = min(max(round((_SHARE * self.height() - edges) / spacing), 1), _MOST_LINES)
-            field = lines * spacing + edges
-            self.splitter.setSizes([field, max(self.height() - field - self.splitter.handleWidth(), 1)])
+            above = self.height_above()
+            self.splitter.setSizes([above, max(self.height() - above - self.splitter.handleWidth(), 1)])
+
+    def height_above(self) -> int:
+        """Returns the height of what is written: some lines."""
+        spacing, edges = self.fontMetrics().lineSpacing(), 20
+        return min(max(round((_SHARE * self.height() - edges) / spacing), 1), _MOST_LINES) * spacing + edges
 
     def minimumSizeHint(self) -> QSize:
         """Returns a size that does not depend on the content: parts that do not fit are hidden."""
@@ -410,7 +418,8 @@ class TextPage(QWidget):
         tokenizer = self.session.view.tokenizer
         assert tokenizer is not None
         tokenizer, text = self.session.view.dropped(tokenizer), key[2]
-        if self._prepared and len(text) <= _DIRECT and tokenizer.library is None and tokenizer.ready:
+        asks = self.in_background or tokenizer.library is not None
+        if self._prepared and len(text) <= _DIRECT and not asks and tokenizer.ready:
             self.latest.cancel()
             self._asked, self.byte_level = key, key[4]
             try:
@@ -431,8 +440,8 @@ class TextPage(QWidget):
         asked = self._asked
         if asked is None or key[0] != asked[0] or not (self.latest.busy or self._pause.isActive()):
             return False
-        # It is for the same text at another playhead; or any text, if a library would have to start again.
-        return key[2] == asked[2] or (tokenizer.library is not None and self.latest.busy)
+        # It is for the same text at another playhead; or any text, if a process would have to start again.
+        return key[2] == asked[2] or ((self.in_background or tokenizer.library is not None) and self.latest.busy)
 
     def _finished(self, result: tuple[object, EncodedText]) -> None:
         self._prepared = True
@@ -454,23 +463,14 @@ class TextPage(QWidget):
         if self._stale:
             self.refresh()
 
-    def tell_shortened(self) -> None:
-        """Says whether the field shows only the beginning of the text."""
-        shown, whole = self.input.shown, len(self.input.text())
-        self.tell(f"The first {shown:,} of {whole:,} characters; all are used." if self.input.shortened else "")
-
     def _say_busy(self) -> None:
         if self.latest.busy:
             self.set_state("busy", "encoding…")
 
-    def _build(self, theme: Theme, figures: tuple[FigureName, ...], placeholder: str) -> None:
-        self.input = named(TextInput(), "Text")
-        self.input.setPlaceholderText(placeholder)
-        self.input.shortened_changed.connect(self.tell_shortened)
+    def _build(self, theme: Theme, figures: tuple[FigureName, ...], above: QWidget) -> None:
         self._note = paragraph_label("muted")
-        self._clear = named(link_button("Clear", self._clear_text), "Clear the text")
         self._note_row = QWidget()
-        row((self._note, 1), (self._clear, Qt.AlignmentFlag.AlignTop), parent=self._note_row)
+        self._note_parts = row((self._note, 1), parent=self._note_row)
         self._note_row.hide()
 
         self.view = TokenView(theme)
@@ -480,7 +480,7 @@ class TextPage(QWidget):
         lower = QWidget()
         self.column = column(self._note_row, (self.view, 1), self.figures, spacing=8, parent=lower)
         self.splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
-        self.splitter.addWidget(self.input)
+        self.splitter.addWidget(above)
         self.splitter.addWidget(lower)
         self.splitter.splitterMoved.connect(self._keep_share)
         self.splitter.setStretchFactor(0, 0)
@@ -499,10 +499,6 @@ class TextPage(QWidget):
     def _tell_occurrences(self) -> None:
         if self.isVisible() and self.session.view.target is not None:
             self.session.view.set_occurrences(*self.view.occurrence())
-
-    def _clear_text(self) -> None:
-        self.take_text("")
-        self.input.setFocus()
 
     def _wait_on_hovered(self, index: int) -> None:
         self._hovered = index
@@ -533,7 +529,49 @@ class TextPage(QWidget):
         self._shared_by_hand = True
 
 
-def _prepared_work(page: TextPage, tokenizer: Tokenizer, text: str, prepared: bool) -> Work[tuple[object, EncodedText]]:
+class TextPage(TokensPage):
+    """A page with a field for a text: `input`."""
+
+    def __init__(
+        self,
+        session: Session,
+        theme: Theme,
+        actions: Mapping[str, QAction],
+        figures: tuple[FigureName, ...],
+        placeholder: str,
+    ) -> None:
+        self.input = named(TextInput(), "Text")
+        self.input.setPlaceholderText(placeholder)
+        super().__init__(session, theme, actions, figures, self.input)
+        self.input.shortened_changed.connect(self.tell_shortened)
+        self._clear = named(link_button("Clear", self._clear_text), "Clear the text")
+        self._note_parts.addWidget(self._clear, 0, Qt.AlignmentFlag.AlignTop)
+
+    def text(self) -> str:
+        """Returns the text of the field."""
+        return self.input.text()
+
+    def take_text(self, text: str) -> None:
+        """Sets the text of the field, as if the user had pasted it."""
+        self.input.take(text)
+
+    def tell(self, text: str, role: str = "muted") -> None:
+        self._clear.setVisible(self.input.shortened)
+        super().tell(text, role)
+
+    def tell_shortened(self) -> None:
+        """Says whether the field shows only the beginning of the text."""
+        shown, whole = self.input.shown, len(self.input.text())
+        self.tell(f"The first {shown:,} of {whole:,} characters; all are used." if self.input.shortened else "")
+
+    def _clear_text(self) -> None:
+        self.take_text("")
+        self.input.setFocus()
+
+
+def _prepared_work(
+    page: TokensPage, tokenizer: Tokenizer, text: str, prepared: bool
+) -> Work[tuple[object, EncodedText]]:
     # An opened tokenizer may be the first to need the compiled loops.
     if not prepared:
         yield from prepare_work()

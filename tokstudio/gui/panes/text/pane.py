@@ -1,6 +1,6 @@
-"""The Text pane: encodes a text, decodes ids, and shows the steps of an encoding, at the playhead.
+"""The Text pane: encodes a text, decodes ids, shows the steps of an encoding, and renders messages, at the playhead.
 
-Before there is a run, and a text in it, it shows the corpus to read. See also `pages.py` and `steps_page.py`.
+Before there is a run, and a text in it, it shows the corpus to read. Its pages are in files of their own.
 """
 
 # SPDX-License-Identifier: MIT
@@ -23,6 +23,7 @@ from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import preview
 from tokstudio.core.guide.glossary import explained
+from tokstudio.gui.panes.text.chat_page import ChatPage
 from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.panes.text.pages import DecodePage, EncodePage
@@ -49,7 +50,9 @@ _TABS = {
     "Encode": explained("Text to tokens", "encoding"),
     "Decode": explained("Ids to text", "decoding"),
     "Steps": "The encoding of the text, merge by merge",
+    "Chat": "Messages to tokens, by the tokenizer's chat template",
 }
+_CHAT = 3  # the number of its tab, which is there only with a template
 
 
 class CorpusReader(QWidget):
@@ -84,7 +87,7 @@ class CorpusReader(QWidget):
 
 
 class TextPane(Fitting, Pane):
-    """Encode, Decode and Steps."""
+    """Encode, Decode, Steps and Chat."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("text", "Text")
@@ -94,18 +97,20 @@ class TextPane(Fitting, Pane):
         self.encode = EncodePage(session, theme, actions)
         self.decode = DecodePage(session, theme, actions)
         self.steps = StepsPage(session, theme, actions)
+        self.chat = ChatPage(session, theme, actions)
         self.reader = CorpusReader(session, theme)
-        self.pages = stacked(self.encode, self.decode, self.steps, self.reader)
+        self.pages = stacked(self.encode, self.decode, self.steps, self.chat, self.reader)
         self.body.addWidget(self.pages)
         self._files = LatestJob(session.jobs, self, self._take_file, self._file_failed)
         self._target: TextPage = self.encode
         self.setAcceptDrops(True)
         self._step_keys = [self._step_key(name, sequence) for name, sequence in STEP_KEYS.items()]
         self._build_header(actions)
-        for page in (self.encode, self.decode, self.steps):
+        for page in (self.encode, self.decode, self.steps, self.chat):
             page.state_changed.connect(self._show_state)
         for view in (self.encode.view, self.steps.view):
             offer_actions(view, [actions[name] for name in _MENU])
+        offer_actions(self.chat.view, [actions[name] for name in _MENU if name.startswith("copy")])
         theme.follow(self._show_state)
         self._runs = session.runs
         session.view.place_asked.connect(lambda: self.tabs.setCurrentIndex(0))
@@ -114,9 +119,9 @@ class TextPane(Fitting, Pane):
         self._choose_page()
 
     @property
-    def page(self) -> EncodePage | DecodePage | StepsPage:
+    def page(self) -> EncodePage | DecodePage | StepsPage | ChatPage:
         """The current page."""
-        return (self.encode, self.decode, self.steps)[max(self.tabs.currentIndex(), 0)]
+        return (self.encode, self.decode, self.steps, self.chat)[max(self.tabs.currentIndex(), 0)]
 
     def arrive(self, part: str) -> None:
         self.tabs.setCurrentIndex(0)
@@ -151,14 +156,14 @@ class TextPane(Fitting, Pane):
 
     def open_file(self, path: Path) -> None:
         """Reads a file in the background; its text goes to the current page, or to Encode."""
-        if self.page is self.steps:
+        if self.page in (self.steps, self.chat):
             self.tabs.setCurrentIndex(0)
         self._target = self.decode if self.page is self.decode else self.encode
         self._target.tell(f"Reading {file_name(path)}…")
         self._files.run(lambda: _read_work(path))
 
     def _build_header(self, actions: Mapping[str, QAction]) -> None:
-        self.tabs = HeaderTabs("Encode, decode, or go through the steps", _TABS)
+        self.tabs = HeaderTabs("Encode, decode, go through the steps, or chat", _TABS)
         self.tabs.currentChanged.connect(self._turn_to)
         self.tabs.tabBarClicked.connect(self._tab_clicked)
         self.header.insertWidget(1, self.tabs)
@@ -181,7 +186,7 @@ class TextPane(Fitting, Pane):
         order: list[QWidget] = [self.tabs, *self.toggles, self.samples]
         order += [self.encode.input, self.encode.view, self.encode.ids]
         order += [self.decode.input, self.decode.output, self.decode.view]
-        order += self.steps.order()
+        order += [*self.steps.order(), *self.chat.list.order(), self.chat.view]
         set_tab_order(*order)
 
     def _step_key(self, name: str, sequence: str) -> QShortcut:
@@ -212,7 +217,11 @@ class TextPane(Fitting, Pane):
     def _choose_page(self) -> None:
         """Shows the page of the chosen tab, or the text to read while nothing can be encoded yet."""
         reads = not self._runs.all and not self._view.text
-        self.pages.setCurrentIndex(3 if reads else self.tabs.currentIndex())
+        self.tabs.setTabVisible(_CHAT, any(run.has_chat_template for run in self._runs.shown))
+        if reads:
+            self.pages.setCurrentWidget(self.reader)
+        else:
+            self.pages.setCurrentIndex(self.tabs.currentIndex())
         for control in (self.tabs, self.samples):
             control.setVisible(not reads)
         self.reader.catch_up()
