@@ -74,8 +74,8 @@ from tokstudio.gui.window.tool_bar import RecentEntries, ToolBar
 from tokstudio.gui.window.workspaces import WORKSPACES
 
 if TYPE_CHECKING:
-    from tokstudio.gui.dialogs.check_tokenizer import CheckTokenizerDialog
-    from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog, MakeExerciseDialog
+    from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog
+    from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog, MakeExerciseDialog
 
 _HOW_BACK = "Press Esc, or double-click the title again, to show the other panes."
 _SIZE = QSize(1440, 900)
@@ -168,19 +168,19 @@ class MainWindow(QMainWindow):
 
     def show_check_tokenizer(self) -> None:
         """Shows the dialog that looks for faults of a tokenizer."""
-        from tokstudio.gui.dialogs.check_tokenizer import CheckTokenizerDialog
+        from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog
 
         self._show_tool(CheckTokenizerDialog)
 
     def show_check_training(self) -> None:
         """Shows the dialog that checks students' trainings."""
-        from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog
+        from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog
 
         self._show_tool(CheckTrainingDialog)
 
     def show_make_exercise(self) -> None:
         """Shows the dialog that writes an exercise for a class."""
-        from tokstudio.gui.dialogs.check_training.dialog import MakeExerciseDialog
+        from tokstudio.gui.dialogs.checking.training import MakeExerciseDialog
 
         self._show_tool(MakeExerciseDialog)
 

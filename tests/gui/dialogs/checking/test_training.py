@@ -15,7 +15,7 @@ from tests.core.teaching.students import divided, recounting_student
 from tests.gui.person import at_window
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.teaching.exercise import TEXT
-from tokstudio.gui.dialogs.check_training.dialog import CheckTrainingDialog, MakeExerciseDialog
+from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog, MakeExerciseDialog
 from tokstudio.gui.state.training_settings import Settings
 
 RIGHT = recounting_student(divided(TEXT), 200)
@@ -80,7 +80,7 @@ def test_a_folder_is_checked_and_each_result_is_read_with_the_keyboard(qtbot, di
 
 
 def test_the_table_is_copied_and_saved_without_a_formula(qtbot, dialog, answers, files, tmp_path):
-    dialog.add(sorted(files.iterdir()))
+    dialog.take(sorted(files.iterdir()))
     check(qtbot, dialog)
     qtbot.mouseClick(dialog.copy_button, Qt.MouseButton.LeftButton)
     copied = QGuiApplication.clipboard().text()
@@ -106,7 +106,7 @@ def test_it_begins_with_the_corpus_and_the_settings_of_the_window(qtbot, session
     assert settings.special_tokens == special
     assert dialog.form.text.currentText() == "The corpus of the window"
     (tmp_path / "mine.txt").write_text("a b\nĠ ab\n", encoding="utf-8")
-    dialog.add([tmp_path / "mine.txt"])
+    dialog.take([tmp_path / "mine.txt"])
     check(qtbot, dialog)
     assert rows(dialog) == [["mine.txt", "2", "None", "Identical"]]
     session.corpus.set_sources(())
@@ -120,7 +120,7 @@ def test_a_file_is_the_corpus_and_wrong_settings_are_told(qtbot, dialog, answers
     answers.files = [tmp_path / "text.txt"]
     qtbot.mouseClick(dialog.form.file_button, Qt.MouseButton.LeftButton)
     assert dialog.form.text.currentText() == "text.txt"
-    dialog.add([tmp_path / "mine.txt"])
+    dialog.take([tmp_path / "mine.txt"])
     dialog.form.vocabulary_size.setValue(10)
     check(qtbot, dialog)
     assert "Vocabulary size must be greater than" in dialog.note.text()
@@ -160,7 +160,7 @@ def test_cancel_ends_the_counting_of_words(qtbot, session, show, tmp_path, monke
     session.corpus.add_text("ab ab abc")
     dialog = show(CheckTrainingDialog)
     (tmp_path / "mine.txt").write_text("x y\n")
-    dialog.add([tmp_path / "mine.txt"])
+    dialog.take([tmp_path / "mine.txt"])
     qtbot.mouseClick(dialog.check_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: bool(counted))
     qtbot.mouseClick(dialog.close_button, Qt.MouseButton.LeftButton)

@@ -18,7 +18,7 @@ from tests.gui.person import at_window
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.lint.lint import lint
-from tokstudio.gui.dialogs.check_tokenizer import CheckTokenizerDialog
+from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 
 
@@ -142,7 +142,7 @@ def test_dropped_files_are_chosen_and_escape_cancels_before_it_closes(qtbot, ses
             begun.append(1)
             yield Progress("patterns", 1, 2)
 
-    monkeypatch.setattr("tokstudio.gui.dialogs.check_tokenizer.lint_work", endless)
+    monkeypatch.setattr("tokstudio.gui.dialogs.checking.tokenizer.lint_work", endless)
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(faulty)), QUrl.fromLocalFile(str(faulty / "tokenizer.json"))])
     action, button, modifiers = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier

@@ -1,4 +1,4 @@
-"""The dialog that checks students' trainings; it does not block the window."""
+"""The dialogs that check students' trainings, and that write an exercise for a class."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,24 +7,23 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QPlainTextEdit, QProgressBar, QWidget
 
-from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import printable, several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.teaching.check import CheckSettings
 from tokstudio.core.teaching.exercise import make_exercise_work, sentences, to_csv
-from tokstudio.gui.dialogs.check_training.form import Checking, ExerciseForm, OutcomesModel
+from tokstudio.gui.dialogs.checking.base import CheckDialog
+from tokstudio.gui.dialogs.checking.form import Checking, ExerciseForm, OutcomesModel
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.figures import ReadOnlyTable
-from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
+from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import named, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import push_button
@@ -125,7 +124,7 @@ _EMPTY = (
 )
 
 
-class CheckTrainingDialog(Dialog):
+class CheckTrainingDialog(CheckDialog):
     """Submissions, the text and the settings; a table of what was found; and the sentences for the selected one."""
 
     def __init__(
@@ -136,41 +135,29 @@ class CheckTrainingDialog(Dialog):
         choosers: Choosers,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__("Check a Training", parent, modal=False)
-        self._session, self._preferences, self._choosers = session, preferences, choosers
+        self.model = OutcomesModel(theme)
+        super().__init__(
+            "Check a Training", session, theme, preferences, choosers, self.model, ("Results", _WIDTHS), parent
+        )
+        self.model.setParent(self)
         self._given: list[Path] = []
         self._checking: Checking | None = None
-        self._job = LatestJob(session.jobs, self, self._finish, self._fail, quiet=True)
-        self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
-        self._timer.timeout.connect(self._show_results)
-        self.setAcceptDrops(True)
         self.form = ExerciseForm(theme, session.corpus, preferences, choosers)
         self._show_configured()
         if not session.corpus.sources:
             self.form.choose_own_text()
-        self.model = OutcomesModel(theme, self)
-        self._make_results(theme)
-        self.bar = named(QProgressBar(maximum=0, textVisible=False), "Progress")
+        self._make_details()
         self._make_buttons()
         adding = (self.add_button, self.folder_button, self.clear_button, STRETCH, self.configure_button)
         buttons = (self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button)
         results = ((self.table, 3), (self.details, 2), self.note, self.bar)
         self.fill(theme, _SIZE, row(*adding, spacing=8), self.form, *results, row(*buttons, spacing=8))
         self.form.text.currentIndexChanged.connect(self._refresh)
-        session.corpus.sources_changed.connect(self._refresh)
-        self.table.selectionModel().currentRowChanged.connect(self._show_details)
-        self.finished.connect(self._job.cancel)
         self._refresh()
 
     # ---- construction
 
-    def _make_results(self, theme: Theme) -> None:
-        self.table = ReadOnlyTable("Results")
-        self.table.setModel(self.model)
-        self.table.horizontalHeader().setStretchLastSection(True)
-        self.table.horizontalHeader().setHighlightSections(False)
-        for number, width in enumerate(_WIDTHS):
-            self.table.setColumnWidth(number, theme.scaled(width))
+    def _make_details(self) -> None:
         self.details = named(QPlainTextEdit(readOnly=True), "What was found in the selected submission")
         self.details.setPlaceholderText(_EMPTY)
         self.details.setTabChangesFocus(True)
@@ -184,17 +171,13 @@ class CheckTrainingDialog(Dialog):
         self.clear_button = push_button("C&lear", self._clear)
         tip = "Take over vocabulary size, pattern, tie rule and special tokens"
         self.configure_button = push_button("Settings of Confi&gure", self._show_configured, tip)
-        self.copy_button = push_button("Cop&y Table", self._copy, "Copy the table for a spreadsheet")
-        self.save_button = push_button("&Save Table…", self._save)
-        self.close_button = push_button("Close", self.reject)
-        self.check_button = push_button("&Check", self._check, is_main=True)
 
     def _show_configured(self) -> None:
         self.form.show_settings(self._session.training.settings)
 
     # ---- submissions
 
-    def add(self, paths: Sequence[Path]) -> None:
+    def take(self, paths: Sequence[Path]) -> None:
         """Adds files and folders; what was found before is no longer shown."""
         self._given += [path for path in paths if path not in self._given]
         self._forget()
@@ -203,13 +186,13 @@ class CheckTrainingDialog(Dialog):
         paths = self._choosers.open_files("Add Submissions", self._preferences.folder, _MERGE_FILES)
         if paths:
             self._preferences.folder = paths[0].parent
-            self.add(paths)
+            self.take(paths)
 
     def _add_folder(self) -> None:
         folder = self._choosers.open_folder("Add a Folder of Submissions", self._preferences.folder)
         if folder is not None:
             self._preferences.folder = folder
-            self.add([folder])
+            self.take([folder])
 
     def _clear(self) -> None:
         self._given.clear()
@@ -221,14 +204,6 @@ class CheckTrainingDialog(Dialog):
         self.details.clear()
         self._refresh()
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if dropped_paths(event.mimeData()) and not self._job.busy:
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        self.add(dropped_paths(event.mimeData()))
-        event.acceptProposedAction()
-
     # ---- checking
 
     def _check(self) -> None:
@@ -236,12 +211,10 @@ class CheckTrainingDialog(Dialog):
             return
         self._checking = Checking(tuple(self._given), self.form.corpus_work, self.form.settings)
         self.details.clear()
-        self._job.run(self._checking.work)
-        self._timer.start()
+        self._begin(self._checking.work)
         self._refresh()
-        self.close_button.setFocus()
 
-    def _show_results(self) -> None:
+    def _show_progress(self) -> None:
         checking = self._checking
         if checking is None or not checking.names:
             return
@@ -255,7 +228,7 @@ class CheckTrainingDialog(Dialog):
         if not self.table.currentIndex().isValid() and checking.outcomes:
             self.table.selectRow(0)
 
-    def _finish(self) -> None:
+    def _finish(self, result: None) -> None:
         self._settle()
         outcomes = self.model.outcomes
         right = sum(outcome.identical for outcome in outcomes)
@@ -263,62 +236,22 @@ class CheckTrainingDialog(Dialog):
             f"{right:,} of {several(len(outcomes), 'submission is', 'submissions are')} identical to the right merges."
         )
 
-    def _fail(self, error: Exception) -> None:
-        self._settle()
-        self.say(problem_of(error).text, "error")
-
     def _settle(self) -> None:
-        self._timer.stop()
-        self._show_results()
-        self._refresh()
-        self._show_details()
+        self._show_progress()
+        super()._settle()
         self.table.setFocus()
-
-    def reject(self) -> None:
-        """Cancels checking; closes the dialog if nothing is being checked."""
-        if self._job.busy:
-            self._job.cancel()
-            self._settle()
-            self.say("Cancelled.")
-        else:
-            super().reject()
 
     # ---- what is shown
 
     def _refresh(self) -> None:
-        busy = self._job.busy
-        for widget in (self.form, self.add_button, self.folder_button, self.configure_button):
-            widget.setEnabled(not busy)
-        self.clear_button.setEnabled(not busy and bool(self._given))
+        inputs = self.form, self.add_button, self.folder_button, self.configure_button
         obstacle = "Add a submission." if not self._given else self.form.obstacle
-        self.check_button.setEnabled(not busy and obstacle is None)
-        for button in (self.copy_button, self.save_button):
-            button.setEnabled(not busy and bool(self.model.outcomes))
-        self.close_button.setText("Cancel" if busy else "Close")
-        self.bar.setVisible(busy)
-        self.say("" if busy else obstacle or "")
+        self._show_state(inputs, obstacle, bool(self.model.outcomes))
+        self.clear_button.setEnabled(not self._job.busy and bool(self._given))
 
     def _show_details(self) -> None:
         outcome = self.model.outcome(self.table.currentIndex().row())
         self.details.setPlainText("\n".join(map(printable, sentences(outcome))) if outcome is not None else "")
 
-    # ---- the table elsewhere
-
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(to_csv(self.model.outcomes))
-        self.say("Copied the table.")
-
-    def _save(self) -> None:
-        path = self._choosers.save_file("Save Table", self._preferences.folder / "checked.csv", "CSV (*.csv)")
-        if path is not None:
-            self._preferences.folder = path.parent
-            text = to_csv(self.model.outcomes)
-            self._session.jobs.start(partial(_write_work, path, text), self._saved, self._fail, writes=True)
-
-    def _saved(self, path: Path) -> None:
-        self.say(f"Wrote {file_name(path)}.")
-
-
-def _write_work(path: Path, text: str) -> Work[Path]:
-    yield from write_files({path: [text.encode("utf-8", "replace")]})
-    return path
+    def _rows_text(self, ending: str) -> str:
+        return to_csv(self.model.outcomes)

@@ -1,4 +1,4 @@
-"""The dialog Check Tokenizer: what rules find in a tokenizer and its files; it does not block the window."""
+"""The dialog Check Tokenizer: what rules find in a tokenizer and its files."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -9,36 +9,32 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSignalBlocker, QSize, QTimer
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QComboBox, QProgressBar, QTextEdit, QWidget
+from PySide6.QtCore import QObject, QSignalBlocker, QSize
+from PySide6.QtWidgets import QComboBox, QTextEdit, QWidget
 
-from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.lint.findings import LEVELS, LintFinding, has_error, summary, to_csv, to_json
 from tokstudio.core.lint.lint import lint_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.dialogs.checking.base import CheckDialog
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.token_label import token_label
 from tokstudio.gui.widgets.fields import label_for
-from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
-from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
+from tokstudio.gui.widgets.figures import TableModel
+from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import push_button
-from tokstudio.gui.widgets.pane import Dialog
 
 _SIZE = QSize(820, 580)
 _LEVEL_WIDTH = 90
 _FILES = "Tokenizers (*.json *.model *.tiktoken *.txt *.bpe *.gguf);;All files (*)"
-_SAVED = "CSV (*.csv);;JSON (*.json)"
 _HARD, _CORPUS = "A hard text", "The corpus"
 _EMPTY = (
     "Looks for faults before a model is trained: patterns that never match, special tokens that text can make, files "
@@ -81,8 +77,10 @@ class FindingsModel(TableModel):
         return colours[self.findings[row].level] if column == 0 else None
 
 
-class CheckTokenizerDialog(Dialog):
+class CheckTokenizerDialog(CheckDialog):
     """The tokenizer and the text, a list of what was found, and all about the selected finding."""
+
+    saved_as = ("findings.csv", "CSV (*.csv);;JSON (*.json)")
 
     def __init__(
         self,
@@ -92,31 +90,22 @@ class CheckTokenizerDialog(Dialog):
         choosers: Choosers,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__("Check Tokenizer", parent, modal=False)
-        self._session, self._theme, self._preferences, self._choosers = session, theme, preferences, choosers
+        self.model = FindingsModel(theme)
+        table = "Findings", (_LEVEL_WIDTH,)
+        super().__init__("Check Tokenizer", session, theme, preferences, choosers, self.model, table, parent)
+        self.model.setParent(self)
+        self._theme = theme
         self._path: Path | None = None
         self._checked = ""
-        self._job = LatestJob(session.jobs, self, self._finish, self._fail, quiet=True)
-        self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
-        self._timer.timeout.connect(self._show_progress)
-        self.setAcceptDrops(True)
         self._make_fields()
-        self.model = FindingsModel(theme, self)
-        self._make_results(theme)
-        self.bar = named(QProgressBar(maximum=0, textVisible=False), "Progress")
-        self.copy_button = push_button("Cop&y Table", self._copy, "Copy the findings for a spreadsheet")
-        self.save_button = push_button("&Save Table…", self._save, "Write the findings as CSV or JSON")
-        self.close_button = push_button("Close", self.reject)
-        self.check_button = push_button("&Check", self._check, is_main=True)
+        self.details = named(QTextEdit(readOnly=True), "The selected finding: example and advice")
+        self.details.setTabChangesFocus(True)
         fields = row(label_for("&Tokenizer", self.tokenizer), (self.tokenizer, 3), self.file_button,
                      self.folder_button, label_for("Te&xt", self.text), (self.text, 2), spacing=8)  # fmt: skip
         buttons = row(self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button, spacing=8)
         self.fill(theme, _SIZE, fields, (self.table, 3), (self.details, 2), self.note, self.bar, buttons)
         session.runs.changed.connect(self._list_runs)
-        session.corpus.sources_changed.connect(self._refresh)
-        self.table.selectionModel().currentRowChanged.connect(self._show_details)
         theme.changed.connect(self._show_details)
-        self.finished.connect(self._job.cancel)
         self._list_runs()
         self._forget()
 
@@ -139,15 +128,6 @@ class CheckTokenizerDialog(Dialog):
         )
         self.tokenizer.currentIndexChanged.connect(self._forget)
         self.text.currentIndexChanged.connect(self._refresh)
-
-    def _make_results(self, theme: Theme) -> None:
-        self.table = ReadOnlyTable("Findings")
-        self.table.setModel(self.model)
-        self.table.horizontalHeader().setStretchLastSection(True)
-        self.table.horizontalHeader().setHighlightSections(False)
-        self.table.setColumnWidth(0, theme.scaled(_LEVEL_WIDTH))
-        self.details = named(QTextEdit(readOnly=True), "The selected finding: example and advice")
-        self.details.setTabChangesFocus(True)
 
     # ---- what is checked
 
@@ -188,14 +168,9 @@ class CheckTokenizerDialog(Dialog):
             self._preferences.folder = folder
             self.choose(folder)
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if dropped_paths(event.mimeData()) and not self._job.busy:
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        for path in dropped_paths(event.mimeData())[:1]:
+    def take(self, paths: Sequence[Path]) -> None:
+        for path in paths[:1]:
             self.choose(path)
-        event.acceptProposedAction()
 
     def _forget(self) -> None:
         """Shows no findings: those of another tokenizer would mislead."""
@@ -211,10 +186,9 @@ class CheckTokenizerDialog(Dialog):
         chosen = self.tokenizer.currentData()
         self._checked = self.tokenizer.currentText()
         sources = self._session.corpus.remaining if self.text.currentText() == _CORPUS else ()
-        self._job.run(_work_of(chosen, self._checked, sources))
         self._forget()
-        self._timer.start()
-        self.close_button.setFocus()
+        self._begin(_work_of(chosen, self._checked, sources))
+        self._refresh()
 
     def _show_progress(self) -> None:
         progress = self._job.progress
@@ -223,48 +197,23 @@ class CheckTokenizerDialog(Dialog):
         if self._job.busy:
             self.say(f"Looking at {progress.phase}…" if progress.total else "Reading the tokenizer…")
 
-    def _finish(self, findings: list[LintFinding]) -> None:
-        self._settle(findings)
-        self.say(f"{self._checked}: {summary(findings)}.", "error" if has_error(findings) else "muted")
+    def _finish(self, result: list[LintFinding]) -> None:
+        self.model.show(result)
+        self._settle()
+        self.say(f"{self._checked}: {summary(result)}.", "error" if has_error(result) else "muted")
         self.table.selectRow(0)
         self.table.setFocus()
-
-    def _fail(self, error: Exception) -> None:
-        self._settle([])
-        self.say(problem_of(error).text, "error")
-
-    def _settle(self, findings: Sequence[LintFinding]) -> None:
-        self._timer.stop()
-        self.model.show(findings)
-        self._refresh()
-        self._show_details()
-
-    def reject(self) -> None:
-        """Cancels checking; closes the dialog if nothing is being checked."""
-        if self._job.busy:
-            self._job.cancel()
-            self._settle([])
-            self.say("Cancelled.")
-        else:
-            super().reject()
 
     # ---- what is shown
 
     def _refresh(self) -> None:
-        busy = self._job.busy
-        for widget in (self.tokenizer, self.text, self.file_button, self.folder_button):
-            widget.setEnabled(not busy)
         obstacle = None
         if self.tokenizer.currentData() is None:
             obstacle = "Choose a file or a folder, or train a tokenizer."
         elif self.text.currentText() == _CORPUS and not self._session.corpus.sources:
             obstacle = "The corpus of the window is empty: open a text, or choose the hard text."
-        self.check_button.setEnabled(not busy and obstacle is None)
-        for button in (self.copy_button, self.save_button):
-            button.setEnabled(not busy and bool(self.model.findings))
-        self.close_button.setText("Cancel" if busy else "Close")
-        self.bar.setVisible(busy)
-        self.say("" if busy else obstacle or "")
+        inputs = self.tokenizer, self.text, self.file_button, self.folder_button
+        self._show_state(inputs, obstacle, bool(self.model.findings))
 
     def _show_details(self) -> None:
         number = self.table.currentIndex().row()
@@ -293,24 +242,8 @@ class CheckTokenizerDialog(Dialog):
             for number, label in enumerate(labels)
         )
 
-    # ---- the table elsewhere
-
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(to_csv(self.model.findings))
-        self.say("Copied the table.")
-
-    def _save(self) -> None:
-        path = self._choosers.save_file("Save Table", self._preferences.folder / "findings.csv", _SAVED)
-        if path is not None:
-            self._preferences.folder = path.parent
-            text = (to_json if path.suffix.lower() == ".json" else to_csv)(self.model.findings)
-            self._session.jobs.start(partial(_write_work, path, text), self._saved, self._fail_saving, writes=True)
-
-    def _saved(self, path: Path) -> None:
-        self.say(f"Wrote {file_name(path)}.")
-
-    def _fail_saving(self, error: Exception) -> None:
-        self.say(problem_of(error).text, "error")
+    def _rows_text(self, ending: str) -> str:
+        return (to_json if ending == ".json" else to_csv)(self.model.findings)
 
 
 def _boxed(text: str, ground: str, colour: str) -> str:
@@ -339,8 +272,3 @@ def _lint_work(
         text_name = f"{text_name} ({number})" if text_name in texts else text_name
         texts[text_name] = bytes(source.data[: source.bytes])
     return (yield from lint_work(tokenizer, texts, pattern, name))
-
-
-def _write_work(path: Path, text: str) -> Work[Path]:
-    yield from write_files({path: [text.encode("utf-8", "replace")]})
-    return path

@@ -1,0 +1,173 @@
+"""The base of the dialogs that check something in a job, and list what was found; they do not block the window."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QProgressBar, QWidget
+
+from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.progress import Work
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problems import problem_of
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
+from tokstudio.gui.widgets.labels import named
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
+
+
+class CheckDialog(Dialog):
+    """A table of what was found, a job that fills it, and buttons that check, copy and save.
+
+    A subclass begins the job, shows its progress, and says what follows when it ends; files can be dropped on it.
+
+    Args:
+        model: The rows of the table.
+        table: The name of the table, and the widths of all columns but the last one, designed for the usual text.
+        save_tip: What *Save Table…* does, where the name does not say it.
+        copy_tip: Likewise.
+    """
+
+    saved_as = ("checked.csv", "CSV (*.csv)")  # the name to begin with, and the kinds of files
+
+    def __init__(
+        self,
+        title: str,
+        session: Session,
+        theme: Theme,
+        preferences: Preferences,
+        choosers: Choosers,
+        model: TableModel,
+        table: tuple[str, Sequence[int]],
+        parent: QWidget | None,
+    ) -> None:
+        super().__init__(title, parent, modal=False)
+        self._session, self._preferences, self._choosers = session, preferences, choosers
+        self._job = LatestJob(session.jobs, self, self._finish, self._fail, quiet=True)
+        self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
+        self._timer.timeout.connect(self._show_progress)
+        self.setAcceptDrops(True)
+        name, widths = table
+        self.table = ReadOnlyTable(name)
+        self.table.setModel(model)
+        self.table.horizontalHeader().setStretchLastSection(True)
+        self.table.horizontalHeader().setHighlightSections(False)
+        for number, width in enumerate(widths):
+            self.table.setColumnWidth(number, theme.scaled(width))
+        self.table.selectionModel().currentRowChanged.connect(self._show_details)
+        self.bar = named(QProgressBar(maximum=0, textVisible=False), "Progress")
+        self.copy_button = push_button("Cop&y Table", self._copy, "Copy the table for a spreadsheet")
+        self.save_button = push_button("&Save Table…", self._save)
+        self.close_button = push_button("Close", self.reject)
+        self.check_button = push_button("&Check", self._check, is_main=True)
+        session.corpus.sources_changed.connect(self._refresh)
+        self.finished.connect(self._job.cancel)
+
+    # ---- what a subclass does
+
+    def take(self, paths: Sequence[Path]) -> None:
+        """Takes files and folders that were dropped."""
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        """Begins to check."""
+        raise NotImplementedError
+
+    def _show_progress(self) -> None:
+        raise NotImplementedError
+
+    def _finish(self, result: Any) -> None:  # noqa: ANN401  of its own work
+        raise NotImplementedError
+
+    def _refresh(self) -> None:
+        """Shows what can be done; calls `_show_state`."""
+        raise NotImplementedError
+
+    def _show_details(self) -> None:
+        """Shows all about the selected row."""
+        raise NotImplementedError
+
+    def _rows_text(self, ending: str) -> str:
+        """The table as a file with this ending."""
+        raise NotImplementedError
+
+    # ---- checking
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if dropped_paths(event.mimeData()) and not self._job.busy:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self.take(dropped_paths(event.mimeData()))
+        event.acceptProposedAction()
+
+    def _begin(self, work: Callable[[], Work[Any]]) -> None:
+        self._job.run(work)
+        self._timer.start()
+        self.close_button.setFocus()
+
+    def _settle(self) -> None:
+        """Shows what there is after the job has ended."""
+        self._timer.stop()
+        self._refresh()
+        self._show_details()
+
+    def _fail(self, error: Exception) -> None:
+        self._settle()
+        self.say(problem_of(error).text, "error")
+
+    def reject(self) -> None:
+        """Cancels checking; closes the dialog if nothing is being checked."""
+        if self._job.busy:
+            self._job.cancel()
+            self._settle()
+            self.say("Cancelled.")
+        else:
+            super().reject()
+
+    def _show_state(self, inputs: Sequence[QWidget], obstacle: str | None, has_rows: bool) -> None:
+        """Enables the inputs and the buttons; `obstacle` is why nothing can be checked now, a sentence."""
+        busy = self._job.busy
+        for widget in inputs:
+            widget.setEnabled(not busy)
+        self.check_button.setEnabled(not busy and obstacle is None)
+        for button in (self.copy_button, self.save_button):
+            button.setEnabled(not busy and has_rows)
+        self.close_button.setText("Cancel" if busy else "Close")
+        self.bar.setVisible(busy)
+        self.say("" if busy else obstacle or "")
+
+    # ---- the table elsewhere
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._rows_text(".csv"))
+        self.say("Copied the table.")
+
+    def _save(self) -> None:
+        name, kinds = self.saved_as
+        path = self._choosers.save_file("Save Table", self._preferences.folder / name, kinds)
+        if path is not None:
+            self._preferences.folder = path.parent
+            text = self._rows_text(path.suffix.lower())
+            self._session.jobs.start(partial(_write_work, path, text), self._saved, self._fail_saving, writes=True)
+
+    def _saved(self, path: Path) -> None:
+        self.say(f"Wrote {file_name(path)}.")
+
+    def _fail_saving(self, error: Exception) -> None:
+        self.say(problem_of(error).text, "error")
+
+
+def _write_work(path: Path, text: str) -> Work[Path]:
+    yield from write_files({path: [text.encode("utf-8", "replace")]})
+    return path
