@@ -7,7 +7,11 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers
 from transformers import AutoTokenizer
 
+from tests.core.formats.gguf.llama import ids_of_llama, needs_llama
+from tests.core.formats.trained import trained
 from tests.core.lint.made import END, added, content, folder, found, message
+from tokstudio import load, save
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.lint.specials import LIKE_SPECIAL
 
 START = "<|im_start|>"
@@ -79,6 +83,32 @@ class TestSpelled:
         for token in (added("丁", 258), added("中", 258, special=False)):
             place = folder(tmp_path, content(merges=["ä ¸", "ä¸ Ń"], specials=[token]))
             assert not found(place, "special-is-ordinary")
+
+    @needs_llama
+    def test_libraries_agree_on_it_so_that_it_is_no_error(self, tmp_path):
+        place = folder(tmp_path, content(merges=["ä ¸", "ä¸ Ń"], specials=[added("中", 258)]))
+        tokenizer = load(place)
+        assert not found(place, "special-of-one-text")
+        library = Tokenizer.from_file(str(place / "tokenizer.json"))
+        auto = AutoTokenizer.from_pretrained(str(place))
+        save(tokenizer, tmp_path / "a.gguf", "gguf")
+        assert tokenizer.encode("中", "all") == [258] == library.encode("中").ids == auto("中").input_ids
+        assert ids_of_llama(tmp_path / "a.gguf", ["中"]) == [[258]]
+        library.encode_special_tokens = True
+        assert tokenizer.encode("中") == [257] == library.encode("中").ids
+        assert auto("中", split_special_tokens=True).input_ids == [257]
+
+    def test_one_that_files_write_alike_is_an_error_because_formats_hold_one_of_both(self):
+        base = trained("the the the", 2)
+        [ordinary] = [number for number, token in enumerate(base.tokens) if token == b"the"]
+        tokenizer = base.changed(special_tokens={"the": 300, "an": 301}, pattern="gpt2")
+        [finding] = found(tokenizer, "special-of-one-text")
+        assert (finding.level, finding.example) == ("error", "the")
+        assert f"(300) and the ordinary token {ordinary} are one text" in finding.message
+        assert not found(tokenizer, "special-is-ordinary")
+        assert "same spelling" in (fit(tokenizer, "huggingface").problem or "")
+        assert "same spelling" in (fit(tokenizer, "gguf").problem or "")
+        assert fit(tokenizer, "tiktoken").problem is None
 
 
 class TestSplit:

@@ -16,6 +16,7 @@ from tokstudio.core.formats.huggingface.parts import own_tokens, parts_in
 from tokstudio.core.lint.findings import LintRule, Observation
 from tokstudio.core.lint.subject import MAP, NUMBER, Subject
 from tokstudio.core.model.file_settings import ROLES
+from tokstudio.core.text.byte_level import to_characters
 
 #: A text that looks like a special token to everyone: `<|im_start|>`, also with the bars of DeepSeek.
 LIKE_SPECIAL = re.compile(r"<[|｜][^|｜<>\s'\"{}%]{1,80}[|｜]>")
@@ -115,16 +116,47 @@ def from_merges_work(subject: Subject) -> Work[list[Observation]]:
     ]
 
 
-def spelled_work(subject: Subject) -> Work[list[Observation]]:
-    """Special tokens whose text is also that of an ordinary token."""
+def same_text_work(subject: Subject) -> Work[list[Observation]]:
+    """Special tokens that every file writes as it does an ordinary one, so that most formats hold one of both."""
+    found = yield from _spelled_work(subject, True)
+    return [
+        Observation(
+            f"The special token {shown(token)} ({subject.specials[token]:,}) and the ordinary token {other:,} are one "
+            "text, also as files write them: tokenizer.json and GGUF can hold one of both, tiktoken holds both, so "
+            "that programs give different ids.",
+            "Give the special token another text, or remove the ordinary token.",
+            token,
+        )
+        for token, other in found[:_NAMED]
+    ]
+
+
+def _spelled_work(subject: Subject, is_alike: bool) -> Work[list[tuple[str, int]]]:
+    """Special tokens with the id of an ordinary token of the same text, which files write alike or otherwise."""
     tokenizer = subject.tokenizer
     assert tokenizer is not None
-    texts = {token.encode(): token for token in subject.specials.keys() - tokenizer.preparation.ordinary}
+    # What a library reads may write spaces and bytes as other characters.
+    of_library, of_bytes = tokenizer.library is not None, tokenizer.alphabet.base == "bytes"
+    texts = {
+        token.encode(): token
+        for token in subject.specials.keys() - tokenizer.preparation.ordinary
+        if is_alike != (of_library or (of_bytes and to_characters(token.encode()) != token))
+    }
     special, found = frozenset(subject.specials.values()), list[tuple[str, int]]()
     for number, raw in (yield from subject.tokens_work()).items():
         token = texts.get(raw)
         if token is not None and number not in special:
             found.append((token, number))
+    return found
+
+
+def spelled_work(subject: Subject) -> Work[list[Observation]]:
+    """Special tokens whose text is also that of an ordinary token, which files write otherwise.
+
+    No error, although both are one text: files write the bytes of one and the characters of the other, and tokenizers,
+    transformers, tiktoken and llama.cpp all give the special token where such are recognised, and else the ordinary.
+    """
+    found = yield from _spelled_work(subject, False)
     if not found:
         return []
     token, other = found[0]
@@ -293,6 +325,7 @@ def flags_work(subject: Subject) -> Work[list[Observation]]:
 
 RULES: Sequence[LintRule] = (
     LintRule("role-without-token", "error", "roles", missing_role_work),
+    LintRule("special-of-one-text", "error", "texts of special tokens", same_text_work, True),
     LintRule("special-from-other-text", "danger", "text that makes special tokens", from_other_text_work, True),
     LintRule("special-from-merges", "danger", "special tokens as text", from_merges_work, True),
     LintRule("special-is-ordinary", "danger", "texts of special tokens", spelled_work, True),
