@@ -28,34 +28,42 @@ def checked(tokenizer, ids):
 
 
 def sequences(tokenizer, text):
-    """All sequences of ordinary tokens that spell a text."""
+    """All sequences of ordinary tokens that spell a text, with added ones that are not special."""
     if not text:
         return [[]]
+    added = tokenizer.preparation.ordinary
+    special = [number for token, number in tokenizer.special_tokens.items() if token not in added]
     ordinary = [
         (number, token)
         for number, token in enumerate(tokenizer.tokens)
-        if token and number not in tokenizer.special_tokens.values() and text.startswith(token)
+        if token and number not in special and text.startswith(token)
     ]
     return [[number, *rest] for number, token in ordinary for rest in sequences(tokenizer, text[len(token) :])]
 
 
+ADDED = TOKENIZER.changed(
+    special_tokens={"<s>": SPECIAL, "bc": 600}, preparation=Preparation(ordinary=frozenset({"bc"}))
+)
+
+
 @settings(patient, max_examples=60)
-@given(st.text("abc 1日<", max_size=7))
-def test_of_all_encodings_of_a_text_one_is_canonical(text):
-    every = sequences(TOKENIZER, text.encode())
-    found = [checked(TOKENIZER, ids) for ids in every]
+@given(st.text("abc 1日<", max_size=7), st.sampled_from([TOKENIZER, ADDED]))
+def test_of_all_encodings_of_a_text_one_is_canonical(text, tokenizer):
+    every = sequences(tokenizer, text.encode())
+    found = [checked(tokenizer, ids) for ids in every]
     assert {each.encodings for each in found} == {len(every)}
     assert [ids for ids, each in zip(every, found, strict=True) if each.verdict == "canonical"] == [
-        TOKENIZER.encode(text)
+        tokenizer.encode(text)
     ]
     for ids, each in zip(every, found, strict=True):
         if each.verdict == "not canonical":
-            expected, at = TOKENIZER.encode(text), each.first
+            expected, at = tokenizer.encode(text), each.first
+            assert at is not None
             assert ids[:at] == expected[:at]
             assert ids[at] != expected[at]
             assert list(each.given) == ids[at : at + len(each.given)]
             assert list(each.expected) == expected[at : at + len(each.expected)]
-            assert TOKENIZER.decode_bytes(each.given) == TOKENIZER.decode_bytes(each.expected)
+            assert tokenizer.decode_bytes(each.given) == tokenizer.decode_bytes(each.expected)
 
 
 def test_special_tokens_divide_the_ids_into_runs():
@@ -64,6 +72,7 @@ def test_special_tokens_divide_the_ids_into_runs():
     found = checked(TOKENIZER, [SPECIAL, *a, SPECIAL, *b])
     assert (found.verdict, found.first) == ("not canonical", len(a) + 2)
     ways = checked(TOKENIZER, a).encodings
+    assert ways is not None
     assert found.encodings == ways**2 > 1
     # A run that joins what a special token divides would have other tokens.
     assert checked(TOKENIZER, [*b"ab", SPECIAL, *b"ab"]).verdict == "not canonical"

@@ -83,13 +83,18 @@ def canonical_work(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> Work[Canoni
 
 def _runs(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> Iterator[tuple[int, list[int]]]:
     """The runs of ordinary tokens, each with the place where it begins."""
-    ordinary = tokenizer.preparation.ordinary
-    special = [token for text, token in tokenizer.special_tokens.items() if text not in ordinary]
+    special = [*_special(tokenizer)]
     begin = 0
     for stop in [*np.flatnonzero(np.isin(ids, special)).tolist(), len(ids)]:
         if stop > begin:
             yield begin, ids[begin:stop].tolist()
         begin = stop + 1
+
+
+def _special(tokenizer: Tokenizer) -> frozenset[int]:
+    """The ids that no text becomes by itself; added tokens that are not special are ordinary ones."""
+    ordinary = tokenizer.preparation.ordinary
+    return frozenset(token for text, token in tokenizer.special_tokens.items() if text not in ordinary)
 
 
 def _first_difference(
@@ -111,7 +116,7 @@ def _encodings_work(tokenizer: Tokenizer, runs: Sequence[list[int]]) -> Work[int
     if tokenizer.model not in _PIECES or sum(map(len, texts)) > MOST_COUNTED:
         return None
     whole = b"\0".join(texts)  # a token across two texts is looked for in vain below
-    specials = frozenset(tokenizer.special_tokens.values())
+    specials = _special(tokenizer)
     times = Counter[bytes]()  # how many ids have these bytes
     ids: list[int] = tokenizer.tokens.ids().tolist()
     for number, token in enumerate(ids):
