@@ -62,13 +62,14 @@ def save_work(
     """
     chosen, text = _writable(format), sample_text(sample)
     tokenizer = tokenizer.closed() if chosen.readable else tokenizer
-    targets = _targets(chosen, Path(path))
+    writer = _writer(chosen, tokenizer, text, model, pad)
+    named = chosen if model is None else writer  # a copy is named after the model
+    targets = _targets(named, Path(path))
     name = file_name(next(iter(targets.values())))
     try:
         proof = None if proof is None else proof.check()
     except ConfigError as error:
         raise FormatError(f"{name}: {error}") from error
-    writer = _writer(chosen, tokenizer, text, model, pad)
     if model is not None and any(os.path.realpath(model) == os.path.realpath(target) for target in targets.values()):
         raise FormatError(f"{name}: this is the model itself: give the copy another name.")
     further = writer.further_targets(tokenizer, targets)
@@ -91,7 +92,7 @@ def save_work(
             fitting.losses,
             f"{identical} after renumbering" if moved and _is_proof(identical) else identical,
             fitting.notes,
-            chosen.snippet(tokenizer, targets),
+            named.snippet(tokenizer, targets),
             chosen.title,
             described(tokenizer),
             files,
@@ -136,7 +137,7 @@ def _write_work(
     return tuple(files)
 
 
-def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:
+def try_places_work(path: AnyPath, format: str, model: AnyPath | None = None) -> Work[tuple[Path, ...]]:
     """The files that `save` would write; checks that it can, with folders and empty files that are removed again.
 
     Raises:
@@ -144,7 +145,7 @@ def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:
         FormatError: The files cannot be written.
     """
     chosen = _writable(format)
-    targets = _targets(chosen, Path(path))
+    targets = _targets(chosen if model is None else chosen.in_model(Path(model), False), Path(path))
     with StagedFiles() as staged:
         if Path(path) in (target.parent for target in targets.values()):
             staged.make_folder(Path(path))
@@ -190,7 +191,7 @@ def fit_work(
     fitting = yield from writer.fit_work(tokenizer)
     if path is None or fitting.problem is not None:
         return fitting
-    targets = _targets(chosen, Path(path))
+    targets = _targets(chosen if model is None else writer, Path(path))
     targets = {**targets, **writer.further_targets(tokenizer, targets)}
     return replace(fitting, losses=fitting.losses + writer.lost_at(tokenizer, targets))
 

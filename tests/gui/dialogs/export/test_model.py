@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from tests.core.formats.gguf.files import byte_pairs, gguf
 from tests.core.formats.trained import TEXT, trained
 from tests.gui.dialogs.export.conftest import settle
-from tests.gui.dialogs.export.test_dialog import press, press_export, told
+from tests.gui.dialogs.export.test_dialog import press, press_export
 from tokstudio import load
 from tokstudio.gui.dialogs.export.format_list import SignedLine
 
@@ -58,7 +58,8 @@ def test_a_copy_of_a_model_gets_the_tokenizer(qtbot, session, dialog, choose, ou
     assert not into.pad.isVisible()
     assert said(dialog) == []
     press_export(qtbot, session, dialog)
-    written = out / "tokenizer.gguf"
+    written = out / f"{path.stem}-new-tokenizer.gguf"
+    assert written.name in dialog.folder.note.text()
     assert written.read_bytes().endswith(bytes(range(8)) * SIZE)
     assert load(written).special_tokens == {"<s>": 268, "</s>": 269}
     # Without a model it is another file, which can be written again.
@@ -66,6 +67,7 @@ def test_a_copy_of_a_model_gets_the_tokenizer(qtbot, session, dialog, choose, ou
     settle(qtbot, session)
     assert into.model is None
     press_export(qtbot, session, dialog)
+    written = out / "tokenizer.gguf"
     assert len(written.read_bytes()) < path.stat().st_size + 8 * SIZE
     assert not written.read_bytes().endswith(bytes(range(8)) * SIZE)
 
@@ -88,13 +90,14 @@ def test_a_larger_model_is_filled_up_only_if_asked(qtbot, session, dialog, choos
     assert dialog.note.text() == "Tick the box to fill it up, or choose another model."
     press(qtbot, session, dialog.list.into.pad)
     press_export(qtbot, session, dialog)
-    assert len(load(out / "tokenizer.gguf").tokens) == 270
-    assert b"[PAD299]" in (out / "tokenizer.gguf").read_bytes()
+    written = out / "model300-new-tokenizer.gguf"
+    assert len(load(written).tokens) == 270
+    assert b"[PAD299]" in written.read_bytes()
     choose(model(tmp_path))
     assert not dialog.list.into.pad.isVisible()
 
 
-def test_what_does_not_fit_is_said_in_words(qtbot, dialog, choose, out, tmp_path):
+def test_what_does_not_fit_is_said_in_words(qtbot, session, dialog, choose, out, tmp_path):
     choose(model(tmp_path, 200))
     assert said(dialog) == ["The tokenizer has ids up to 269, and model200.gguf has only 200 tokens."]
     assert not dialog.list.into.pad.isVisible()
@@ -108,14 +111,15 @@ def test_what_does_not_fit_is_said_in_words(qtbot, dialog, choose, out, tmp_path
     assert said(dialog)[0].startswith("gone.gguf: ")
     assert not out.exists()
     qtbot.mouseClick(dialog.list.into.leave, Qt.MouseButton.LeftButton)
+    settle(qtbot, session)
     assert dialog.export_button.isEnabled()
 
 
 def test_the_model_itself_is_never_replaced(qtbot, session, dialog, choose, out):
     out.mkdir()
-    path = model(out).rename(out / "tokenizer.gguf")
+    path = model(out)
     before = path.read_bytes()
     choose(path)
     press_export(qtbot, session, dialog)
-    assert told(dialog, "gguf")[-1] == "tokenizer.gguf: this is the model itself: give the copy another name."
+    assert [file.name for file in sorted(out.iterdir())] == [f"{path.stem}-new-tokenizer.gguf", path.name]
     assert path.read_bytes() == before

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _EMBEDDING = ("token_embd.weight", "output.weight")
 _VOCABULARY_SIZE = ".vocab_size"
+_NEW = "-new-tokenizer.gguf"  # in a folder, a copy has another name than the model
 _PIECE = 1 << 16
 _ANY_SIZE = 1 << 62
 
@@ -37,7 +38,7 @@ class InModel(Format):
 
     def __init__(self, of: Format, model: Path, pad: bool) -> None:
         self._of, self._model, self._pad = of, model, pad
-        self.name, self.title, self.files = of.name, of.title, of.files
+        self.name, self.title, self.files = of.name, of.title, (f"{model.stem}{_NEW}",)
         self._header: Header | None = None
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
@@ -99,7 +100,7 @@ class InModel(Format):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The one file."""
         assert self._header is not None
-        return {self._of.files[0]: self._pieces(self._header, tokenizer)}
+        return {self.files[0]: self._pieces(self._header, tokenizer)}
 
     def _pieces(self, header: Header, tokenizer: Tokenizer) -> Iterator[bytes]:
         """The file in pieces: the model's own values, those of the tokenizer in place of its former ones, tensors."""
@@ -138,7 +139,7 @@ class InModel(Format):
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Reads the file back, and lets llama.cpp read its vocabulary; the tensors must stand where they stood."""
-        path = written[self._of.files[0]]
+        path = written[self.files[0]]
         header = yield from self._read_work()
         again = yield from header_work(path, name, lambda key: False, tensors=True)
         if again.tensors != header.tensors or again.size - again.data != header.size - header.data:

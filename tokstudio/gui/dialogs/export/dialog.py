@@ -21,7 +21,7 @@ from tokstudio.core.formats.common.format import Fit
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import ExportReport
 from tokstudio.gui.dialogs.export import queue
-from tokstudio.gui.dialogs.export.format_list import INDENT, MODELS, FormatList
+from tokstudio.gui.dialogs.export.format_list import INDENT, FormatList
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -177,6 +177,7 @@ class ExportDialog(Dialog):
         self.list.copy_asked.connect(self._copy_snippet)
         self.list.into.asked.connect(self._ask_model)
         self.list.into.changed.connect(self._check_model)
+        self.list.into.changed.connect(self._choose_places)
         self.list.into.pad.toggled.connect(self._forget_copy)
         self.list.filled.connect(self._focus_first)
         self.folder.changed.connect(self._choose_places)
@@ -194,7 +195,7 @@ class ExportDialog(Dialog):
     @property
     def places(self) -> queue.ExportTargets:
         """The chosen formats with their folders."""
-        return queue.ExportTargets(self.list.chosen, self.folder.folder)
+        return queue.ExportTargets(self.list.chosen, self.folder.folder, self.list.into.model)
 
     def _choose_part(self) -> None:
         """Chooses the whole run, or only its merges up to the playhead; the tokenizer is made in the background."""
@@ -237,7 +238,7 @@ class ExportDialog(Dialog):
 
     def _forget_copy(self) -> None:
         """Lets the format be written once more, as it would be another file."""
-        self._outcomes.pop(MODELS, None)
+        self._outcomes.pop(queue.MODELS, None)
         self._refresh()
 
     def _check_model(self) -> None:
@@ -245,7 +246,7 @@ class ExportDialog(Dialog):
         self._model_fit = None
         self._model_checks.cancel()
         if self.list.into.model is not None and self._part is not None:
-            asked = self._part, MODELS, self._closes_gaps, self.list.into.model
+            asked = self._part, queue.MODELS, self._closes_gaps, self.list.into.model
             self._model_checks.run(partial(queue.model_work, *asked))
         self._forget_copy()
 
@@ -258,7 +259,7 @@ class ExportDialog(Dialog):
     def _model_obstacle(self) -> str | None:
         """Why the chosen model cannot get the tokenizer, in a sentence; None if it can, or if there is none."""
         fit = self._model_fit
-        if MODELS not in self._waiting or self.list.into.model is None:
+        if queue.MODELS not in self._waiting or self.list.into.model is None:
             return None
         if fit is None:
             return "Checking the model…"
@@ -364,7 +365,7 @@ class ExportDialog(Dialog):
         self._begun = self._waiting
         for name in self._begun:
             work = partial(queue.export_work, part, self._closes_gaps, name, folders[name], self._run.corpus)
-            if name == MODELS:
+            if name == queue.MODELS:
                 work = partial(work, model=self.list.into.model, pad=self.list.into.pad.isChecked())
             orders.append(queue.Order(name, folders[name], work))
             self._outcomes.pop(name, None)

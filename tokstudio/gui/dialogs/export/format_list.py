@@ -13,7 +13,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import printable
 from tokstudio.core.formats.common.format import Fit, Format
-from tokstudio.gui.dialogs.export.queue import ExportOutcome, ModelFit
+from tokstudio.gui.dialogs.export.queue import MODELS, ExportOutcome, ModelFit
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import named, paragraph_label
@@ -28,7 +28,6 @@ _WORDS_OF_A_KIND = 3  # the first words that sentences of one kind share: "The s
 _BAR = 140
 _TEXTS = "The test text is built in, and hard on purpose. The sample is of the corpus."
 _COPY, _COPIED, _COPIED_FOR = "Copy Python", "Copied", 3000  # milliseconds
-MODELS = "gguf"  # the format that writes into copies of models, too
 INDENT = 26  # the left edge of the text of the check box
 
 

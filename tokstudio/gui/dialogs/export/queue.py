@@ -31,6 +31,8 @@ from tokstudio.gui.state.run import StudioRun
 # --- The plan of an export: which merges with which ids, in which formats, into which folders -------------------------
 # `tokstudio.core.formats` writes and checks the files; `queue` runs that in the background.
 
+MODELS = "gguf"  # the format that writes into copies of models, too
+
 
 # A file that can be read back is a tokenizer; one that can only be written is a table to look at.
 TOKENIZERS: tuple[Format, ...] = tuple(known for known in FORMATS.values() if known.writable and known.readable)
@@ -59,6 +61,7 @@ class ExportTargets:
 
     formats: tuple[str, ...]
     folder: Path  # the one that the user entered
+    model: Path | None = None  # of which a copy gets the tokenizer
 
     @property
     def folders(self) -> Mapping[str, Path]:
@@ -66,6 +69,10 @@ class ExportTargets:
         tokenizers = [name for name in self.formats if FORMATS[name].readable]
         apart = tokenizers if len(tokenizers) > 1 else []
         return {name: self.folder / name if name in apart else self.folder for name in self.formats}
+
+    def format(self, name: str) -> Format:
+        """The format of a name, or what writes into a copy of the model."""
+        return FORMATS[name].in_model(self.model, False) if name == MODELS and self.model else FORMATS[name]
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ class TargetCheck:
         """The line below the folder: what it will contain."""
         folders, folder = self.places.folders, self.places.folder
         several = [name for name, place in folders.items() if place != folder]
-        files = [file for name, place in folders.items() if place == folder for file in FORMATS[name].files]
+        files = [file for name, place in folders.items() if place == folder for file in self.places.format(name).files]
         remarks = [
             "The folder will be created." if self.is_new else "",
             f"Each tokenizer gets its own folder in it: {', '.join(several)}." if several else "",
@@ -148,7 +155,7 @@ def check_target_work(places: ExportTargets) -> Work[TargetCheck]:
     for folder in (places.folder, *places.folders.values()):
         if (problem := _folder_problem(folder)) is not None:
             return TargetCheck(places, problem, is_new=False, replaced={})
-    replaced = {name: _there(name, folder) for name, folder in places.folders.items()}
+    replaced = {name: _there(places.format(name), folder) for name, folder in places.folders.items()}
     return TargetCheck(places, None, not places.folder.exists(), replaced)
 
 
@@ -219,11 +226,11 @@ def report_work(reports: Sequence[ExportReport], path: Path, run: str) -> Work[P
     return path
 
 
-def _there(name: str, folder: Path) -> tuple[Path, ...]:
+def _there(chosen: Format, folder: Path) -> tuple[Path, ...]:
     """The files of a format that a folder already has."""
     if not folder.is_dir():
         return ()
-    return tuple(file for file in FORMATS[name].targets(folder).values() if file.exists())
+    return tuple(file for file in chosen.targets(folder).values() if file.exists())
 
 
 def _folder_problem(folder: Path) -> str | None:
