@@ -7,7 +7,9 @@ Also `encode` and `decode` by tokenizers that have no merges.
 from __future__ import annotations
 
 import base64
+import errno
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -292,12 +294,17 @@ def test_a_model_is_copied_with_another_tokenizer(special, tmp_path, run):
     told = run(1, words).err
     assert "special.json" not in told
     assert "The tokenizer has 300 tokens, and model.gguf has 310" in told
+    assert told.endswith("or choose another model. Add --pad to fill it up.\n")
     assert not (tmp_path / "new.gguf").exists()
     told = run(0, f"{words} --pad").err
     assert "10 tokens that no text becomes are added" in told
     assert "Exported new.gguf: " in told
     assert load(tmp_path / "new.gguf").encode(FIFTY) == load(special).encode(FIFTY)
     run(1, f"{words} --pad", says="this file exists already")
+    # In a folder, a copy is named after the model, and never replaces it.
+    run(0, f"{words.replace('new.gguf', '.')} --pad", says="model-new-tokenizer.gguf: identical on the test text")
+    assert (tmp_path / "model-new-tokenizer.gguf").read_bytes() == (tmp_path / "new.gguf").read_bytes()
+    run(1, f"{words.replace('new.gguf', '.')} --pad", says="model-new-tokenizer.gguf: this file exists already")
     run(
         1,
         "convert special.json model.gguf --format gguf --model model.gguf --force",
@@ -305,6 +312,33 @@ def test_a_model_is_copied_with_another_tokenizer(special, tmp_path, run):
     )
     run(2, "convert special.json a --format classic --model model.gguf", says="--model is for --format gguf")
     run(2, "convert special.json a.gguf --format gguf --pad", says="--pad is for --model")
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("locked", "locked: you have no permission to read the folder."),
+        ("locked/tokenizer.json", "tokenizer.json: you have no permission to read the file."),
+        ("around/locked", "locked: you have no permission to read the file."),  # what it is cannot be seen
+    ],
+)
+def test_a_folder_without_rights_is_told_of_in_one_sentence(tokenizer, tmp_path, run, monkeypatch, path, says):
+    for folder in ("locked", "around/locked"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "tokenizer.json").write_bytes((tmp_path / tokenizer).read_bytes())
+    see, closed = os.stat, (str(tmp_path / "locked"), str(tmp_path / "around"))
+
+    # As the system answers for what is in such a folder; the superuser would see it.
+    def stat(path, *more, **named):
+        if isinstance(path, (str, os.PathLike)) and os.path.dirname(os.path.abspath(path)).startswith(closed):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return see(path, *more, **named)
+
+    monkeypatch.setattr(os, "stat", stat)
+    for words in ("lint {}", "convert {} there --format huggingface", "export-bytes {} --out a.npy", "inspect {}"):
+        told = run(1, words.format(path)).err
+        assert told == f"tokstudio: {says}\n", words
+    assert not (tmp_path / "a.npy").exists()
 
 
 def test_a_tokenizer_is_taken_out_of_a_model(special, tmp_path, run):

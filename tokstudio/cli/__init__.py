@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from tokstudio.cli.arguments.parse import parse
-from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, complain
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, complain, reason
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
 
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         complain("This computer does not have enough free memory for that.")
     except (TokStudioError, OSError) as error:
-        complain(str(error))
+        complain(reason(error))
     return signals.code if signals.received else FAILED
 
 

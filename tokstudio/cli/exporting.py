@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put, reason
 from tokstudio.cli.projects import is_project, load_tokenizer_or_run
 from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_files
 from tokstudio.core.base.errors import CorpusError, FormatError, TokStudioError
@@ -57,7 +57,7 @@ def check_results(arguments: argparse.Namespace, console: Console) -> None:
     exports: Exports = values.get("export") or ([(values["format"], values["target"])] if "target" in values else [])
     taken = set[str]()
     for name, path in exports:
-        files = console.finish(try_places_work(path, name))
+        files = console.finish(try_places_work(path, name, values.get("model")))
         _take(files, taken, "two exports would write this file")
         _refuse_inputs(files, tokenizers, texts, console)
         for file in files:
@@ -115,11 +115,11 @@ def _read(tokenizers: Iterable[Path], texts: Iterable[Path], console: Console) -
     for path in tokenizers:
         yield path
         yield from tokenizer_files(path)
-        folder = path if path.is_dir() else path.parent
-        with suppress(FormatError):
+        folder = path if os.path.isdir(path) else path.parent
+        with suppress(FormatError, OSError):  # opening it reports the error
             yield from files_beside(folder)
     for path in texts:
-        if not path.is_dir():
+        if not os.path.isdir(path):
             yield path
             continue
         with suppress(CorpusError):  # reading it reports the error
@@ -144,7 +144,9 @@ def check_losses(
     for name, path in exports:
         fitting = fit(tokenizer, name, path=path, model=model, pad=pad)
         if fitting.problem is not None:
-            raise FormatError(f"{path.name}: {fitting.problem}")
+            padded = model is not None and not pad and fit(tokenizer, name, path=path, model=model, pad=True)
+            advice = " Add --pad to fill it up." if padded and padded.problem is None else ""
+            raise FormatError(f"{path.name}: {fitting.problem}{advice}")
         if fitting.losses and not accept_loss:
             raise FormatError(
                 f"{path.name}: {FORMATS[name].title} cannot hold all of this tokenizer. {' '.join(fitting.losses)} "
@@ -170,7 +172,7 @@ def export(
             more = {"sample": sample, "original": original, "proof": proof, "model": model, "pad": pad}
             report = console.finish(save_proved_work(tokenizer, path, name, accept_loss, **more))
         except (TokStudioError, OSError) as error:
-            console.complain(str(error))
+            console.complain(reason(error))
             continue
         except MemoryError:
             console.complain(f"{path.name}: this computer does not have enough free memory to write it.")
@@ -218,10 +220,10 @@ def export_bytes(arguments: argparse.Namespace, console: Console) -> int:
             tokenizer = console.finish(load_work(arguments.source)).tokenizer
         except PatternNeeded:
             tokenizer = console.finish(load_work(arguments.source, "none")).tokenizer
-    report = console.finish(save_work(tokenizer, arguments.out, "token-bytes", proof=None))
+    report = console.finish(save_work(tokenizer, arguments.target, arguments.format, proof=None))
     for sentence in report.notes:
         console.say(sentence)
-    console.say(f"Wrote {file_name(arguments.out)}.")
+    console.say(f"Wrote {file_name(arguments.target)}.")
     return DONE
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ _BEFORE = " " * 9  # before further lines about a source or a run
 
 def is_project(path: Path) -> bool:
     """Whether a path names a project."""
-    return path.suffix == SUFFIX and not path.is_dir()
+    return path.suffix == SUFFIX and not os.path.isdir(path)
 
 
 def load_run(path: Path, name: str | None, console: Console) -> Tokenizer:

@@ -19,7 +19,7 @@ import platformdirs
 from numpy.typing import NDArray
 
 from tokstudio.cli.exporting import Exports, Proving, check_losses, export
-from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put, reason
 from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.cli.reading import (
     CommandTexts,
@@ -69,7 +69,7 @@ def save_project(run: Run, path: Path, console: Console) -> Path | None:
     try:
         _save(run, path, console)
     except (TokStudioError, OSError) as error:
-        console.complain(str(error))
+        console.complain(reason(error))
         return None
     except MemoryError:
         console.complain(f"{file_name(path)}: this computer does not have enough free memory to write it.")
@@ -436,7 +436,7 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
     except (TokStudioError, OSError, MemoryError) as error:
         if not (trainer.merges_made and _targets(arguments)):
             raise
-        console.complain(str(error) or "This computer does not have enough free memory to go on.")
+        console.complain(reason(error) or "This computer does not have enough free memory to go on.")
         return FAILED
 
 
@@ -472,7 +472,7 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
                         raise
                     stream = None  # the pipe is closed or the disk is full, but the files are still wanted
                     if isinstance(error, TokStudioError):
-                        console.complain(str(error))
+                        console.complain(reason(error))
                         code = FAILED
         if progress_too and trainer.ended is None:
             console.show(trainer.progress, f", {several(trainer.merges_made, 'merge')}" * (trainer.merges_made > 0))

@@ -120,7 +120,15 @@ def test_the_command_writes_them_without_a_pattern(tmp_path, capsys):
     assert json.loads(out.read_text())[:256] == [1] * 256
     assert "Wrote bytes.json." in capsys.readouterr().err
     (tmp_path / "spiece.model").write_bytes(sentencepiece_unigram(SENTENCES, 40))
-    assert cli.main(["export-bytes", str(tmp_path / "spiece.model"), "--out", str(out)]) == 0
+    words = ["export-bytes", str(tmp_path / "spiece.model"), "--out", str(out)]
+    before = out.read_bytes()
+    assert cli.main(words) == 1
+    assert (
+        "bytes.json: this file exists already: give the export another path, or add --force" in capsys.readouterr().err
+    )
+    assert out.read_bytes() == before
+    assert cli.main([*words, "--force"]) == 0
+    assert out.read_bytes() != before
     assert "sentencepiece changes a text before or after it is split: the tokens of" in capsys.readouterr().err
-    assert cli.main(["export-bytes", str(tmp_path / "nothing"), "--out", str(out)]) == 1
+    assert cli.main(["export-bytes", str(tmp_path / "nothing"), "--out", str(tmp_path / "other.npy")]) == 1
     assert "nothing: no such file or folder." in capsys.readouterr().err

@@ -129,7 +129,10 @@ def export_bytes(words: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("source", metavar="TOKENIZER", type=Path, help=f"its file, its folder, {shared.NAMES}, or a project")
     add("--run", metavar="NAME", help="for a project: the run whose tokens are counted")
-    add("--out", metavar="FILE", type=Path, required=True, help="the file to write: NAME.npy (int32) or NAME.json")
+    add("--out", metavar="FILE", dest="target", type=Path, required=True,
+        help="the file to write: NAME.npy (int32) or NAME.json")  # fmt: skip
+    add("--force", action="store_true", help="replace a file that exists already")
+    parser.set_defaults(format="token-bytes")
     shared.add_quiet(parser)
     return parser.parse_args(words)
 

@@ -183,6 +183,15 @@ def _time_left(progress: Progress, elapsed: float) -> str:
     return f", about {left:.0f} s left" if left < 90 else f", about {left / 60:.0f} min left"
 
 
+def reason(error: Exception) -> str:
+    """An error as a sentence; of one of the system, which file it is about and why."""
+    if not isinstance(error, OSError) or isinstance(error, TokStudioError) or not error.strerror:
+        return str(error)
+    place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    said = f"{error.strerror[:1].lower()}{error.strerror[1:]}" if place else error.strerror
+    return f"{place}{said}."
+
+
 def complain(sentence: str) -> None:
     """Prints an error where there is no `Console`."""
     _say(printable(f"tokstudio: {sentence}"))

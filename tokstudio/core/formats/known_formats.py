@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.readers.files import network_address
 from tokstudio.core.formats.classic import Classic
 from tokstudio.core.formats.common.format import Format
-from tokstudio.core.formats.common.text_readers import JsonReader, LineReader
+from tokstudio.core.formats.common.text_readers import JsonReader, LineReader, why_not
 from tokstudio.core.formats.gguf.format import Gguf
 from tokstudio.core.formats.gpt2 import Gpt2
 from tokstudio.core.formats.huggingface.converted import WordEndPair, WordPieceVocabulary
@@ -73,7 +74,8 @@ def format_of(path: Path) -> tuple[Format, tuple[Path, ...]]:
             return format_of_file, files
         in_folder = path.is_dir()
     except (OSError, ValueError) as error:
-        raise FormatError(f"{file_name(path)}: the file cannot be opened: {error}.") from error
+        what = "the folder" if os.path.isdir(path) else "the file"
+        raise FormatError(f"{file_name(path)}: {why_not(error, what)}.") from error
     if in_folder:
         usual = ", ".join(dict.fromkeys(format_of_file.looked_for for format_of_file in _READABLE))
         raise FormatError(f"{file_name(path)}: this folder has no tokenizer file TokStudio can read ({usual}).")
@@ -91,7 +93,7 @@ def tokenizer_files(path: AnyPath) -> tuple[Path, ...]:
         return files
     except (FormatError, OSError, ValueError) as error:
         # Opening says which file of a folder to choose, or how to fetch one; one without its counterpart may be a text.
-        return (place,) if place.is_dir() or WHY_NOT_POINTER in str(error) else ()
+        return (place,) if os.path.isdir(place) or WHY_NOT_POINTER in str(error) else ()
 
 
 def _not_there(path: Path) -> str:

@@ -132,13 +132,13 @@ def read_whole(path: Path | bytes, name: str, largest: int) -> bytes:
             raise FormatError(f"{name}: {why_not(error)}.") from error
 
 
-def why_not(error: OSError | ValueError) -> str:
-    """The reason why a file cannot be read, in a few words."""
+def why_not(error: OSError | ValueError, what: str = "the file") -> str:
+    """The reason why a file, or `what` it is, cannot be read, in a few words."""
     if isinstance(error, FileNotFoundError):
-        return "the file does not exist"
+        return f"{what} does not exist"
     if isinstance(error, PermissionError):
-        return "you have no permission to read the file"
-    return f"the file cannot be read: {(isinstance(error, OSError) and error.strerror) or error}"
+        return f"you have no permission to read {what}"
+    return f"{what} cannot be read: {(isinstance(error, OSError) and error.strerror) or error}"
 
 
 def only_file(folder: Path, ending: str) -> Path | None:
