@@ -23,7 +23,7 @@ from tests.core.formats.trained import of_characters, settings_of
 from tests.core.formats.without_merges import unigram
 from tests.core.texts import patient
 from tests.processes import started_processes
-from tokstudio import ConfigError, Corpus, TrainingConfig, load, train
+from tokstudio import ConfigError, Corpus, TrainingConfig, load, save, train
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.comparison import engine_causes, engines
 from tokstudio.core.comparison.engine_causes import NOT_EXPLAINED, causes_work, changed_patterns
@@ -391,6 +391,19 @@ def test_files_that_are_refused_get_a_sentence(tmp_path):
     assert "cannot read it" in table.columns[0].problem
     assert table.columns[0].failed
     assert not table.columns[1].differing
+
+
+@pytest.mark.parametrize("has_settings", [True, False])
+def test_tiktoken_reads_ranks_that_were_opened_with_or_without_their_settings(tmp_path, has_settings):
+    tokenizer = probe("cl100k", SPECIALS)
+    save(tokenizer, tmp_path / "a.tiktoken", "tiktoken")
+    if not has_settings:
+        (tmp_path / "a.json").unlink()
+    opened = OpenedFiles("tiktoken", tuple(tmp_path.glob("a.tiktoken")))
+    table = compared(tokenizer, f"{TEXT}<|end|> 12345", "tiktoken", opened=opened)
+    assert not table.columns[0].problem
+    assert table.agrees
+    assert table.columns[0].form == "from a.tiktoken"
 
 
 def test_no_texts_and_word_counts_are_refused():

@@ -46,6 +46,7 @@ from tokstudio.core.comparison.table import aligned
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.common.beside import usual_name
 from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.tiktoken.writer import sidecar
 from tokstudio.core.formats.writers import writer_of
 from tokstudio.core.libraries.client import LibraryProcess, is_installed
 from tokstudio.core.libraries.llama import PACKAGE
@@ -574,6 +575,9 @@ def _form_work(engine: OtherEngine, tokenizer: Tokenizer, folder: Path, opened: 
     chosen = FORMATS[engine.format]
     if opened is not None and opened.format == engine.format:
         first = opened.files[0]
+        if engine.name == "tiktoken":
+            # Ranks alone do not say how text is split, nor which tokens are special.
+            return _Form(first.absolute(), f"from {first.name}", settings=json.loads(sidecar(tokenizer)))
         if engine.file is not None:
             return _Form(first.absolute(), f"from {first.name}")  # the process runs in another folder
         for number, file in enumerate(opened.files):
