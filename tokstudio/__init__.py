@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tokstudio.core.comparison.differences import diff as diff
     from tokstudio.core.corpus.corpus import Corpus as Corpus
     from tokstudio.core.corpus.readers.contents import Reading as Reading
+    from tokstudio.core.experiment.experiment import Experiment as Experiment
+    from tokstudio.core.experiment.loading import load_experiment as load_experiment
     from tokstudio.core.exploration.exploration import Exploration as Exploration
     from tokstudio.core.exploration.exploration import explore as explore
     from tokstudio.core.formats.loading import load as load
@@ -116,6 +118,8 @@ _MODULES = {
     "Trainer": "training.trainer",
     "train": "training.trainer",
     "extend": "training.trainer",
+    "Experiment": "experiment.experiment",
+    "load_experiment": "experiment.loading",
     "Exploration": "exploration.exploration",
     "explore": "exploration.exploration",
     "LibraryConfig": "library_training.config",

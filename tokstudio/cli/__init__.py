@@ -64,6 +64,10 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.training import extend, train
 
             return (train if arguments.command == "train" else extend)(arguments, console, signals)
+        if arguments.command == "run":
+            from tokstudio.cli.running import run
+
+            return run(arguments, console, signals)
         if arguments.command in ("prune", "join", "renumber", "specials"):
             from tokstudio.cli.surgery import change
 

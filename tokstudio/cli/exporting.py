@@ -42,7 +42,7 @@ READ_FILES = (
     "leave_out_list", "model",
 )  # fmt: skip
 # The arguments that name what it writes, beside exports.
-RESULTS = ("project", "out", "csv", "map", "report", "log_file", "left_out")
+RESULTS = ("project", "out", "csv", "map", "report", "log_file", "left_out", "experiment")
 
 
 def check_results(arguments: argparse.Namespace, console: Console) -> None:
@@ -60,23 +60,30 @@ def check_results(arguments: argparse.Namespace, console: Console) -> None:
         files = console.finish(try_places_work(path, name, values.get("model")))
         _take(files, taken, "two exports would write this file")
         _refuse_inputs(files, tokenizers, texts, console)
-        for file in files:
-            if not values["force"] and os.path.lexists(file):
-                raise FormatError(
-                    f"{file_name(file)}: this file exists already: give the export another path, or add --force to "
-                    "replace it."
-                )
+        if not values["force"]:
+            refuse_existing(files, "the export")
     for name in RESULTS:
         # The parallel set of `compare` is asked for by a flag, and `report` is a command too.
         if not isinstance(path := values.get(name), Path):
             continue
         if name == "project" and path.exists():
             raise FormatError(f"{file_name(path)}: this file exists already: give the project another name.")
+        if name == "experiment" and not values["force"]:
+            refuse_existing([path], "the experiment")
         _take([path], taken, "two results would be written to this file")
         _refuse_inputs([path], tokenizers, texts, console)
         if name != "log_file":  # which is not replaced
             with StagedFiles() as staged:
                 console.finish(staged.reserve(path))
+
+
+def refuse_existing(files: Iterable[Path], what: str) -> None:
+    """Raises FormatError where a file of a result exists."""
+    for file in files:
+        if os.path.lexists(file):
+            raise FormatError(
+                f"{file_name(file)}: this file exists already: give {what} another path, or add --force to replace it."
+            )
 
 
 def _take(files: Iterable[Path], taken: set[str], problem: str) -> None:

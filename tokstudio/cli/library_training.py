@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
+from dataclasses import asdict
 
 from tokstudio.cli.exporting import Exports, export
-from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
-from tokstudio.cli.reading import report_held_out
-from tokstudio.cli.training import SAMPLE, chosen, read_texts, training_texts
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals
+from tokstudio.cli.reading import CommandTexts, report_held_out
+from tokstudio.cli.training import SAMPLE, Keep, TrainingOutcome, chosen, read_to_train
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import several
 from tokstudio.core.formats.known_formats import FORMATS
@@ -23,15 +22,29 @@ _OF_MERGES = ("merges-csv", "merges-jsonl")
 
 def train_by_library(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interruption ends the library's process, and nothing is exported."""
-    exports: Exports = arguments.export
     config = LibraryConfig(**chosen(arguments, LibraryConfig))
-    _check_formats(exports, config)
-    read = read_texts(training_texts(arguments), console)
+    check_formats(arguments.export, config)
+    read, keep = read_to_train(arguments, asdict(config), console)
+    return train_by_library_on(config, read, arguments, console, signals, keep).told(arguments)
+
+
+def train_by_library_on(
+    config: LibraryConfig,
+    read: CommandTexts,
+    arguments: argparse.Namespace,
+    console: Console,
+    signals: Signals,
+    keep: Keep | None = None,
+) -> TrainingOutcome:
+    """Trains on texts, exports, and measures."""
+    exports: Exports = arguments.export
     corpus = read.corpus
     trained = console.finish(train_by_library_work(corpus, config))
     _report(trained, console)
     with signals.finishing():
         reports = export(trained.tokenizer, exports, arguments.accept_loss, corpus.sample(SAMPLE), console)
+        if keep is not None:
+            keep(corpus, trained.tokenizer)
     code, ratio = DONE if len(reports) == len(exports) else FAILED, None
     try:
         if config.held_out:
@@ -39,16 +52,14 @@ def train_by_library(arguments: argparse.Namespace, console: Console, signals: S
     except KeyboardInterrupt:
         console.say("Interrupted: the held-out text was not measured.")
         code = signals.code
-    if arguments.json:
-        files = [str(file) for report in reports for file in report.files]
-        outcome = _as_json(trained) | {"files": files} | read.as_json()
-        if config.held_out:
-            outcome["held_out_bytes_per_token"] = ratio
-        put(sys.stdout, json.dumps(outcome) + "\n")
-    return signals.code if signals.received else code
+    files = [str(file) for report in reports for file in report.files]
+    facts = _as_json(trained) | {"files": files} | read.as_json()
+    if config.held_out:
+        facts["held_out_bytes_per_token"] = ratio
+    return TrainingOutcome(signals.code if signals.received else code, facts)
 
 
-def _check_formats(exports: Exports, config: LibraryConfig) -> None:
+def check_formats(exports: Exports, config: LibraryConfig) -> None:
     """Refuses before a long training a format that cannot hold its result."""
     own = own_format(config)
     for name, path in exports:

@@ -20,15 +20,14 @@ from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, Em
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import count_text, first_few, in_units, printable, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
-from tokstudio.core.corpus.leaving_out import LeavingOut, told_totals
-from tokstudio.core.corpus.left_out_list import read_list_work, write_list_work
+from tokstudio.core.corpus.leaving_out import told_totals
+from tokstudio.core.corpus.left_out_list import leaving_out_work, write_list_work
 from tokstudio.core.corpus.open_sources import OF_FILE, content_work, empty_source, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
-from tokstudio.core.corpus.rules import check_rules
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.formats.known_formats import tokenizer_files
 from tokstudio.core.model.config import TrainingConfig
@@ -135,11 +134,7 @@ def without_left_out(read: CommandTexts, texts: TextsToRead, console: Console) -
     if not (texts.leave_out or texts.leave_out_lists):
         return read
     corpus = read.corpus
-    named = [console.finish(read_list_work(path, corpus)) for path in texts.leave_out_lists]
-    rules: dict[str, bool | float] = dict(texts.leave_out)
-    documents = sorted({row for each in named for row in each.documents})
-    lines = sorted({row for each in named for row in each.lines})
-    step = LeavingOut(tuple(check_rules((), rules).items()), tuple(documents), tuple(lines))
+    step = console.finish(leaving_out_work(corpus, dict(texts.leave_out), texts.leave_out_lists))
     corpus = console.finish(corpus.without_work(step))
     assert corpus.left is not None
     totals = corpus.left.totals

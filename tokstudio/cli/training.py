@@ -7,7 +7,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import count
@@ -39,16 +39,19 @@ from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.wording import count_text, in_units, several, shown
 from tokstudio.core.corpus.corpus import ONCE, Corpus
-from tokstudio.core.corpus.counts_file import counted_with
+from tokstudio.core.corpus.counts_file import counted_with, documents_counted_with
 from tokstudio.core.corpus.sampling import sample_work
-from tokstudio.core.corpus.source import DOCUMENTS, CountedWith
+from tokstudio.core.corpus.source import CountedWith
+from tokstudio.core.experiment.experiment import Result
+from tokstudio.core.experiment.result import Trained, merges_in_words, result_work, texts_work
+from tokstudio.core.experiment.writing import Draft, PlannedTraining, draft_work
 from tokstudio.core.formats.report import ExportReport
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.model.algorithms import OWN_SETTINGS, algorithm_of
 from tokstudio.core.model.alphabet import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.picky import LEFT_GONE, RESULT
-from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run
+from tokstudio.core.model.picky import LEFT_GONE
+from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, Run
 from tokstudio.core.model.settings import SETTINGS
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work
 from tokstudio.core.surgery.specials import check_reserved, fill_reserved
@@ -197,9 +200,29 @@ SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export
 _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, so no forecast is needed
 
 
+#: Takes the corpus and what a training made of it, once that is complete and exported.
+Keep = Callable[[Corpus, Run | Tokenizer], None]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingOutcome:
+    """The exit code of a training, and what --json prints of it."""
+
+    code: int
+    facts: dict[str, object]
+
+    def told(self, arguments: argparse.Namespace) -> int:
+        """The exit code, after the rest was printed if that is wanted."""
+        if arguments.json:
+            put(sys.stdout, json.dumps(self.facts) + "\n")
+        return self.code
+
+
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interrupted training is exported as well."""
-    return _train_to_the_end(_config(arguments, console), arguments, console, signals)
+    config = _config(arguments, console)
+    read, keep = read_to_train(arguments, config.by_name(), console)
+    return train_on(config, read, arguments, console, signals, keep=keep).told(arguments)
 
 
 def extend(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
@@ -210,22 +233,25 @@ def extend(arguments: argparse.Namespace, console: Console, signals: Signals) ->
     size = extension.training_size(arguments.vocab_size)
     values = chosen(arguments, TrainingConfig) | {"pattern": extension.start.pattern, "vocabulary_size": size}
     config = check_start(extension.start, TrainingConfig(**values))
-    return _train_to_the_end(config, arguments, console, signals, extension)
+    read = read_texts(training_texts(arguments), console)
+    return train_on(config, read, arguments, console, signals, extension).told(arguments)
 
 
 def _targets(arguments: argparse.Namespace) -> list[Path]:
     """Where the results are wanted."""
-    return [*(path for _, path in arguments.export), *filter(None, [arguments.project])]
+    return [*(path for _, path in arguments.export), *filter(None, [arguments.project, arguments.experiment])]
 
 
-def _train_to_the_end(
+def train_on(
     config: TrainingConfig,
+    read: CommandTexts,
     arguments: argparse.Namespace,
     console: Console,
     signals: Signals,
     extension: Extension | None = None,
-) -> int:
-    read = read_texts(training_texts(arguments), console)
+    keep: Keep | None = None,
+) -> TrainingOutcome:
+    """Trains on texts, exports, and measures."""
     corpus, targets = read.corpus, _targets(arguments)
     if not arguments.force:
         _check_memory(corpus, config, console)
@@ -237,6 +263,9 @@ def _train_to_the_end(
         code = _train(trainer, arguments, console, signals)
         trainer.stop()
         written = _write(trainer, code in (DONE, FAILED), arguments, console, signals, extension)
+        if keep is not None and code in (DONE, FAILED):
+            with signals.finishing():
+                keep(corpus, trainer.run)
     except BaseException:
         if targets and trainer.prepared is not None and len(trainer.run):
             with signals.saving():
@@ -252,12 +281,10 @@ def _train_to_the_end(
     # Last, because the rest of the result is ready without it; after an interruption it is skipped.
     if code in (DONE, FAILED) and not _measure(measured, trainer, console):
         code = signals.code
-    if arguments.json:
-        outcome = _as_json(run, written.reports, measured.ratio, kept) | read.as_json() | written.facts
-        if _has_sources(run):
-            outcome["sources"] = _sources_as_json(run, corpus, measured.curves)
-        put(sys.stdout, json.dumps(outcome) + "\n")
-    return code or (FAILED if written.failed else DONE)
+    facts = _as_json(run, written.reports, measured.ratio, kept) | read.as_json() | written.facts
+    if _has_sources(run):
+        facts["sources"] = _sources_as_json(run, corpus, measured.curves)
+    return TrainingOutcome(code or (FAILED if written.failed else DONE), facts)
 
 
 @dataclass(frozen=True)
@@ -332,41 +359,65 @@ def _measure(measured: _Measured, trainer: Trainer, console: Console) -> bool:
     return True
 
 
+def read_to_train(
+    arguments: argparse.Namespace, settings: Mapping[str, Any], console: Console
+) -> tuple[CommandTexts, Keep | None]:
+    """The corpus of `train`, and what keeps the result if an experiment is to be written.
+
+    The experiment is described at once, so that nothing is trained in vain if that is impossible.
+    """
+    texts = training_texts(arguments)
+    if arguments.experiment is None:
+        return read_texts(texts, console), None
+    settings = {**settings, "documents": texts.documents, "parallel": dict(arguments.parallel)}
+    planned = PlannedTraining(settings, sample_bytes=texts.sample_bytes, exports=arguments.export)
+    described: list[tuple[Draft, Result]] = []
+
+    def describe(whole: Corpus, corpus: Corpus) -> None:
+        more = {"project": arguments.project, "accept_loss": arguments.accept_loss}
+        work = draft_work(arguments.experiment, whole, [planned], corpus.leaving_out, **more)
+        described.append((console.finish(work), console.finish(texts_work(corpus))))
+
+    def keep(_: Corpus, made: Run | Tokenizer) -> None:
+        ((draft, result),), trained = described, [Trained("", made)]
+        console.finish(draft.write_work(trained, console.finish(result_work(result, trained))))
+        console.say(f"Wrote {draft.path}: tokstudio run trains it again.")
+        if draft.remark:
+            console.say(draft.remark)
+
+    return read_texts(texts, console, describe), keep
+
+
 def training_texts(arguments: argparse.Namespace) -> TextsToRead:
     """The texts of the arguments; raises ConfigError where tables of counted words were counted otherwise."""
     return replace(
         texts_of(arguments, arguments.files),
-        documents=_documents(arguments.documents, arguments.counts),
+        documents=documents_counted_with(arguments.documents, arguments.counts),
         counts=arguments.counts,
         weights=arguments.weight,
         sample_bytes=arguments.sample_bytes,
     )
 
 
-def read_texts(texts: TextsToRead, console: Console) -> CommandTexts:
-    """The corpus to train on, with its weights, or a sample of it."""
+def read_texts(
+    texts: TextsToRead, console: Console, describe: Callable[[Corpus, Corpus], None] | None = None
+) -> CommandTexts:
+    """The corpus to train on, with its weights, or a sample of it.
+
+    `describe` takes the corpus with its weights before anything is left out, and the one before a sample is taken.
+    """
     read = read_corpus(texts, console)
+    whole = read.corpus.sources
     read = without_left_out(read, texts, console)
     corpus, size = read.corpus.with_weights(_weights(texts.weights, read.corpus)), texts.sample_bytes
+    if describe is not None:
+        describe(Corpus(whole, corpus.weights), corpus)
+    del whole
     if size is not None and size < corpus.bytes:
         whole, corpus = corpus.bytes, console.finish(sample_work(corpus, size))
         console.say(f"Training on a sample of {corpus.bytes:,} of {whole:,} bytes.")
     console.finish(corpus.sha256_work())
     return replace(read, corpus=corpus)
-
-
-def _documents(chosen: str | None, counts: Iterable[Path]) -> str:
-    """What a document of the texts is: as chosen, else as in the tables of counted words, which must agree."""
-    for path in counts:
-        if (settings := counted_with(path)) is None:
-            continue
-        chosen = chosen or settings.documents
-        if settings.documents != chosen:
-            raise ConfigError(
-                f"{file_name(path)} was counted with --documents {settings.documents}: choose it, or count the texts "
-                "again."
-            )
-    return chosen or DOCUMENTS[0]
 
 
 def _weights(pairs: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | int, float]:
@@ -466,7 +517,7 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
             batch = trainer.advance()
             if stream is not None and len(batch):
                 try:
-                    put(stream, _in_words(batch, first))
+                    put(stream, merges_in_words(batch, first))
                 except (BrokenPipeError, TokStudioError) as error:
                     if not _targets(arguments):
                         raise
@@ -477,26 +528,6 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
         if progress_too and trainer.ended is None:
             console.show(trainer.progress, f", {several(trainer.merges_made, 'merge')}" * (trainer.merges_made > 0))
     return code
-
-
-def _in_words(batch: MergeBatch, first: int) -> str:
-    """Each merge on a line, in the words of the original program; `first` would be the id of merge 1.
-
-    Lines about the parts that Picky BPE removes follow their merge.
-    """
-    if (removals := batch.columns.get("removals")) is not None:
-        return "".join(_events_in_words(batch, first, removals))
-    pairs = enumerate(zip(batch.left.tolist(), batch.right.tolist(), strict=True), first + batch.first - 1)
-    return "".join(f"Merge ({left}, {right}) into a new token {token}\n" for token, (left, right) in pairs)
-
-
-def _events_in_words(batch: MergeBatch, first: int, removals: NDArray[np.int64]) -> Iterator[str]:
-    rows = zip(batch.left.tolist(), batch.right.tolist(), removals.tolist(), strict=True)
-    for own, (left, right, row) in enumerate(rows, first + batch.first - 1):
-        verb = "a new token" if row[RESULT] == own else "the token"
-        yield f"Merge ({left}, {right}) into {verb} {row[RESULT]}\n"
-        gone = zip((left, right), row[LEFT_GONE:], strict=True)
-        yield from (f"Remove the token {part}\n" for part, places in gone if places >= 0)
 
 
 def _summary(run: Run) -> str:

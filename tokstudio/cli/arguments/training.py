@@ -1,10 +1,10 @@
-"""The arguments of `train`, `extend` and `count`."""
+"""The arguments of `train`, `run`, `extend` and `count`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +31,7 @@ _BESIDE = frozenset(
         *("command", "files", "unknown_token", "documents", "sample_bytes", "encoding", "weight", "field", "split_by"),
         *("join_values", "delimiter", "as_text", "min_document_chars", "max_document_chars", "max_bytes"),
         *("deduplicate", "keep_truncated", "force", "export", "accept_loss", "json", "quiet", "leave_out"),
-        *("leave_out_list", "left_out"),
+        *("leave_out_list", "left_out", "experiment"),
     }
 )
 _REASONS = {
@@ -72,6 +72,13 @@ merges come first as they are. New tokens get the ids after the highest, or thos
 Then it proves, point by point, what stayed the same; if a point fails, nothing is exported.
 """
 
+_RUN_TEXT = """\
+Trains what an experiment file says, exports it with proof, and writes the hashes of texts and merges to [result] in the
+file, of which all else stays as it is; the merges are kept beside it as NAME.merges. Options override the file; where
+they override a setting, [result] stays too. Variants are trained one after another, and compared in NAME.csv and
+NAME.html. train --experiment, and Save Experiment in the window, write such a file.
+"""
+
 _COUNT_TEXT = """\
 Counts the words (pre-tokens) of texts and writes a table, on which train --counts trains as on the texts. The texts are
 read one after another and not kept, so they may be larger than the memory. The same texts, settings and versions give
@@ -89,12 +96,14 @@ def train(words: Sequence[str]) -> argparse.Namespace:
     _add_group(parser, "algorithm", "algorithm")
     _add_group(parser, "base and special tokens", "tokens")
     _add_group(parser, _TITLE, "library", _TEXT)
-    _add_results(parser)(
-        "--project",
-        type=_project_file,
+    add = _add_results(parser)
+    _add_project(add)
+    add(
+        "--experiment",
+        type=_experiment_file,
         metavar="FILE",
-        help="save the run, without its texts, as a new project NAME.tokstudio, which the window and other commands "
-        "open; the one form that holds every algorithm",
+        help="write all that decides this training, and what it gave, to an experiment NAME.toml, which tokstudio run "
+        "trains again",
     )
     return check_library(parser, _checked(parser, parser.parse_args(words)))
 
@@ -116,8 +125,37 @@ def extend(words: Sequence[str]) -> argparse.Namespace:
     _add_group(parser, "limits and merging", "limits", without=("pattern",))
     shared.add_proof(parser)
     _add_results(parser)
-    parser.set_defaults(project=None)
+    parser.set_defaults(project=None, experiment=None)
     return _checked(parser, parser.parse_intermixed_args(words))
+
+
+def run(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `run`; a setting that is not given is None."""
+    parser = shared.new_parser("tokstudio run", _RUN_TEXT, shared.EXIT_CODES)
+    add = parser.add_argument_group("experiment").add_argument
+    add("file", type=Path, metavar="EXPERIMENT", help="the experiment file")
+    add("--check", action="store_true", help="write nothing, but train again and compare with the result in the file")
+    add = parser.add_argument_group("in place of what the file says").add_argument
+    for setting in SETTINGS.values():
+        shared.add_setting(add, setting.name, default=None)
+    add("--sample-bytes", type=shared.whole, metavar="N", help="train on about N bytes from all parts of the texts")
+    _add_project(_add_results(parser))
+    arguments = parser.parse_args(words)
+    if arguments.check:
+        values = vars(arguments)
+        given = [name for name in (*_instead(values), "export", "project") if values[name]]
+        if given:
+            option = f"--{given[0].replace('_', '-')}"
+            parser.error(f"--check trains as the file says, and writes nothing: leave out {option}")
+    if arguments.sample_bytes is not None and arguments.sample_bytes < 1:
+        parser.error("--sample-bytes must be at least 1")
+    return arguments
+
+
+def _instead(values: Mapping[str, object]) -> list[str]:
+    """The arguments of `run` that are given in place of settings and the size of the sample."""
+    names = [*(setting.argument for setting in SETTINGS.values()), "sample_bytes"]
+    return [name for name in names if values[name] is not None]
 
 
 def _checked(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.Namespace:
@@ -258,6 +296,23 @@ def count(words: Sequence[str]) -> argparse.Namespace:
             "--leave-out and --leave-out-list are not for --dask: a worker sees only a part of the texts; count here"
         )
     return arguments
+
+
+def _add_project(add: Callable[..., object]) -> None:
+    add(
+        "--project",
+        type=_project_file,
+        metavar="FILE",
+        help="save the run, without its texts, as a new project NAME.tokstudio, which the window and other commands "
+        "open; the one form that holds every algorithm",
+    )
+
+
+def _experiment_file(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() != ".toml":
+        raise argparse.ArgumentTypeError(f'"{text}" must end in .toml')
+    return path
 
 
 def _project_file(text: str) -> Path:

@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from numbers import Integral
@@ -25,14 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name, write_files
-from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.columnar import sizes_of_parquet
 from tokstudio.core.corpus.readers.compression import refuse_bomb
-from tokstudio.core.corpus.source import CountedWith, Source
+from tokstudio.core.corpus.source import DOCUMENTS, CountedWith, Source
 from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
 from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
 from tokstudio.version import __version__
@@ -303,6 +303,24 @@ def counted_with(path: Path) -> CountedWith | None:
         return None if raw is None else _Facts(file_name(path), raw).settings
     except (*_errors(), CorpusError):
         return None
+
+
+def documents_counted_with(chosen: str | None, paths: Iterable[Path]) -> str:
+    """What a document is where tables of counted words are among the texts: as chosen, else as in the tables.
+
+    Raises:
+        ConfigError: A table was counted otherwise.
+    """
+    for path in paths:
+        if (settings := counted_with(path)) is None:
+            continue
+        chosen = chosen or settings.documents
+        if settings.documents != chosen:
+            raise ConfigError(
+                f"{file_name(path)} was counted with --documents {settings.documents}: choose it, or count the texts "
+                "again."
+            )
+    return chosen or DOCUMENTS[0]
 
 
 def read_counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:

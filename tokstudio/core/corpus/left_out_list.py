@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_fault
 from tokstudio.core.base.errors import ConfigError, CorpusError
@@ -20,6 +23,7 @@ from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.leaving_out import LeavingOut, NamedDocuments
 from tokstudio.core.corpus.readers.files import read_file_work
+from tokstudio.core.corpus.rules import NAMED, check_rules
 from tokstudio.core.corpus.source import Source
 
 SOURCE, FILE, DOCUMENT, LINE, REASON = COLUMNS = ("source", "file", "document", "line", "reason")
@@ -33,34 +37,65 @@ def write_list_work(corpus: Corpus, path: Path) -> Work[None]:
     A source is named by its name, that of its file where a column divides it, or its index, from 0, where that is the
     name of several.
     """
-    columns = corpus.left_out
     with StagedFiles() as staged:
         temporary = yield from staged.reserve(path)
         try:
             with temporary.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-                has_lines = bool(np.any(columns[LINE] >= 0))
-                writer = csv.writer(file, lineterminator="\n")
-                has_files = any(source.shards for source in corpus.sources)
-                left = {FILE} if not has_files else set[str]()
-                left |= {LINE} if not has_lines else set()
-                writer.writerow(name for name in COLUMNS if name not in left)
-                names = dict(enumerate(_names(corpus)))
-                files = {
-                    (index, shard): file
-                    for index, source in enumerate(corpus.sources)
-                    for shard, file in enumerate(source.shards or ("",))
-                }
-                for first in range(0, len(columns[DOCUMENT]), _ROWS):
-                    here = (columns[name][first : first + _ROWS].tolist() for name in _WRITTEN)
-                    for source, shard, document, line, rule in zip(*here, strict=True):
-                        lines = ((line + 1 if line >= 0 else ""),) if has_lines else ()
-                        shards = (files[source, shard],) if has_files else ()
-                        writer.writerow((names[source], *shards, document + 1, *lines, rule))
-                    yield Progress("writing", first, len(columns[DOCUMENT]))
+                yield from _write_rows_work(corpus, corpus.left_out, file)
         except OSError as error:
             raise write_fault(path, error) from error
         staged.flush(path)
         staged.commit()
+
+
+def named_list_work(corpus: Corpus, step: LeavingOut) -> Work[bytes]:
+    """The list of the documents and lines that are named in what is left out of a corpus; see `read_list_work`."""
+    rows = [*((*row, -1) for row in step.documents), *step.lines]
+    columns = dict(zip((SOURCE, "shard", DOCUMENT, LINE), np.array(rows, np.int64).reshape(-1, 4).T, strict=True))
+    with io.StringIO(newline="") as file:
+        yield from _write_rows_work(corpus, {**columns, "rule": np.full(len(rows), NAMED)}, file)
+        return file.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _write_rows_work(corpus: Corpus, columns: Mapping[str, NDArray[Any]], file: TextIO) -> Work[None]:
+    """Writes a list with a row for each document or line in columns as of `Corpus.left_out`."""
+    has_lines = bool(np.any(columns[LINE] >= 0))
+    writer = csv.writer(file, lineterminator="\n")
+    has_files = any(source.shards for source in corpus.sources)
+    left = {FILE} if not has_files else set[str]()
+    left |= {LINE} if not has_lines else set()
+    writer.writerow(name for name in COLUMNS if name not in left)
+    names = dict(enumerate(_names(corpus)))
+    files = {
+        (index, shard): file
+        for index, source in enumerate(corpus.sources)
+        for shard, file in enumerate(source.shards or ("",))
+    }
+    for first in range(0, len(columns[DOCUMENT]), _ROWS):
+        here = (columns[name][first : first + _ROWS].tolist() for name in _WRITTEN)
+        for source, shard, document, line, rule in zip(*here, strict=True):
+            lines = ((line + 1 if line >= 0 else ""),) if has_lines else ()
+            shards = (files[source, shard],) if has_files else ()
+            writer.writerow((names[source], *shards, document + 1, *lines, rule))
+        yield Progress("writing", first, len(columns[DOCUMENT]))
+
+
+def leaving_out_work(
+    corpus: Corpus, rules: Mapping[str, float | bool | None], lists: Iterable[Path]
+) -> Work[LeavingOut]:
+    """What rules and lists leave out of a corpus together; rules have a threshold, or True or None for the usual one.
+
+    Raises:
+        ConfigError: There is no such rule, or a threshold is not valid.
+        CorpusError: As of `read_list_work`.
+    """
+    documents, lines = set[tuple[int, int, int]](), set[tuple[int, int, int, int]]()
+    for path in lists:
+        named = yield from read_list_work(path, corpus)
+        documents.update(named.documents)
+        lines.update(named.lines)
+    checked = check_rules((), {name: True if value is None else value for name, value in rules.items()})
+    return LeavingOut(tuple(checked.items()), tuple(sorted(documents)), tuple(sorted(lines)))
 
 
 def _names(corpus: Corpus) -> list[str]:

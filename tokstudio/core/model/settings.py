@@ -7,6 +7,7 @@ help of the command line answers at once.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -187,6 +188,20 @@ class Setting:
         """Its name among the parsed arguments."""
         return self.option.removeprefix("--").replace("-", "_")
 
+    @property
+    def comment(self) -> str:
+        """A sentence on it in a file, where other settings have their names."""
+        if self.kind in ("choice", "switch"):
+            values = ("false", "true") if self.kind == "switch" else self.choices
+            named = ", ".join(
+                f"{value} ({name})" for value, (name, _) in zip(values, self.choices.values(), strict=True)
+            )
+            return f"{self.title}: {named}."
+        words = self.usage.partition("; ")[0]
+        for other in SETTINGS.values():
+            words = re.sub(rf"{other.option}(?![\w-])", other.name, words)
+        return f"{self.title}: {words}."
+
     @cached_property
     def algorithms(self) -> tuple[str, ...]:
         """The names of the algorithms that have it, ours and those of other libraries."""
@@ -331,7 +346,7 @@ _TABLE = (
         name="base_vocabulary", title="Base Tokens", kind="texts", lines=5,
         help=r"One per line: a character or a longer special token. Escapes: \n, \t and \\.", word="base-tokens",
         place="more", option="--base-vocabulary", metavar="FILE",
-        usage="with --base characters: the base tokens in the order of their ids, as a JSON list or one per line, "
+        usage="with --base characters: the base tokens in the order of their ids; as a JSON list or one per line, "
         r"where \n, \r, \t and \\ are a line feed, a carriage return, a tab and a backslash; an entry of several "
         "characters is a special token",
         group="tokens", why_not=_OF_TEXT, needs=lambda settings: settings.base == "characters",

@@ -65,6 +65,7 @@ MARKS = {
     "utf-16-be": codecs.BOM_UTF16_BE,
 }
 _MARK_DROPPED = "byte order mark dropped"
+_KEPT, _INVALID, _UNKNOWN = "not UTF-8; kept as is", "is not valid; read as bytes", "not recognised; read as bytes"
 
 # Encodings that short or repetitive Western text is easily taken for. Czech has š and ž in nearly every line, Hungarian
 # ő (õ in windows-1252), Polish signs such as ³ and ¹: none of these is among the letters below.
@@ -168,6 +169,11 @@ def decode(raw: NDArray[np.uint8], encoding: str, sink: Callable[[], Sink] | Non
     return Decoded(encoding, _note(_MARK_DROPPED if mark else "", wrong if replaced else ""), text)
 
 
+def is_kept_as_bytes(encoding: str, note: str) -> bool:
+    """Whether a text was not decoded because no encoding was found, and not because that was wanted."""
+    return encoding == "bytes" and any(words in note for words in (_KEPT, _INVALID, _UNKNOWN))
+
+
 def with_byte_order(encoding: str, head: NDArray[np.uint8]) -> str:
     """The encoding with its byte order, such as "utf-16-le" for "utf-16", of a text that begins so.
 
@@ -208,9 +214,9 @@ def detect(raw: NDArray[np.uint8], sink: Callable[[], Sink] | None = None) -> Wo
     wrong, characters = yield from _count_utf8(text)
     # In other encodings, the bytes that are not UTF-8 are more than twice as many as valid characters of several bytes.
     if dropped or wrong <= characters:
-        return Decoded("bytes", _note(dropped, f"{several(wrong, 'byte is', 'bytes are')} not UTF-8; kept as is"), text)
+        return Decoded("bytes", _note(dropped, f"{several(wrong, 'byte is', 'bytes are')} {_KEPT}"), text)
     if wide:
-        return Decoded("bytes", f"begins like {wide[-1]} but is not valid; read as bytes", raw)
+        return Decoded("bytes", f"begins like {wide[-1]} but {_INVALID}", raw)
     return (yield from _detect_by_content(raw, sink))
 
 
@@ -401,7 +407,7 @@ def _detect_by_content(raw: NDArray[np.uint8], sink: Callable[[], Sink] | None) 
         except UnicodeDecodeError:
             continue
         return Decoded(encoding, "", text)
-    return Decoded("bytes", "encoding not recognised; read as bytes", raw)
+    return Decoded("bytes", f"encoding {_UNKNOWN}", raw)
 
 
 def _is_western(sample: bytes) -> bool:

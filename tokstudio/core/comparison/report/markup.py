@@ -118,6 +118,7 @@ h4 {{ font-size: .95rem; margin: 1.2rem 0 .3rem; }}
 p {{ margin: .3rem 0 .6rem; max-width: 46rem; overflow-wrap: anywhere; }}
 a {{ color: var(--link); }}
 .muted, caption, figcaption {{ color: var(--muted); }}
+pre {{ overflow-x: auto; font: .82rem/1.45 ui-monospace, monospace; }}
 .formula {{ font-family: ui-monospace, monospace; font-size: .88rem; }}
 nav a {{ margin-right: 1em; white-space: nowrap; }}
 .wide {{ overflow-x: auto; margin: .6rem 0 .8rem; }}

@@ -545,6 +545,7 @@ def report_work(
     origins: Mapping[str, ReadFrom] | None = None,
     written_at: datetime | None = None,
     engines: EngineTable | None = None,
+    experiment: str = "",
 ) -> Work[str]:
     """Writes a page of HTML about a comparison; it is one file that loads nothing and runs nothing.
 
@@ -553,6 +554,7 @@ def report_work(
         origins: Where tokenizers were read from, by name; see `origin_work`.
         written_at: The time that the page gives; None for now.
         engines: What other libraries gave for one of the tokenizers; None for no such section.
+        experiment: The text of the experiment file that the tokenizers are from; "" for none.
     """
     yield from comparison.words_work()
     facts: list[TokenFacts | None] = []
@@ -581,8 +583,15 @@ def report_work(
             tokenizer_section(compared, each, (origins or {}).get(compared.name))
             for compared, each in zip(comparison.compared, facts, strict=True)
         ),
+        *([_experiment_section(experiment)] if experiment else []),
         _versions(),
     )
+
+
+def _experiment_section(text: str) -> Markup:
+    lines = "\n".join(escaped(line) for line in text.splitlines())
+    note = "Saved as a .toml file beside the texts that it names, tokstudio run trains from it again."
+    return section("Experiment", muted(note), tag("pre", Markup(lines)))
 
 
 def engines_section(table_of_engines: EngineTable) -> Markup:

@@ -1,0 +1,347 @@
+"""The command `run` and `train --experiment`: what they train, write, keep and compare."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.fifty import FIFTY
+from tokstudio import load, load_experiment, load_project
+from tokstudio.core.base import atomic_files
+from tokstudio.core.model.algorithms import ALGORITHMS
+from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
+
+OTHER = "mäyrä ja kettu istuvat matolla, " * 40
+SHORT = "experiment = 1\n[settings]\nvocabulary_size = 290\npattern = 'gpt2'\n[[source]]\npath = 'fifty.txt'\n"
+#: The options of each algorithm that make all of it be at work.
+OPTIONS = {
+    "parity": "--parallel fifty=fifty.txt --parallel other.txt=same.txt --global-merges 3 --window 5 --alpha 1.5",
+    "superbpe": "--pattern gpt2 --transition 280",
+    "boundless": "--pattern gpt2",
+    "picky": "--threshold 0.4",
+    "sentencepiece-bpe": "--character-coverage 0.99 --byte-fallback",
+    "wordpiece": "--min-frequency 3 --continuing-prefix @",
+}
+
+
+@pytest.fixture
+def texts(write, text):
+    write("same.txt", "\n".join(FIFTY.splitlines()))
+    return [text, str(write("other.txt", OTHER))]
+
+
+@pytest.fixture
+def experiment(run, texts):
+    """Trains on two texts, and writes an experiment."""
+    run(0, "train", texts, "--vocab-size 290 --weight other.txt=0.5 --experiment e.toml --quiet")
+    return Path("e.toml")
+
+
+def lines_of(name):
+    return Path(name).read_text().splitlines()
+
+
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, *(name for name in LIBRARY_ALGORITHMS if "sentencepiece" in name)])
+def test_an_experiment_of_each_algorithm_gives_the_same_in_another_folder(run, texts, monkeypatch, tmp_path, algorithm):
+    size = 600 if algorithm in LIBRARY_ALGORITHMS and algorithm.endswith("bpe") else 300
+    size = 60 if algorithm == "sentencepiece-unigram" else size
+    options = OPTIONS.get(algorithm, "")
+    if algorithm == "parity":
+        options = options.replace("=fifty.txt", f"={tmp_path / 'fifty.txt'}")
+    run(0, f"train {texts[0]} other.txt --vocab-size {size} --algorithm {algorithm} {options} --experiment e.toml")
+    before, merges = Path("e.toml").read_text(), lines_of("e.merges")
+    assert len(merges) >= 30
+    (tmp_path / "moved").mkdir()
+    for path in [*tmp_path.glob("*.t*"), tmp_path / "e.merges"]:
+        shutil.move(path, tmp_path / "moved")
+    monkeypatch.chdir(tmp_path / "moved")
+    assert "The same texts and the same result" in run(0, "run --check e.toml").out
+    assert Path("e.toml").read_text() == before
+    run(0, "run e.toml", says="The result is the same as before.")
+    assert (Path("e.toml").read_text(), lines_of("e.merges")) == (before, merges)
+
+
+def test_all_options_of_train_are_written_and_made_again(run, write, texts, tmp_path):
+    write(
+        "rows.jsonl",
+        "".join(json.dumps({"t": f"row {n} of rows", "k": "de" if n % 2 else "fi"}) + "\n" for n in range(30)),
+    )
+    write("list.csv", "source,document\nrows.jsonl,3\n")
+    printed = run(
+        0, "train rows.jsonl fifty.txt --field t --split-by k --min-document-chars 3 --documents line --weight de=2.5",
+        "--leave-out repeated-lines=30 --leave-out-list list.csv --sample-bytes 400 --held-out 0.2 --tie-break bytes",
+        "--special <|a|> --special", ["<|b|>\n"], "--special-placement first --max-token-bytes 6",
+        "--min-frequency 2 --vocab-size 290 --pattern gpt2 --print-merges --forbid mixed-scripts",
+        "--export huggingface=tokenizer.json",
+        "--experiment e.toml",
+    )  # fmt: skip
+    assert lines_of("e.merges") == printed.out.splitlines()
+    ids = load(tmp_path / "tokenizer.json").encode(OTHER)
+    Path("tokenizer.json").unlink()
+    again = run(0, "run e.toml --print-merges", says="The result is the same as before.")
+    assert again.out == printed.out
+    assert load(tmp_path / "tokenizer.json").encode(OTHER) == ids
+    experiment = load_experiment("e.toml")
+    assert [(source.path, source.weight) for source in experiment.sources] == [
+        ("rows.jsonl", 1000),
+        ("fifty.txt", 1000),
+    ]
+    assert {part.value: part.weight for part in experiment.sources[0].parts} == {"fi": None, "de": 2500}
+    assert experiment.trainings[0].sample_bytes == 400
+
+
+def test_standard_input_is_stored_beside(run, monkeypatch, tmp_path):
+    class Input:
+        buffer = open(os.devnull, "rb")  # noqa: SIM115
+
+    path = tmp_path / "typed"
+    path.write_text(FIFTY)
+    Input.buffer.close()
+    Input.buffer = path.open("rb")
+    monkeypatch.setattr(sys, "stdin", Input)
+    run(0, "train - --vocab-size 280 --experiment e.toml")
+    Input.buffer.close()
+    assert "The same texts" in run(0, "run e.toml --check").out
+    assert [source.name for source in load_experiment("e.toml").sources] == ["standard input"]
+
+
+def test_a_run_rewrites_only_the_result(run, text, write):
+    own = SHORT.replace("\n", "   # mine\n") + "\n\n[[export]]\n'format' = 'tiktoken'\npath = 'x.tiktoken'\n# the end"
+    path = write("e.toml", own)
+    printed = run(0, "run e.toml --json").json
+    assert (printed["merges"], printed["files"][0]) == (34, str(path.with_name("x.tiktoken")))
+    after = path.read_text()
+    assert after.startswith(own + "\n\n[result]\n")
+    # Wherever it stands, and whatever is in it.
+    path.write_text("[result]\ntokstudio = '0'\ncorpus_sha256 = ''\nmerges = 3\nmerges_sha256 = ''\n# keep\n" + after)
+    path.write_text(after.replace("[result]", "[result]\n# goes\n").replace("# the end", "# the end\n"))
+    run(0, "run e.toml --force", says="The result is the same as before.")
+    assert path.read_text() == after.replace("# the end", "# the end\n")
+
+
+def test_options_override_the_file_and_are_said(run, text, write, tmp_path):
+    path = write("e.toml", SHORT + "[[export]]\nformat = 'tiktoken'\npath = 'x.tiktoken'\n")
+    printed = run(
+        0, "run e.toml --vocab-size 270 --algorithm picky --special <|a|> --sample-bytes 90",
+        "--export vocabulary-csv=y.csv --accept-loss --project p.tokstudio",
+    )  # fmt: skip
+    for said in (
+        "--algorithm replaces algorithm of e.toml (not set).", "--vocab-size replaces vocabulary_size of e.toml (290).",
+        "--special replaces special_tokens of e.toml (not set).",
+        "--sample-bytes replaces sample_bytes of e.toml (not set).",
+        "--export replaces the exports of e.toml.", "Training on a sample of",
+        "The result in e.toml stays as it is, because options replaced settings of the file.",
+    ):  # fmt: skip
+        assert said in printed.err
+    assert path.read_text().endswith("x.tiktoken'\n")
+    assert [made.name for made in tmp_path.iterdir() if made.suffix in (".tiktoken", ".merges")] == []
+    tokenizer = load_project(tmp_path / "p.tokstudio")["Run 1"]
+    assert tokenizer.run.config.algorithm.name == "picky"
+    assert tokenizer.run.vocabulary_size == 270
+
+
+def test_what_is_not_in_place_is_said_before_anything_is_trained(run, text, write, tmp_path):
+    write("e.toml", SHORT + "[[export]]\nformat = 'tiktoken'\npath = 'x.tiktoken'\n")
+    before = write("x.tiktoken", "mine")
+    run(1, "run e.toml", says="x.tiktoken: this file exists already: give the export another path, or add --force")
+    run(1, "run e.toml --export vocabulary-csv=e.toml --force", says="e.toml: the command reads this file")
+    run(1, "run e.toml --export vocabulary-csv=fifty.txt --force", says="fifty.txt: the command reads this file")
+    run(1, "run e.toml --check", says="e.toml: it has no [result] to compare with: run it without --check.")
+    run(1, "run missing.toml", says="missing.toml: no such file")
+    run(2, "run e.toml --check --vocab-size 300", says="--check trains as the file says, and writes nothing: leave out")
+    run(2, "run e.toml --check --export tiktoken=y", says="leave out --export")
+    run(2, "run e.toml --sample-bytes 0", says="--sample-bytes must be at least 1")
+    run(2, "train fifty.txt --vocab-size 290 --experiment e.txt", says='"e.txt" must end in .toml')
+    run(
+        1, "train fifty.txt --vocab-size 290 --experiment e.toml", says="e.toml: this file exists already: give the exp"
+    )
+    run(1, "run fifty.txt", says="fifty.txt, line 2: this is not TOML")
+    assert before.read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.toml", "fifty.txt", "x.tiktoken"]
+
+
+def test_a_check_tells_the_first_difference_and_writes_nothing(run, experiment, texts, tmp_path):
+    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert run(0, "run --check e.toml").out == "The same texts and the same result: 34 merges.\n"
+    assert run(0, "run --check e.toml --json").json["same"] is True
+    merges = lines_of("e.merges")
+    Path("other.txt").write_text(OTHER.replace("kettu", "ketun"))
+    out = run(1, "run --check e.toml").out.splitlines()
+    assert out[0] == "other.txt has another text than then."
+    assert out[1].startswith("The merges differ (then 34, now 34), first in line ")
+    number = int(out[1].partition("first in line ")[2].partition(" ")[0])
+    assert f"of e.merges: then {merges[number - 1]} (" in out[1]
+    assert run(1, "run --check e.toml --json").json["differences"] == out
+    Path("e.merges").write_text("Merge (1, 2) into a new token 256\n")
+    assert "e.merges was changed since, so the first cannot be told." in run(1, "run --check e.toml").out
+    Path("e.merges").unlink()
+    run(1, "run --check e.toml", says="and the first cannot be told. e.merges: no such file")
+    files.pop(tmp_path / "e.merges")
+    files[tmp_path / "other.txt"] = Path("other.txt").read_bytes()
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
+def test_a_check_tells_other_texts_though_the_merges_are_the_same(run, experiment, texts):
+    Path("other.txt").write_text(OTHER + "x")
+    assert "other.txt has another text than then.\n" in run(1, "run --check e.toml").out
+    text = experiment.read_text()
+    experiment.write_text(text.replace('path = "other.txt"', 'path = "same.txt"'))
+    assert "same.txt is in the place of other.txt.\n" in run(1, "run --check e.toml").out
+    experiment.write_text(text.replace('documents = "file"', 'documents = "line"'))
+    Path("other.txt").write_text(OTHER)
+    assert "has the same texts, but in other documents" in run(1, "run --check e.toml").out
+
+
+VARIANTS = (
+    SHORT
+    + """
+[output]
+csv = "figures.csv"
+[[variant]]
+name = "two/hundred"
+vocabulary_size = 280
+[[variant.export]]
+format = "tiktoken"
+path = "small.tiktoken"
+[[variant]]
+name = "two-hundred"
+algorithm = "picky"
+sample_percent = 50
+[[variant]]
+name = "unigram"
+algorithm = "sentencepiece-unigram"
+vocabulary_size = 60
+"""
+)
+
+
+def test_variants_are_trained_and_compared(run, text, write, tmp_path):
+    write("e.toml", VARIANTS)
+    printed = run(0, "run e.toml", says="Variant two-hundred:")
+    assert "Wrote the comparison of the variants to figures.csv and e.html." in printed.err
+    with Path("figures.csv").open() as file:
+        names = [name.partition(" (")[0] for name in next(csv.reader(file))[-3:]]
+    assert names == ["two/hundred", "two-hundred", "unigram"]
+    page = Path("e.html").read_text()
+    assert "<pre>experiment = 1\n[settings]\nvocabulary_size = 290\n" in page
+    assert [gave.merges for gave in load_experiment("e.toml").result.trainings][0::2] == [24, 60]
+    # Their names differ, but not as names of files.
+    assert len(lines_of("e.two-hundred.merges")) == 24
+    assert len(lines_of("e.two-hundred-2.merges")) >= 34
+    assert Path("small.tiktoken").exists()
+    out = run(0, "run e.toml --check").out
+    assert out.startswith("The same texts and the same result: 24 merges, ")
+    assert out.endswith(" merges, 60 tokens.\n")
+    run(1, "run e.toml", says="figures.csv: this file exists already: give the comparison")
+    names = [variant["name"] for variant in run(0, "run e.toml --force --json").json["variants"]]
+    assert names == ["two/hundred", "two-hundred", "unigram"]
+    run(1, "run e.toml --force --export tiktoken=x", says="--export and --project are for one training")
+    write("fifty.txt", FIFTY.replace("e", "i"))
+    assert "Variant two-hundred: The merges differ" in run(1, "run e.toml --check").out
+
+
+def test_a_variant_that_fails_does_not_stop_the_others(run, text, write):
+    write("e.toml", VARIANTS.replace("vocabulary_size = 60", "vocabulary_size = 9"))
+    run(1, "run e.toml", says="tokstudio: Variant unigram: ")
+    assert Path("small.tiktoken").exists()
+    assert load_experiment("e.toml").result is None
+
+
+def test_a_file_that_is_changed_while_it_is_run_keeps_the_change(run, text, write, monkeypatch):
+    path = write("e.toml", SHORT)
+    reading = load_experiment
+
+    def edited(self, *given):
+        path.write_text(SHORT.replace("290", "291"))
+        return whole(self, *given)
+
+    from tokstudio.core.experiment.reading import ExperimentTexts
+
+    whole = ExperimentTexts.corpus_work
+    monkeypatch.setattr(ExperimentTexts, "corpus_work", edited)
+    run(
+        1,
+        "run e.toml",
+        says="e.toml: it has been changed since it was read, so the result is not written: run it again.",
+    )
+    assert path.read_text() == SHORT.replace("290", "291")
+    # The run is not lost.
+    assert len(load_project(path.with_name("e.toml.tokstudio"))) == 1
+    assert reading(path).result is None
+
+
+@pytest.mark.parametrize("fails", ["replace", "write"])
+def test_a_failure_while_writing_leaves_the_file_as_it_was(run, experiment, monkeypatch, fails, tmp_path):
+    Path("other.txt").write_text(OTHER + OTHER.upper())
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def broken(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        if fails == "replace":
+            patch.setattr(atomic_files.os, "replace", broken)
+        else:
+            patch.setattr(atomic_files, "_copy", broken)
+        run(1, "run e.toml", says="there is no space left on the disk")
+    after = {path: path.read_bytes() for path in tmp_path.iterdir() if path in before}
+    assert after == before
+
+
+#: Runs an experiment, and ends at the second move of a file into its place.
+KILLED = """
+import os
+from tokstudio import cli
+from tokstudio.core.base import atomic_files
+replace, moved = os.replace, []
+def killed(*names):
+    if moved:
+        os._exit(9)
+    moved.append(names)
+    replace(*names)
+atomic_files.os.replace = killed
+cli.main(["run", "e.toml"])
+"""
+
+
+def test_a_killed_run_leaves_the_file_as_it_was_or_complete(run, experiment, monkeypatch, tmp_path):
+    """The moves of the experiment and of its merges are finished by the next one that writes there."""
+    Path("other.txt").write_text(OTHER + OTHER.upper())
+    before = (experiment.read_bytes(), Path("e.merges").read_bytes())
+    ended = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, capture_output=True, check=False)
+    assert ended.returncode == 9
+    half = (experiment.read_bytes(), Path("e.merges").read_bytes())
+    assert [one == other for one, other in zip(half, before, strict=True)].count(True) == 1
+    run(0, "train fifty.txt --vocab-size 270 --experiment other.toml")
+    assert "The same texts and the same result" in run(0, "run --check e.toml").out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are text elsewhere")
+def test_names_that_are_no_text_or_have_quotes(run, tmp_path):
+    names = [os.fsdecode(b"caf\xe9.txt"), 'a "b" \\c.txt']
+    for name in names:
+        (tmp_path / name).write_text(FIFTY)
+    experiment = os.fsdecode(b"e\xff'\".toml")
+    run(0, "train", names, "--vocab-size 270 --experiment", [experiment])
+    assert "The same texts" in run(0, "run --check", [experiment]).out
+
+
+def test_python_has_the_same(run, experiment):
+    from tokstudio import train
+
+    read = load_experiment("e.toml")
+    run_of_core = train(read.corpus(), read.config).run
+    assert run_of_core.corpus.sha256 == read.result.corpus
+    lines = [
+        f"Merge ({left}, {right}) into a new token {256 + at}"
+        for at, (left, right) in enumerate(run_of_core.merges.tolist())
+    ]
+    assert lines == lines_of("e.merges")

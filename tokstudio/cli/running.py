@@ -1,0 +1,344 @@
+"""The command `run`: trains what an experiment file says, keeps what it gave, or checks that it still does."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tokstudio.cli.exporting import check_results, refuse_existing
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
+from tokstudio.cli.reading import CommandTexts, report_read
+from tokstudio.cli.training import TrainingOutcome, rescue, train_on
+from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.errors import ConfigError, TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.comparison import compare_work
+from tokstudio.core.comparison.report.report import report_work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.leaving_out import told_totals
+from tokstudio.core.corpus.readers.folders import Folder
+from tokstudio.core.corpus.sampling import hold_out_work, sample_in_one
+from tokstudio.core.corpus.source import Source, by_entry
+from tokstudio.core.experiment.experiment import (
+    SAMPLE_BYTES,
+    Experiment,
+    ExperimentTraining,
+    Result,
+    training_corpus_work,
+)
+from tokstudio.core.experiment.loading import load_experiment_work
+from tokstudio.core.experiment.result import (
+    Trained,
+    difference_work,
+    differing_texts,
+    keep_result_work,
+    merges_files,
+    result_work,
+    texts_work,
+)
+from tokstudio.core.library_training.config import LibraryConfig
+from tokstudio.core.model.alphabet import read_base_vocabulary_work
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import STOPPED, Run
+from tokstudio.core.model.settings import SETTINGS
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_Config = TrainingConfig | LibraryConfig
+
+
+def run(arguments: Namespace, console: Console, signals: Signals) -> int:
+    """Trains and compares, and returns the exit code: `FAILED` also where a check finds a difference."""
+    experiment = console.finish(load_experiment_work(arguments.file))
+    changed = _changed(arguments, experiment, console)
+    experiment = experiment.with_settings(changed)
+    result = experiment.result
+    if arguments.check and (result is None or [each.name for each in result.trainings] != _names(experiment)):
+        missing = "no [result]" if result is None else "a [result] of other variants"
+        raise ConfigError(f"{file_name(experiment.path)}: it has {missing} to compare with: run it without --check.")
+    plans = _plans(experiment, arguments, console)
+    read = _read(experiment, console)
+    training = _Running(experiment, arguments, console, signals, read)
+    for plan in plans:
+        if not training.train(plan):
+            break
+    if arguments.check:
+        training.compare_with_result()
+    elif training.is_complete:
+        training.keep_result(changed)
+        if experiment.trainings[0].name:
+            training.write_comparison(*_comparison_files(experiment))
+    if arguments.json:
+        put(sys.stdout, json.dumps(training.facts()) + "\n")
+    return training.code
+
+
+def _names(experiment: Experiment) -> list[str]:
+    return [training.name for training in experiment.trainings]
+
+
+def _changed(arguments: Namespace, experiment: Experiment, console: Console) -> dict[str, Any]:
+    """The settings that options set in place of those of the file; says which."""
+    changed: dict[str, Any] = {}
+    options = {name: setting.argument for name, setting in SETTINGS.items()} | {SAMPLE_BYTES: SAMPLE_BYTES}
+    for name, argument in options.items():
+        value = getattr(arguments, argument)
+        if value is None:
+            continue
+        option = f"--{argument.replace('_', '-')}"
+        if experiment.trainings[0].name and name == "documents" and experiment.documents not in (None, value):
+            console.say(f"{option} is for all variants.")
+        if name == "base_vocabulary":
+            value = console.finish(read_base_vocabulary_work(value))
+        elif name in SETTINGS and SETTINGS[name].kind in ("texts by name", "numbers by name"):
+            value = {key: str(each.absolute()) if isinstance(each, Path) else each for key, each in value}
+        changed[name] = value
+        before = dict.fromkeys(_before(training, name) for training in experiment.trainings)
+        console.say(f"{option} replaces {name} of {file_name(experiment.path)} ({', '.join(before)}).")
+    return changed
+
+
+def _before(training: ExperimentTraining, name: str) -> str:
+    value = training.sample_bytes if name == SAMPLE_BYTES else training.settings.get(name)
+    if value in (None, (), []):
+        return "not set"
+    return f"{value:,}" if name == SAMPLE_BYTES else SETTINGS[name].text(value)
+
+
+# --- What is to be trained, checked before anything is read -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A training with its configuration, and the arguments of `train` for it."""
+
+    training: ExperimentTraining
+    config: _Config
+    arguments: Namespace
+
+
+def _plans(experiment: Experiment, arguments: Namespace, console: Console) -> list[_Plan]:
+    """The trainings; raises where a setting cannot work, or a result would replace a file."""
+    several_of_them = len(experiment.trainings) > 1
+    if several_of_them and (arguments.export or arguments.project):
+        raise ConfigError("--export and --project are for one training, and this experiment has variants.")
+    if not arguments.check and experiment.trainings[0].name and not arguments.force:
+        refuse_existing(_comparison_files(experiment), "the comparison ([output] csv, html)")
+    read = [str(experiment.place(source.path)) for source in experiment.sources]
+    lists = [experiment.place(path) for step in experiment.leaving_out for path in step.lists]
+    plans: list[_Plan] = []
+    exports: list[tuple[str, Path]] = []
+    for training in experiment.trainings:
+        config = experiment.config_of(training)
+        own = Namespace(**{**vars(arguments), "files": [*read, str(experiment.path)], "leave_out_list": lists})
+        own.export = arguments.export or [(name, experiment.place(path)) for name, path in training.exports]
+        own.experiment = None
+        own.accept_loss = arguments.accept_loss or experiment.accept_loss
+        own.project = arguments.project or (experiment.place(experiment.project) if experiment.project else None)
+        if arguments.check:
+            own.export, own.project = [], None
+        if isinstance(config, LibraryConfig):
+            from tokstudio.cli.library_training import check_formats
+
+            check_formats(own.export, config)
+        exports += own.export
+        plans.append(_Plan(training, config, own))
+    if plans:
+        check_results(Namespace(**{**vars(plans[0].arguments), "export": exports}), console)
+    if several_of_them and experiment.project:
+        raise experiment.file.error(
+            "a project holds one run, and there are variants: leave it out.", "output", "project"
+        )
+    if arguments.export:
+        console.say(f"--export replaces the exports of {file_name(experiment.path)}.")
+    return plans
+
+
+def _comparison_files(experiment: Experiment) -> tuple[Path, Path]:
+    csv, html = experiment.comparison
+    path = experiment.path
+    return (
+        experiment.place(csv) if csv else path.with_suffix(".csv"),
+        experiment.place(html) if html else path.with_suffix(".html"),
+    )
+
+
+def _read(experiment: Experiment, console: Console) -> CommandTexts:
+    """The corpus; reports what is unusual about it."""
+    folders: list[Folder] = []
+
+    def tell(folder: Folder) -> None:
+        folders.append(folder)
+        if folder.remark:
+            console.say(folder.remark)
+
+    corpus = console.finish(experiment.texts.corpus_work(tell))
+    report_read(corpus.sources, console)
+    if experiment.leaving_out:
+        totals = corpus.left.totals if corpus.left is not None else ()
+        console.say(f"Left out: {told_totals(totals)}." if totals else "Left out: nothing, as nothing was found.")
+    return CommandTexts(corpus, tuple(folders))
+
+
+# --- Training, and what comes of it -----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Running:
+    """The trainings of an experiment, one after another."""
+
+    experiment: Experiment
+    arguments: Namespace
+    console: Console
+    signals: Signals
+    read: CommandTexts
+    code: int = DONE
+    trained: list[Trained] = field(default_factory=list[Trained])
+    outcomes: dict[str, dict[str, object]] = field(default_factory=dict[str, dict[str, object]])
+    differences: list[str] = field(default_factory=list[str])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every training has ended by itself."""
+        return len(self.trained) == len(self.experiment.trainings)
+
+    def train(self, plan: _Plan) -> bool:
+        """Trains one; returns whether the next may begin."""
+        name = plan.training.name
+        if name:
+            self.console.say(f"Variant {name}:")
+        whole = self.read.corpus
+        try:
+            corpus = self.console.finish(training_corpus_work(whole, plan.training))
+            if corpus is not whole:
+                self.console.say(f"Training on a sample of {corpus.bytes:,} of {whole.bytes:,} bytes.")
+            outcome = self._outcome(plan, replace(self.read, corpus=corpus))
+        except TokStudioError as error:
+            if not name:
+                raise
+            self.console.complain(f"Variant {name}: {error}")
+            self.code = FAILED
+            return True
+        self.code = outcome.code or self.code
+        self.outcomes[name] = outcome.facts
+        return not self.signals.received
+
+    def _outcome(self, plan: _Plan, read: CommandTexts) -> TrainingOutcome:
+        def keep(corpus: Corpus, made: Run | Tokenizer) -> None:
+            if isinstance(made, Tokenizer) or made.ended != STOPPED:
+                repeatable = not isinstance(plan.config, LibraryConfig) or plan.config.repeatable
+                self.trained.append(Trained(plan.training.name, made, repeatable))
+
+        if isinstance(plan.config, LibraryConfig):
+            from tokstudio.cli.library_training import train_by_library_on
+
+            return train_by_library_on(plan.config, read, plan.arguments, self.console, self.signals, keep)
+        return train_on(plan.config, read, plan.arguments, self.console, self.signals, keep=keep)
+
+    # ---- the result
+
+    def _result(self) -> Result:
+        texts = self.console.finish(texts_work(self.read.corpus))
+        return self.console.finish(result_work(texts, self.trained))
+
+    def keep_result(self, changed: Mapping[str, object]) -> None:
+        """Writes the result into the file, and says whether it is another one than before."""
+        name = file_name(self.experiment.path)
+        if changed:
+            self.console.say(f"The result in {name} stays as it is, because options replaced settings of the file.")
+            return
+        with self.signals.finishing():
+            result = self._result()
+            before = self.experiment.result
+            if before is not None:
+                same = (before.corpus, before.trainings) == (result.corpus, result.trainings)
+                self.console.say("The result is the same as before." if same else "The result is another than before.")
+            try:
+                self.console.finish(keep_result_work(self.experiment, result, self.trained))
+            except (TokStudioError, OSError):
+                for trained in self.trained:
+                    if trained.run is not None:
+                        rescue(trained.run, self.experiment.path, self.console)
+                raise
+        files = merges_files(self.experiment.path, _names(self.experiment)).values()
+        self.console.say(f"Wrote the result to {name}, and {', '.join(map(file_name, files))}.")
+
+    def compare_with_result(self) -> None:
+        """Compares texts and merges with the result in the file, and prints the differences."""
+        before = self.experiment.result
+        if before is None or not self.is_complete:
+            return
+        now = self._result()
+        self.differences = differing_texts(before, now)
+        for old, trained in zip(before.trainings, self.trained, strict=True):
+            prefix = f"Variant {trained.name}: " if trained.name else ""
+            differs = self.console.finish(difference_work(self.experiment, old, trained))
+            if differs is not None:
+                self.differences.append(prefix + differs)
+                if not trained.repeatable:
+                    self.console.say(
+                        "The tokenizers library does not give the same each time, also for the same texts."
+                    )
+        if self.differences:
+            self.code = self.code or FAILED
+            if before.version != now.version:
+                self.console.say(f"The result is of TokStudio {before.version}, and this is {now.version}.")
+        if not self.arguments.json:
+            numbers = ", ".join(several(trained.number, trained.unit) for trained in self.trained)
+            lines = self.differences or [f"The same texts and the same result: {numbers}."]
+            put(sys.stdout, "".join(f"{line}\n" for line in lines))
+
+    def facts(self) -> dict[str, object]:
+        """What --json prints."""
+        names = _names(self.experiment)
+        facts = dict(self.outcomes.get("", {}))
+        if names[0]:
+            facts["variants"] = [{"name": name, **self.outcomes[name]} for name in names if name in self.outcomes]
+        if self.arguments.check:
+            facts |= {"same": self.is_complete and not self.differences, "differences": self.differences}
+        return facts
+
+    # ---- the comparison of variants
+
+    def write_comparison(self, csv: Path, html: Path) -> None:
+        """Compares the tokenizers of all variants on the text they were trained on, or on what is held out of it."""
+        tokenizers = {each.name: _tokenizer(each) for each in self.trained}
+        held_out = self.experiment.config_of(self.experiment.trainings[0]).held_out
+        texts = self.console.finish(_texts_work(self.read.corpus, held_out))
+        comparison = self.console.finish(compare_work(tokenizers, texts))
+        self.console.finish(comparison.words_work())
+        page = self.console.finish(
+            report_work(comparison, written_at=datetime.now().astimezone(), experiment=self.experiment.text)
+        )
+        comparison.to_csv(csv)
+        self.console.finish(write_files({html: [page.encode()]}))
+        self.console.say(f"Wrote the comparison of the variants to {file_name(csv)} and {file_name(html)}.")
+
+
+def _tokenizer(trained: Trained) -> Tokenizer:
+    return Tokenizer.from_run(trained.made) if isinstance(trained.made, Run) else trained.made
+
+
+def _texts_work(corpus: Corpus, share: float) -> Work[dict[str, Source]]:
+    """The texts to compare on by different names: the held-out text, or each entry of the corpus."""
+    if share:
+        _, held_out = yield from hold_out_work(corpus.sources, share, corpus.weights)
+        corpus = Corpus(held_out)
+    texts: dict[str, Source] = {}
+    for name, sources in by_entry(corpus.sources):
+        for source in sample_in_one(Corpus(sources), sum(one.bytes for one in sources)).sources:
+            # Many sources of an entry are joined, and have no name then.
+            own = source.name if len(sources) > 1 and source.name else name
+            number, unique = 1, own
+            while unique in texts:
+                number += 1
+                unique = f"{own} ({number})"
+            texts[unique] = source
+    return texts
