@@ -24,7 +24,8 @@ from typing import Any
 
 from _common import cut, in_fresh_process, parser, record, run_parts, seconds, table, texts, training_by_phase
 
-from tokstudio.cli.counting import count_on_cluster, local_cluster
+from tokstudio.cli.cluster import local_cluster
+from tokstudio.cli.counting import count_on_cluster
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.readers import files as text_store

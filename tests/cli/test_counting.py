@@ -16,7 +16,7 @@ import distributed
 import pytest
 
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.cli import counting
+from tokstudio.cli import cluster
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.pretokenization.count_words import Counting, WordCounter
 
@@ -202,7 +202,7 @@ def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypa
 
 
 def test_a_cluster_without_workers_is_one_sentence(files, monkeypatch, run):
-    monkeypatch.setattr(counting, "time", SimpleNamespace(sleep=lambda seconds: None))
+    monkeypatch.setattr(cluster, "time", SimpleNamespace(sleep=lambda seconds: None))
     with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as empty:
         words = f"--pattern gpt2 --dask {empty.scheduler_address} --out counts.parquet"
         run(1, f"count {FILES} {words}", says="the scheduler has no workers; start some.")
@@ -210,7 +210,7 @@ def test_a_cluster_without_workers_is_one_sentence(files, monkeypatch, run):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "127.0.0.1:notaport", "silent"])
 def test_an_address_that_does_not_answer_is_one_sentence(files, monkeypatch, run, address):
-    monkeypatch.setattr(counting, "_SECONDS", 0.1)
+    monkeypatch.setattr(cluster, "_SECONDS", 0.1)
     before = {*threading.enumerate()}
     with socket.create_server(("127.0.0.1", 0)) as accepts:
         if address == "silent":  # accepts, and says nothing

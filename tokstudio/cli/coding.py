@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from tokstudio.cli.process.terminal import Console, put, standard_input_work
 from tokstudio.cli.projects import load_tokenizer_or_run
-from tokstudio.cli.reading import plain_reading_errors, report_read
+from tokstudio.cli.reading import TextsToRead, plain_reading_errors, report_read, texts_of
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import content_work, look_at_content_work
-from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.corpus.readers.kinds import TEXT
 from tokstudio.core.corpus.source import groups
@@ -34,16 +33,20 @@ _STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def encode(arguments: argparse.Namespace, console: Console) -> None:
-    """Encodes text to ids: a JSON list, or a NumPy array by the name of the file."""
+    """Encodes text to ids: a JSON list, or a NumPy array by the name of the file; a data set into shards."""
+    if arguments.folder is not None:
+        from tokstudio.cli.shards import encode_shards
+
+        encode_shards(arguments, console)
+        return
     name, text = _read_input(arguments.text, arguments.file, console)
     tokenizer = load_tokenizer_or_run(arguments.tokenizer, arguments.run, arguments.pattern, console)
     allowed: list[str] = arguments.allow_special
     if arguments.dropout:
         tokenizer = tokenizer.with_dropout(arguments.dropout, arguments.seed)
     specials: AllowedSpecial = "all" if "all" in allowed else allowed
-    if arguments.field is not None or arguments.as_text:
-        reading = Reading(field=arguments.field, as_text=arguments.as_text)
-        text, ids = _encoded_inside(name, text, reading, tokenizer, specials, console)
+    if arguments.reads:
+        text, ids = _encoded_inside(name, text, texts_of(arguments, ()), tokenizer, specials, console)
     else:
         if arguments.text is None:
             _tell_of_container(name, text, console)
@@ -56,11 +59,12 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def _encoded_inside(
-    name: str, content: bytes, reading: Reading, tokenizer: Tokenizer, specials: AllowedSpecial, console: Console
+    name: str, content: bytes, how: TextsToRead, tokenizer: Tokenizer, specials: AllowedSpecial, console: Console
 ) -> tuple[bytes, NDArray[np.uint32]]:
     """The text in a data set, a compressed file or an archive, and the ids of its documents one after another."""
     with plain_reading_errors():
-        sources = console.finish(content_work(np.frombuffer(content, np.uint8), name, "file", None, reading))
+        raw = np.frombuffer(content, np.uint8)
+        sources = console.finish(content_work(raw, name, how.documents, how.encoding, how.reading))
     report_read(sources, console)
     ids = [np.empty(0, np.uint32)]
     for source in sources:

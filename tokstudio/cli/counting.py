@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
-import queue
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
+from tokstudio.cli.cluster import PATIENCE, absolute, cores_work, neighbours, open_client
 from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.reading import (
     TextsToRead,
@@ -30,8 +26,7 @@ from tokstudio.cli.reading import (
     texts_of,
     without_left_out,
 )
-from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
-from tokstudio.core.base.machine import processors
+from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.folders import Entry, Folder
@@ -40,20 +35,11 @@ from tokstudio.core.pretokenization.count_words import CountedPart, Counting, co
 from tokstudio.core.pretokenization.word_counts import WordCounts
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, LocalCluster
+    from distributed import Future
 
-# --- Cluster ----------------------------------------------------------------------------------------------------------
-# Counts files on a Dask cluster: tasks that count neighbouring files, and a tree of tasks that join their tables.
+# --- Counts files on a Dask cluster: tasks that count neighbouring files, and a tree of tasks that join the tables ----
 
-# distributed is not installed everywhere, and has no complete types.
-
-T = TypeVar("T")
-
-_SECONDS = 6  # to wait for an answer of a scheduler
-_UNTIL_WORKERS = 10  # seconds
 _TASKS_PER_CORE = 2  # few, as each table is joined with others; more than one, as files take unequal time
-_PATIENCE = 0.1  # seconds between two reports of progress
-_TRIM = "MALLOC_TRIM_THRESHOLD_"
 
 
 def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str, console: Console) -> CountedPart:
@@ -69,13 +55,10 @@ def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str,
         ConfigError: Dask is not installed.
         CorpusError: No scheduler answers, all workers died, or a file cannot be read.
     """
-    with _client(address) as client:
-        entries = [
-            replace(entry, path=entry.path.absolute(), shards=tuple(shard.absolute() for shard in entry.shards))
-            for entry in entries
-        ]
-        cores = console.finish(_cores_work(client, address))
-        shards = list(_shards(entries, _TASKS_PER_CORE * cores))
+    with open_client(address) as client:
+        entries = list(map(absolute, entries))
+        cores = console.finish(cores_work(client, address))
+        shards = list(neighbours(entries, list(map(stored_bytes, entries)), _TASKS_PER_CORE * cores))
         parts = client.map(_count, shards, counting=counting, pure=False)
         tables: list[Future] = list(parts)
         joins: list[Future] = []
@@ -87,28 +70,6 @@ def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str,
             joins += [future for future in pairs if future not in tables]
             tables = pairs
         return console.finish(_result_work(tables[0], [*parts, *joins]))
-
-
-def _cores_work(client: Client, address: str) -> Work[int]:
-    """The cores of all workers; waits for the first of them."""
-    for _ in range(round(_UNTIL_WORKERS / _PATIENCE)):
-        try:
-            threads: Any = _in_time(client.nthreads)
-        except TimeoutError:
-            raise CorpusError(f"--dask {address}: the scheduler no longer answers.") from None
-        if threads:
-            return sum(threads.values())
-        yield Progress("waiting for workers")
-        time.sleep(_PATIENCE)
-    raise CorpusError(f"--dask {address}: the scheduler has no workers; start some.")
-
-
-def _shards(entries: Sequence[Entry], most: int) -> Iterator[list[Entry]]:
-    """Neighbouring files together, in at most so many shards of about the same size."""
-    sizes = list(map(stored_bytes, entries))
-    middles = [end - size / 2 for end, size in zip(accumulate(sizes), sizes, strict=True)]
-    for _, shard in groupby(zip(entries, middles, strict=True), lambda each: int(each[1] * most / sum(sizes))):
-        yield [entry for entry, _ in shard]
 
 
 def _count(shard: Sequence[Entry], counting: Counting) -> CountedPart | TokStudioError:
@@ -131,7 +92,7 @@ def _result_work(last: Future, futures: Sequence[Future]) -> Work[CountedPart]:
 
     while not last.done():
         yield Progress("counting", sum(future.done() for future in futures), len(futures))
-        time.sleep(_PATIENCE)
+        time.sleep(PATIENCE)
     try:
         part_or_error: CountedPart | TokStudioError = last.result()
     except KilledWorker as error:
@@ -141,57 +102,6 @@ def _result_work(last: Future, futures: Sequence[Future]) -> Work[CountedPart]:
     if isinstance(part_or_error, TokStudioError):
         raise part_or_error
     return part_or_error
-
-
-def local_cluster(workers: int) -> LocalCluster:
-    """Starts workers on this computer, with a thread each."""
-    from dask import config
-    from distributed import LocalCluster
-
-    environment = "distributed.nanny.pre-spawn-environ"
-    # With this variable, whatever its value, the C library maps the text of each file anew: a tenth of the time.
-    variables = {name: value for name, value in config.get(environment).items() if name != _TRIM}
-    with config.set({environment: variables}):
-        options: dict[str, Any] = {"dashboard_address": ":0", "silence_logs": logging.ERROR}
-        return LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, **options)
-
-
-def _in_time(ask: Callable[[], T]) -> T:
-    """Asks a scheduler; TimeoutError where it says nothing, which `distributed` would wait for without end."""
-    answers: queue.SimpleQueue[T | BaseException] = queue.SimpleQueue()
-
-    def put() -> None:
-        try:
-            answers.put(ask())
-        except BaseException as error:
-            answers.put(error)
-
-    threading.Thread(target=put, daemon=True).start()
-    try:
-        answer = answers.get(timeout=_SECONDS)
-    except queue.Empty:
-        raise TimeoutError from None
-    if isinstance(answer, BaseException):
-        raise answer
-    return answer
-
-
-@contextmanager
-def _client(address: str) -> Iterator[Client]:
-    try:
-        import distributed
-    except ImportError as error:
-        raise ConfigError("--dask: Dask is not installed; install tokstudio[dask].") from error
-    with ExitStack() as opened:
-        try:
-            if address == "local":
-                cluster = opened.enter_context(local_cluster(processors()))
-                client = opened.enter_context(distributed.Client(cluster))
-            else:
-                client = opened.enter_context(_in_time(lambda: distributed.Client(address, timeout=_SECONDS)))
-        except Exception as error:  # whatever a server of another protocol causes
-            raise CorpusError(f"--dask {address}: no scheduler answered there within {_SECONDS} s.") from error
-        yield client
 
 
 # --- The command `count`: counts the pre-tokens of texts and writes the table, for training later or elsewhere --------

@@ -173,7 +173,7 @@ def texts_of(arguments: argparse.Namespace, files: Sequence[str]) -> TextsToRead
     delimiter: str | None = arguments.delimiter
     reading = Reading(
         field=arguments.field,
-        split_by=arguments.split_by,
+        split_by=getattr(arguments, "split_by", None),
         delimiter="\t" if delimiter == r"\t" else delimiter,
         least_characters=arguments.min_document_chars,
         most_characters=arguments.max_document_chars,

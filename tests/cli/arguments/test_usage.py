@@ -48,7 +48,7 @@ from tokstudio.core.pretokenization.patterns import NAMES
         ("train a --algorithm bpe --byte-fallback", "--byte-fallback is only for --algorithm sentencepiece-bpe"),
         ("encode a --text 1 --tokenizer t", "give either --text or a file"),
         ("encode --text 1", "required: --tokenizer"),
-        ("encode --tokenizer t --text a --field text", "--field and --as-text are for a file"),
+        ("encode --tokenizer t --text a --field text", "--field is for a file"),
         ("encode --tokenizer t a.txt --field text --as-text", "give either --field or --as-text"),
         ("compare bytes", "required: --texts"),
         ("compare bytes --texts a.txt --figure speed", "invalid choice: 'speed'"),

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,16 +17,9 @@ def encode(words: Sequence[str]) -> argparse.Namespace:
     parser = shared.new_parser(
         "tokstudio encode",
         "Turns text into token ids and prints them as a JSON list. A file is encoded byte for byte as it is stored,\n"
-        "unless --field or --as-text says to read the text in it.",
-    )
-    parser.add_argument(
-        "--field",
-        metavar="COLUMN",
-        help="encode this column of a data set (JSON Lines, JSON, CSV, Parquet, Arrow), also of a compressed one: the "
-        "ids of each row follow those of the row before",
-    )
-    parser.add_argument(
-        "--as-text", action="store_true", help="encode the text in a compressed file or an archive, as UTF-8"
+        "unless --field, --as-text or another option says how to read the text in it: the ids of each document then\n"
+        "follow those of the one before. Several files, a folder, or an option for shards: a data set is encoded into\n"
+        "the folder --out, in a stream; an ended command is continued by the same one.",
     )
     parser.add_argument(
         "--allow-special",
@@ -49,19 +44,97 @@ def encode(words: Sequence[str]) -> argparse.Namespace:
         metavar="N",
         help="the random numbers of --dropout: another N, other tokens",
     )
+    shared.add_documents(parser.add_argument, None)
+    shared.add_encoding(parser.add_argument)
+    shared.add_reading(parser, divides=False)
+    _add_shards(parser)
     arguments = _parse_coding(
         parser,
         words,
-        file_help="a file to encode (default: standard input, also -)",
+        file_help="a file to encode (default: standard input, also -), or the files and folders of a data set",
         text_help="encode TEXT",
         out_help="write the ids to FILE: NAME.npy as a NumPy array (uint16 if the whole vocabulary fits, else uint32), "
-        "any other name as a JSON list",
+        "any other name as a JSON list; of a data set, the folder for the shards",
+        several=True,
     )
     if arguments.field is not None and arguments.as_text:
         parser.error("give either --field or --as-text: plain text has no columns")
-    if arguments.text is not None and (arguments.field is not None or arguments.as_text):
-        parser.error("--field and --as-text are for a file")
+    given = [f"--{name.replace('_', '-')}" for name in _READING if getattr(arguments, name) != parser.get_default(name)]
+    if arguments.text is not None and given:
+        parser.error(f"{given[0]} is for a file")
+    arguments.reads = bool(given)
+    return _as_shards(parser, arguments)
+
+
+# What says how a file is read, and what asks for shards.
+_READING = (
+    "documents", "encoding", "field", "delimiter", "as_text", "min_document_chars", "max_document_chars", "max_bytes",
+    "deduplicate", "keep_truncated",
+)  # fmt: skip
+_SHARDS = ("append_eos", "end_token", "shard_tokens", "format", "dtype", "dask", "json")
+_AMOUNT = re.compile(r"(\d[\d_]*)([kMG]?)")
+
+
+def _add_shards(parser: argparse.ArgumentParser) -> None:
+    """Adds what a data set becomes."""
+    add = parser.add_argument_group("a data set in shards").add_argument
+    add("--append-eos", action="store_true", help="end each document with the tokenizer's end token")
+    add("--end-token", metavar="TOKEN", help="end each document with this special token")
+    add(
+        "--shard-tokens",
+        type=_amount,
+        metavar="N",
+        help="at most so many tokens in a shard, such as 100M (the default), of whole documents; a longer document is "
+        "a shard of its own",
+    )
+    add(
+        "--format",
+        action="append",
+        choices=("npy", "bin", "parquet"),
+        help="npy: an array of NumPy (default); bin: the same without header, little-endian; parquet: a row for each "
+        "document; may be repeated. Beside an array, NAME.ends.npy has the ends of its documents",
+    )
+    add("--dtype", choices=("uint16", "uint32"), help="the type of the ids (default: uint16 if the vocabulary fits)")
+    add(
+        "--dask",
+        metavar="local|ADDRESS",
+        help="encode on a Dask cluster whose workers see the same files and --out, a file at a time, such as "
+        "tcp://10.0.0.1:8786; local starts a worker per core here (needs tokstudio[dask])",
+    )
+    add("--json", action="store_true", help="print the result as one JSON object")
+
+
+def _as_shards(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.Namespace:
+    """Decides whether a data set is encoded, and checks what that needs."""
+    asked = [f"--{name.replace('_', '-')}" for name in _SHARDS if getattr(arguments, name) != parser.get_default(name)]
+    out: Path | None = arguments.out
+    is_set = len(arguments.files) > 1 or any(map(os.path.isdir, arguments.files)) or (out is not None and out.is_dir())
+    arguments.folder = None
+    if asked or is_set:
+        what = asked[0] if asked else "a data set"
+        if arguments.text is not None or not arguments.files or "-" in arguments.files:
+            parser.error(f"{what} needs files or folders: neither --text nor standard input is a data set")
+        if out is None:
+            parser.error(f"{what} needs --out DIR, the folder for the shards")
+        if arguments.dropout:
+            parser.error("--dropout is for one text: what a data set becomes must not depend on chance")
+        if arguments.append_eos and arguments.end_token is not None:
+            parser.error("give either --append-eos or --end-token")
+        arguments.folder, arguments.out = out, None
+        arguments.shard_tokens = arguments.shard_tokens or _amount("100M")
+        arguments.format = arguments.format or ["npy"]
+    else:
+        arguments.file = next(iter(arguments.files), None)
+        arguments.files = []
     return arguments
+
+
+def _amount(text: str) -> int:
+    """A number such as 100M."""
+    match = _AMOUNT.fullmatch(text)
+    if match is None or not int(match[1]):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number of tokens, such as 100M or 500000')
+    return int(match[1]) * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}[match[2]]
 
 
 def decode(words: Sequence[str]) -> argparse.Namespace:
@@ -150,9 +223,14 @@ def inspect(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _parse_coding(
-    parser: argparse.ArgumentParser, words: Sequence[str], file_help: str, text_help: str, out_help: str
+    parser: argparse.ArgumentParser,
+    words: Sequence[str],
+    file_help: str,
+    text_help: str,
+    out_help: str,
+    several: bool = False,
 ) -> argparse.Namespace:
-    parser.add_argument("file", nargs="?", metavar="FILE", help=file_help)
+    parser.add_argument("files" if several else "file", nargs="*" if several else "?", metavar="FILE", help=file_help)
     parser.add_argument("--text", metavar="TEXT", help=text_help)
     parser.add_argument(
         "--tokenizer",
@@ -166,6 +244,6 @@ def _parse_coding(
     parser.add_argument("--out", metavar="FILE", type=Path, help=out_help)
     shared.add_quiet(parser)
     arguments = parser.parse_args(words)
-    if arguments.text is not None and arguments.file is not None:
+    if arguments.text is not None and (arguments.files if several else arguments.file is not None):
         parser.error("give either --text or a file")
     return arguments

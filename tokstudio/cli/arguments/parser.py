@@ -221,8 +221,11 @@ def add_special(add: Callable[..., object]) -> None:
     add_setting(add, "special_tokens")
 
 
-def add_reading(parser: argparse.ArgumentParser, joins: bool = False) -> None:
-    """Adds the arguments about how files are read, with `joins` also into which sources; `texts_of` reads them."""
+def add_reading(parser: argparse.ArgumentParser, joins: bool = False, divides: bool = True) -> None:
+    """Adds the arguments about how files are read, with `joins` also into which sources; `texts_of` reads them.
+
+    Without `divides`, no column divides a data set.
+    """
     add = parser.add_argument_group(
         "data sets (JSON Lines, JSON, CSV, Parquet, Arrow) and what is kept of all files"
     ).add_argument
@@ -232,7 +235,8 @@ def add_reading(parser: argparse.ArgumentParser, joins: bool = False) -> None:
         help="the column that is the text, such as text or messages.content (default: text, content, body, document or "
         "sentence, else the column with the longest texts); each row is a document",
     )
-    add("--split-by", metavar="COLUMN", help="make a source of each value of this column")
+    if divides:
+        add("--split-by", metavar="COLUMN", help="make a source of each value of this column")
     if joins:
         add(
             "--join-values",

@@ -1,0 +1,246 @@
+"""`tokstudio encode` with a folder to write: encodes a data set into shards, also on a Dask cluster."""
+
+# SPDX-License-Identifier: MIT
+# pyright: reportMissingImports=false, reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import shutil
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokstudio.cli.cluster import PATIENCE, absolute, cores_work, neighbours, open_client
+from tokstudio.cli.process.terminal import Console, put
+from tokstudio.cli.projects import load_tokenizer_or_run
+from tokstudio.cli.reading import plain_reading_errors, texts_of
+from tokstudio.core.base.atomic_files import file_name, write_fault
+from tokstudio.core.base.errors import CorpusError, TokStudioError
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.wording import first_few, several, size_text
+from tokstudio.core.corpus.readers.folders import Folder
+from tokstudio.core.corpus.source import groups
+from tokstudio.core.shards.dataset import EncodedDataset, encode_dataset_work
+from tokstudio.core.shards.encoding import encode_units_work
+from tokstudio.core.shards.inputs import EncodingSettings, Unit
+from tokstudio.core.shards.manifest import NAME, EncodedFile
+from tokstudio.core.shards.writing import ArrayFile, EncodedDocuments
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_NAMED = 3  # files of which the column is told
+
+
+def encode_shards(arguments: argparse.Namespace, console: Console) -> None:
+    """Encodes files into a folder of shards, and tells what is unusual about them."""
+    folder: Path = arguments.folder
+    texts = texts_of(arguments, arguments.files)
+    allowed: list[str] = arguments.allow_special
+    settings = EncodingSettings(
+        load_tokenizer_or_run(arguments.tokenizer, arguments.run, arguments.pattern, console),
+        arguments.end_token or arguments.append_eos,
+        arguments.shard_tokens,
+        tuple(dict.fromkeys(arguments.format)),
+        arguments.dtype,
+        "all" if "all" in allowed else tuple(allowed),
+        texts.documents,
+        texts.encoding,
+        texts.reading,
+    )
+
+    def tell(found: Folder) -> None:
+        if found.remark:
+            console.say(found.remark)
+
+    encode = encode_units_work if arguments.dask is None else _OnCluster(arguments.dask, folder).encode_work
+    try:
+        with plain_reading_errors():
+            made = console.finish(encode_dataset_work(arguments.files, settings, folder, encode, tell))
+    except KeyboardInterrupt:
+        if (folder / NAME).exists():
+            console.say(f"{file_name(folder)}: its complete shards stay, and the same command goes on after them.")
+        raise
+    _report(made, settings, console)
+    if arguments.json:
+        put(sys.stdout, json.dumps(_as_json(made)) + "\n")
+
+
+def _report(made: EncodedDataset, settings: EncodingSettings, console: Console) -> None:
+    name = file_name(made.folder.absolute())
+    if not made.tokens_per_second:
+        console.say(f"{name} has these shards already, of files with these names and sizes: nothing was encoded.")
+        return
+    columns = dict[str, list[str]]()
+    for file in made.files:
+        remarks = [*([] if file.encoding in ("", "utf-8", "bytes") else [f"read as {file.encoding}"]), *file.notes]
+        if file.column:
+            columns.setdefault(file.column, []).append(file.name)
+        if remarks:
+            console.say(f"{file.name}: {'; '.join(remarks)}.")
+    for column, names in columns.items():
+        console.say(f"{first_few(names, _NAMED, str)}: column {column}.")
+    if empty := sum(shard.empty_documents for shard in made.shards):
+        console.say(f"{several(empty, 'document has', 'documents have')} no text.")
+    if unknown := sum(shard.unknown_tokens for shard in made.shards):
+        console.say(f"{several(unknown, 'id is', 'ids are')} the unknown token, {settings.tokenizer.alphabet.unknown}.")
+    if longer := sum(shard.tokens > settings.shard_tokens for shard in made.shards):
+        console.say(f"{several(longer, 'shard has', 'shards have')} more tokens: those of one whole document.")
+    before = f", {made.shards_before:,} of which were there" if made.shards_before else ""
+    console.say(
+        f"Encoded {several(made.documents, 'document')}, {size_text(made.bytes)}: {several(made.tokens, 'token')} in "
+        f"{several(len(made.shards), 'shard')}{before}, in {name}; {made.tokens_per_second:,.0f} tokens/s."
+    )
+
+
+def _as_json(made: EncodedDataset) -> dict[str, object]:
+    return {
+        "folder": str(made.folder),
+        "tokens": made.tokens,
+        "documents": made.documents,
+        "bytes": made.bytes,
+        "shards": list(map(asdict, made.shards)),
+        "shards_before": made.shards_before,
+        "files": list(map(asdict, made.files)),
+    }
+
+
+# --- On a cluster: tasks encode neighbouring files, beside the shards; these are written here, in their order ---------
+
+_PARTS = ".parts"  # the folder of what the workers have encoded
+_TASKS_PER_CORE = 4
+_PART = 1 << 26  # stored bytes of a task, at least where there are many
+_AHEAD = 2  # tasks for each core that may be done before those before them are written
+_DOCUMENTS = 1 << 16  # of a part that are written together
+_IDS = 1 << 22
+
+
+class _OnCluster:
+    """Encodes on a cluster; its workers see the files and the folder of the shards by the same paths."""
+
+    def __init__(self, address: str, folder: Path) -> None:
+        self._address, self._parts = address, folder.absolute() / _PARTS
+
+    def encode_work(
+        self,
+        units: Sequence[Unit],
+        settings: EncodingSettings,
+        take: Callable[[EncodedDocuments], Work[None]],
+        files: list[EncodedFile],
+        skip: int,
+    ) -> Work[None]:
+        """As `encode_units_work`."""
+        units = [replace(unit, entry=absolute(unit.entry)) for unit in units]
+        if not units:
+            return
+        with open_client(self._address) as client, _emptied(self._parts):
+            cores = yield from cores_work(client, self._address)
+            total = sum(unit.weight for unit in units)
+            most = max(_TASKS_PER_CORE * cores, total // _PART)
+            parts = list(neighbours(units, [unit.weight for unit in units], most))
+            shared: Any = client.scatter(settings, broadcast=True)
+            futures, at, done = deque[Any](), 0, 0
+            for number, part in enumerate(parts):
+                while at < min(len(parts), number + _AHEAD * cores):
+                    # An ended call had all documents of the files before, so that only the first file is left in part.
+                    passed = skip if at == 0 else 0
+                    futures.append(self._submit(client, parts[at], shared, passed, at))
+                    at += 1
+                yield from _waited_work(futures[0], done, total)
+                encoded, stem = _result(futures.popleft())
+                files += encoded
+                done += sum(unit.weight for unit in part)
+                for documents in _read_part(stem, settings.kind):
+                    yield from take(documents)
+                    yield Progress("encoding", done, total)
+                shutil.rmtree(stem)
+
+    def _submit(self, client: Client, part: Sequence[Unit], settings: object, skip: int, number: int) -> Future:
+        return client.submit(_encode_part, part, settings, skip, self._parts / f"{number:06}", pure=False)
+
+
+@contextmanager
+def _emptied(folder: Path) -> Iterator[None]:
+    """An empty folder during a block; what a killed call has left in it is of no use."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _waited_work(future: Future, done: int, total: int) -> Work[None]:
+    while not future.done():
+        yield Progress("encoding", done, total)
+        time.sleep(PATIENCE)
+
+
+def _result(future: Future) -> tuple[list[EncodedFile], Path]:
+    from distributed import KilledWorker
+
+    try:
+        result: tuple[list[EncodedFile], Path] | TokStudioError = future.result()
+    except KilledWorker as error:
+        raise CorpusError(
+            "The workers that encoded a file died again and again, probably for lack of memory: give smaller files."
+        ) from error
+    if isinstance(result, TokStudioError):
+        raise result
+    return result
+
+
+def _encode_part(
+    units: Sequence[Unit], settings: EncodingSettings, skip: int, place: Path
+) -> tuple[list[EncodedFile], Path] | TokStudioError:
+    """Encodes files into a folder beside a place, whose name it returns: one task may run on two workers at once."""
+    folder, files = place.with_name(f"{place.name}-{secrets.token_hex(4)}"), list[EncodedFile]()
+    try:
+        folder.mkdir()
+        with ExitStack() as opened:
+            outputs: list[ArrayFile] = []
+            for name, kind in _columns(settings.kind):
+                (folder / name).touch(exist_ok=False)
+                outputs.append(ArrayFile(folder / name, kind, False))
+                opened.callback(outputs[-1].close)
+
+            def take(documents: EncodedDocuments) -> Work[None]:
+                counts = np.diff(documents.ends, prepend=0)
+                for output, numbers in zip(outputs, (documents.ids, counts, documents.sizes), strict=True):
+                    output.add(numbers)
+                yield Progress("encoding")
+
+            finish(encode_units_work(units, settings, take, files, skip, threads=1))
+    except TokStudioError as error:
+        return error
+    except OSError as error:
+        return write_fault(folder, error)
+    return files, folder
+
+
+def _columns(kind: str) -> tuple[tuple[str, str], ...]:
+    """The files of a part with the types of their numbers: ids, how many each document has, and bytes of its text."""
+    return ("ids", kind), ("counts", "<i8"), ("sizes", "<i8")
+
+
+def _read_part(folder: Path, kind: str) -> Iterator[EncodedDocuments]:
+    """The documents of a part, some at a time."""
+    with ExitStack() as opened:
+        ids, counts, sizes = (opened.enter_context((folder / name).open("rb")) for name, _ in _columns(kind))
+        while len(some := np.fromfile(counts, "<i8", _DOCUMENTS)):
+            its_sizes, ends = np.fromfile(sizes, "<i8", len(some)), np.cumsum(some)
+            for first, last, start, stop in groups(ends, _IDS):
+                its_ids = np.fromfile(ids, kind, stop - start)
+                if len(its_ids) < stop - start:
+                    raise CorpusError(f"{folder.name}: what a worker encoded is not all there; do all workers see it?")
+                yield EncodedDocuments(its_ids, ends[first:last] - start, its_sizes[first:last])
