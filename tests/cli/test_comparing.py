@@ -55,6 +55,8 @@ def test_several_figures_are_several_tables_and_markdown_is_that_of_the_core(com
     shown = compare("bytes characters --texts texts --markdown --figure tokens").out
     assert shown.splitlines()[2] == "|  | bytes (256 tokens) | characters |"
     assert f"| deu\\_Latn.txt | {len(GERMAN.encode())} | **{len(GERMAN)}** |" in shown
+    shown = compare("bytes characters --texts texts --latex --figure tokens").out
+    assert rf"deu\_Latn.txt & {len(GERMAN.encode())} & \textbf{{{len(GERMAN)}}} \\" in shown
 
 
 def test_words_are_those_of_the_texts(compare):

@@ -78,6 +78,8 @@ def compare(arguments: argparse.Namespace, console: Console) -> int:
         put(sys.stdout, json.dumps(json.loads(comparison.to_json(figures)) | read, ensure_ascii=False) + "\n")
     elif arguments.markdown:
         put(sys.stdout, comparison.to_markdown(figures))
+    elif arguments.latex:
+        put(sys.stdout, comparison.to_latex(figures))
     else:
         put(sys.stdout, plain_text([comparison.table(name) for name in figures or ()]))
     return _told(comparison, console)

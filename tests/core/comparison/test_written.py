@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from tokstudio import (
 )
 from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import printable
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.table import SIGNS, Below, FigureTable, number_text, plain_text
 from tokstudio.core.formats.report import versions
@@ -86,6 +88,99 @@ def test_names_of_strangers_are_no_markup() -> None:
     assert "| a\\|b\\\\n\\*\\*c\\*\\* (256 tokens) |" in made
     assert "&lt;img src=x>\\_y\\_" in made
     assert all(line.count(" | ") == 1 for line in made.splitlines() if line.startswith("|"))
+
+
+HOSTILE = (
+    "\\input{/etc/passwd}", "100%_a&b", "[a]", "*b", "$x^2$ #1~", "a--b ?`c,,d'' `e\"", "<p>|q", "% {",
+    "}\n\\end{table}", "^^5cend", "–†\u00a0é 猫 עברית \ufffe",
+)  # fmt: skip
+COMMANDS = {
+    "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textasciigrave": "`", "textless": "<",
+    "textgreater": ">", "textbar": "|", "char34": '"', "textdagger": "†",
+}  # fmt: skip
+
+
+def printed(tex: str) -> str:
+    """What TeX prints for a text: it may have escapes, `COMMANDS` with {} after them, and pairs of braces."""
+    text, depth, place = "", 0, 0
+    while place < len(tex):
+        assert tex[place] not in '&%$#_^"<>|', tex
+        if tex.startswith("{}", place):
+            place += 2
+        elif tex[place] in "{}":
+            depth += 1 if tex[place] == "{" else -1
+            assert depth >= 0, tex
+            place += 1
+        elif tex[place] == "\\" and tex[place + 1] in "&%$#_{}":
+            text, place = text + tex[place + 1], place + 2
+        elif tex[place] == "\\":
+            name, braces, _ = tex[place + 1 :].partition("{}")
+            assert braces
+            text, place = text + COMMANDS[name], place + len(name) + 3
+        else:
+            dash = tex.startswith("--", place)
+            text, place = text + ("–" if dash else "\u00a0" if tex[place] == "~" else tex[place]), place + 1 + dash
+    assert depth == 0
+    return text
+
+
+def rows_of_latex(tex: str) -> list[list[str]]:
+    """The cells of the rows of a table as TeX prints them, a bold one in asterisks; all rows have as many."""
+    lines = tex.partition("\\toprule\n")[2].partition("    \\bottomrule")[0].splitlines()
+    rows: list[list[str]] = []
+    for line in lines:
+        if line.strip() != "\\midrule":
+            assert line.endswith(" \\\\")
+            assert not line.strip().startswith(("[", "*")), "TeX would read an argument of the row before"
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)&", line.removesuffix(" \\\\"))]
+            bold = [cell.removeprefix("\\textbf{").removesuffix("}") for cell in cells]
+            rows.append([
+                f"**{printed(inner)}**" if cell.startswith("\\textbf") else printed(cell)
+                for cell, inner in zip(cells, bold, strict=True)
+            ])  # fmt: skip
+    assert len(set(map(len, rows))) == 1
+    columns = tex.partition("\\begin{tabular}{")[2].partition("}")[0]
+    assert len(columns) == len(rows[0])
+    return rows
+
+
+def test_latex_has_the_cells_of_markdown_and_prints_any_name_as_it_is() -> None:
+    own = train(Corpus.from_text("ab é ab"), TrainingConfig(vocabulary_size=258))
+    tokenizers = {name: own.at(number % 3) for number, name in enumerate(HOSTILE)}
+    made = compare(tokenizers, {name: ["ab é"] * 3 for name in HOSTILE} | {"empty": "ab é"}, base=HOSTILE[0])
+    for figure in ("premium", "fertility", "words_split"):
+        tex = made.to_latex([figure])
+        head, *rows = rows_of_latex(tex)
+        as_said = [printable(f"{each.name} ({len(each.tokenizer)} tokens)") for each in made.compared]
+        as_said = [name.replace("\ufffe", "\ufffd") for name in as_said]
+        assert head[-len(HOSTILE) :] == as_said
+        assert [row[0] for row in rows[: len(HOSTILE)]] == [
+            printable(name).replace("\ufffe", "\ufffd") for name in HOSTILE
+        ]
+        in_markdown = [line for line in made.to_markdown([figure]).splitlines() if line.startswith("| ")][2:]
+        assert [row[-len(HOSTILE) :] for row in rows] == [cells_of(line)[-len(HOSTILE) :] for line in in_markdown]
+        assert any("**" in cell for row in rows for cell in row) == (figure == "fertility")
+        caption = tex.partition("\\caption{")[2].partition("}\n")[0]
+        assert printed(caption) == f"{made.table(figure).heading}.".replace("\ufffe", "\ufffd")
+        comments, _, body = tex.partition("\n\n")
+        assert all(line.startswith("% ") for line in comments.splitlines())
+        assert "\\input" not in body
+
+
+def test_latex_explains_signs_and_names_sizes_hashes_and_versions() -> None:
+    text = "the cat sat on the mat\n" * 4
+    own = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=260))
+    made = compare({"mine": own, "latin": losing(30)}, {"eng": text, "deu": "saß", "empty": ""})
+    tex = made.to_latex(["bytes_per_token"])
+    rows = {name: cells for name, *cells in rows_of_latex(tex)}
+    assert rows["eng"][0].strip("*").startswith("†")
+    assert rows["deu"][1].startswith("*")
+    assert rows["empty"] == ["–", "–"]
+    notes = tex.partition(r"{\footnotesize ")[2]
+    assert all(meaning in notes for meaning in SIGNS.values())
+    assert [line[2:] for line in tex.splitlines() if line.startswith("% ")][1:] == [
+        f"{kind}: {fact}" for kind, fact in made.facts
+    ]
 
 
 def test_shares_are_percent_and_nothing_is_a_dash() -> None:

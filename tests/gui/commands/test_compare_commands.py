@@ -137,6 +137,8 @@ def test_the_shown_figure_is_copied_all_are_written_as_csv_and_a_failure_is_said
     assert "| eng" in clipboard.text()
     made.copy_csv()
     qtbot.waitUntil(lambda: clipboard.text() == comparison.to_csv(figures=["bytes_per_token"]))
+    made.copy_latex()
+    qtbot.waitUntil(lambda: clipboard.text() == comparison.to_latex(["bytes_per_token"]))
     compared.comparison.choose_figure("words_split")
     made.copy_csv()
     qtbot.waitUntil(lambda: "words_split,eng" in clipboard.text())
@@ -161,7 +163,7 @@ def test_what_is_copied_names_the_size_at_the_playhead(qtbot, compared, tmp_path
     at_playhead = compared.runs.all[0].tokenizer.at(5)
     qtbot.waitUntil(lambda: nothing_compared(compared) is None and not compared.jobs.running)
     digest, clipboard = finish(hash_work(at_playhead)), QGuiApplication.clipboard()
-    for copy in (made.copy_markdown, made.copy_csv):
+    for copy in (made.copy_markdown, made.copy_csv, made.copy_latex):
         clipboard.clear()
         copy()
         qtbot.waitUntil(lambda: bool(clipboard.text()))

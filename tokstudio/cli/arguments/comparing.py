@@ -80,6 +80,7 @@ def compare(words: Sequence[str]) -> argparse.Namespace:
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="print everything as one JSON object")
     forms.add_argument("--markdown", action="store_true", help="print tables in Markdown")
+    forms.add_argument("--latex", action="store_true", help="print tables in LaTeX, for the package booktabs")
     forms.add_argument("--csv", type=Path, metavar="FILE", help="write a table to FILE instead of printing it")
     shared.add_quiet(parser)
     return _checked_compared(parser, words)

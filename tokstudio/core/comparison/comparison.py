@@ -32,7 +32,7 @@ from tokstudio.core.comparison.figures import (
     premiums,
     without_lines_of,
 )
-from tokstudio.core.comparison.table import Below, FigureTable, csv_text, markdown, numbers
+from tokstudio.core.comparison.table import Below, FigureTable, csv_text, latex, markdown, numbers
 from tokstudio.core.comparison.texts import ComparedText, text_work
 from tokstudio.core.comparison.vocabularies import Overlap, overlap_work
 from tokstudio.core.corpus.source import Source
@@ -218,6 +218,13 @@ class Comparison:
     def to_markdown(self, figures: Sequence[str] | None = None) -> str:
         """Tables of figures by name, None for all that have a number, and what they are of; raises as `figure`."""
         return markdown(self._tables(figures), self.facts)
+
+    def to_latex(self, figures: Sequence[str] | None = None) -> str:
+        """The same as `to_markdown` in LaTeX: tables of `booktabs`, after comments on what the figures are of.
+
+        Names are escaped. Raises as `figure`.
+        """
+        return latex(self._tables(figures), self.facts)
 
     def to_csv(self, path: AnyPath | None = None, figures: Sequence[str] | None = None) -> str:
         """A row for each figure and text and a column for each tokenizer; also writes it to `path`, if given.

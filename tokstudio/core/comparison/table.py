@@ -174,7 +174,7 @@ def _best(ratios: NDArray[np.float64]) -> NDArray[np.bool_]:
     return (ratios == 1) & (np.nan_to_num(ratios).max(axis=1, keepdims=True, initial=0) > 1)
 
 
-# --- Tables of figures as Markdown, CSV and plain text ----------------------------------------------------------------
+# --- Tables of figures as Markdown, LaTeX, CSV and plain text ---------------------------------------------------------
 
 TRAINED_ON = "trained_on"  # the first column of the rows that tell which texts a tokenizer was trained on
 
@@ -198,11 +198,10 @@ def markdown(tables: Iterable[FigureTable], facts: Facts) -> str:
 def _markdown_lines(table: FigureTable) -> Iterator[str]:
     yield f"**{table.figure.title}** = {_plain(table.heading.removeprefix(f'{table.figure.title} = '))}"
     yield ""
-    rows = list(_rows(table, _bold))
-    yield _line(["", *map(_plain, rows[0][1:])])
+    head, *rows = _rows(table, _bold, _plain)
+    yield _line(head)
     yield _line(["---", *("---:" if number else "---" for number in _is_number(table))])
-    for name, *cells in rows[1:]:
-        yield _line([_plain(name), *cells])
+    yield from map(_line, rows)
     if remarks := (*table.notes, *table.legend):
         yield from ("", _plain(" ".join(remarks)))
 
@@ -214,6 +213,60 @@ def _line(cells: Sequence[str]) -> str:
 def _plain(text: str) -> str:
     """A text that Markdown shows as it is."""
     return _MARKUP.sub(r"\\\1", printable(text).replace("&", "&amp;").replace("<", "&lt;"))
+
+
+# What TeX does not print as it is. A quotation mark is a command in some languages of babel.
+_TEX = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "`": "\\textasciigrave{}",
+    "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}", '"': "\\char34{}", "\u00a0": "~",
+    MISSING: "--", TRAINED: "\\textdagger{}",
+}  # fmt: skip
+_IN_TEX = re.compile("|".join(map(re.escape, _TEX)))
+_LIGATURE = re.compile("(?<=[-',?!])(?=[-',`])")  # two characters that TeX would print as another one
+_NO_CHARACTER = re.compile("[\ufffe\uffff]")
+
+
+def latex(tables: Iterable[FigureTable], facts: Facts) -> str:
+    """Each figure as a table of booktabs, in which the best of each row is bold; the facts are comments before them.
+
+    A caption has the formula, and what to know of the figure stands below its table.
+    """
+    head = ["Needs \\usepackage{booktabs}; for other than Latin letters XeLaTeX or LuaLaTeX, and a font that has them."]
+    comments = "".join(f"% {printable(line)}\n" for line in (*head, *(f"{kind}: {fact}" for kind, fact in facts)))
+    return "\n".join([comments, *("\n".join(_latex_lines(table)) + "\n" for table in tables)])
+
+
+def _latex_lines(table: FigureTable) -> Iterator[str]:
+    head, *rows = _rows(table, _textbf, _tex)
+    columns = "".join("r" if number else "l" for number in _is_number(table))
+    yield from (r"\begin{table}", r"  \centering", rf"  \caption{{{_tex(table.heading)}.}}")
+    yield rf"  \label{{tab:{table.figure.name.replace('_', '-')}}}"
+    yield from (rf"  \begin{{tabular}}{{l{columns}}}", r"    \toprule", _tex_row(head), r"    \midrule")
+    yield from map(_tex_row, rows[: len(table.texts)])
+    if below := rows[len(table.texts) :]:
+        yield from (r"    \midrule", *map(_tex_row, below))
+    yield from (r"    \bottomrule", r"  \end{tabular}")
+    if remarks := (*table.notes, *table.legend):
+        yield from ("", r"  \smallskip", rf"  \parbox{{\linewidth}}{{\footnotesize {_tex(' '.join(remarks))}}}")
+    yield r"\end{table}"
+
+
+def _tex_row(cells: Sequence[str]) -> str:
+    # After the end of a row, a bracket or an asterisk would be read as an argument of it.
+    first = f"{{}}{cells[0]}" if cells[0].startswith(("[", "*")) else cells[0]
+    return f"    {' & '.join([first, *cells[1:]])} \\\\"
+
+
+def _tex(text: str) -> str:
+    """A text that TeX prints as it is, whatever it has."""
+    apart = _LIGATURE.sub("\0", _NO_CHARACTER.sub("\ufffd", printable(text)))
+    return _IN_TEX.sub(lambda found: _TEX[found[0]], apart).replace("\0", "{}")
+
+
+def _textbf(cell: str, is_best: bool) -> str:
+    """A number in LaTeX."""
+    return rf"\textbf{{{_tex(cell)}}}" if is_best else _tex(cell)
 
 
 def csv_text(tables: Sequence[FigureTable], facts: Facts) -> str:
@@ -290,13 +343,21 @@ def _bold(cell: str, is_best: bool) -> str:
     return f"**{_plain(cell)}**" if is_best else _plain(cell)
 
 
-def _rows(table: FigureTable, marked: Callable[[str, bool], str] = lambda cell, _: cell) -> Iterator[list[str]]:
-    """The cells of the heading, of each text, and of what is below; the first of each is the name."""
+def _rows(
+    table: FigureTable,
+    marked: Callable[[str, bool], str] = lambda cell, _: cell,
+    written: Callable[[str], str] = lambda name: name,
+) -> Iterator[list[str]]:
+    """The cells of the heading, of each text, and of what is below; the first of each is the name.
+
+    `marked` writes a number, which may be the best one, and `written` any other cell.
+    """
     has_units = [""] if table.units else []
-    yield ["", *([UNITS] if table.units else []), *table.tokenizers]
+    yield ["", *map(written, [*([UNITS] if table.units else []), *table.tokenizers])]
     for text, name in enumerate(table.texts):
         cells = [table.signed(text, tokenizer) for tokenizer in range(len(table.tokenizers))]
         units = [table.units[text]] if table.units else []
-        yield [name, *units, *map(marked, cells, table.best[text].tolist())]
+        yield [*map(written, [name, *units]), *map(marked, cells, table.best[text].tolist())]
     for row in table.below:
-        yield [row.name, *has_units, *map(marked, table.signed_below(row), table.best_below(row).tolist())]
+        cells = map(marked, table.signed_below(row), table.best_below(row).tolist())
+        yield [written(row.name), *has_units, *cells]

@@ -102,11 +102,15 @@ class CompareCommands(QObject):
 
     def copy_markdown(self) -> None:
         """Copies the shown figure as a table in Markdown."""
-        self._copy(Comparison.to_markdown, self._copied_markdown)
+        self._copy(Comparison.to_markdown, "Markdown")
+
+    def copy_latex(self) -> None:
+        """Copies the shown figure as a table in LaTeX."""
+        self._copy(Comparison.to_latex, "LaTeX")
 
     def copy_csv(self) -> None:
         """Copies the shown figure as a table with commas."""
-        self._copy(_csv, self._copied_csv)
+        self._copy(_csv, "CSV")
 
     def save_csv(self) -> None:
         """Writes all figures to a table."""
@@ -126,18 +130,14 @@ class CompareCommands(QObject):
             self._preferences.folder = path.parent
             self._jobs.start(partial(_engines_work, table, path), self._written, writes=True)
 
-    def _copy(self, make: Callable[[Comparison, list[str]], str], copied: Callable[[str], None]) -> None:
+    def _copy(self, make: Callable[[Comparison, list[str]], str], form: str) -> None:
         comparison = self._state.comparison
         if comparison is not None:
-            self._jobs.start(partial(_table_work, comparison, self._state.figure, make), copied)
+            self._jobs.start(partial(_table_work, comparison, self._state.figure, make), partial(self._copied, form))
 
-    def _copied_markdown(self, text: str) -> None:
+    def _copied(self, form: str, text: str) -> None:
         QGuiApplication.clipboard().setText(text)
-        self._jobs.tell("Copied the figure as Markdown.")
-
-    def _copied_csv(self, text: str) -> None:
-        QGuiApplication.clipboard().setText(text)
-        self._jobs.tell("Copied the figure as CSV.")
+        self._jobs.tell(f"Copied the figure as {form}.")
 
     def _show_words(self, words: str) -> None:
         self._window.show_compare()
