@@ -119,7 +119,7 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
         if texts.leave_out or texts.leave_out_lists:
             part, folders = _count_without(replace(texts, documents=arguments.documents), settings, console)
         else:
-            entries = console.finish(expand_files_work(arguments.files, folders, console))
+            entries = console.finish(expand_files_work(arguments.files, folders, console, texts.fetching))
             if arguments.dask is not None:
                 part = count_on_cluster(counting, entries, arguments.dask, console)
             else:

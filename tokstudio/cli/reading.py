@@ -27,7 +27,7 @@ from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.readers.files import Budget
-from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
+from tokstudio.core.corpus.readers.folders import Entry, Fetching, Folder, expand_work, numbered_work
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.formats.known_formats import tokenizer_files
 from tokstudio.core.model.config import TrainingConfig
@@ -53,9 +53,15 @@ class TextsToRead:
     counts: Sequence[Path] = ()
     weights: Sequence[tuple[str, float]] = ()  # by the name of a text, or its number
     sample_bytes: int | None = None
+    sample_seed: int = 0
     leave_out: Sequence[tuple[str, float | bool]] = ()  # rules with their thresholds
     leave_out_lists: Sequence[Path] = ()
     left_out: Path | None = None  # where the list of what was left out is written
+
+    @property
+    def fetching(self) -> Fetching:
+        """How texts are fetched that are given by their address."""
+        return Fetching(self.reading, self.encoding, self.sample_bytes, self.sample_seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +112,7 @@ def read_corpus_work(texts: TextsToRead, console: Console, keep_empty: bool = Fa
     entries: list[Entry] = []
     documents, encoding, reading = texts.documents, texts.encoding, texts.reading
     for file in texts.files:
-        entries += [_PIPE] if file == "-" else (yield from expand_files_work([file], folders, console))
+        entries += [_PIPE] if file == "-" else (yield from expand_files_work([file], folders, console, texts.fetching))
     sources: list[Source] = []
     for entry in (yield from numbered_work(entries)):
         try:
@@ -144,7 +150,9 @@ def without_left_out(read: CommandTexts, texts: TextsToRead, console: Console) -
     return replace(read, corpus=corpus)
 
 
-def expand_files_work(files: Sequence[str], folders: list[Folder], console: Console) -> Work[list[Entry]]:
+def expand_files_work(
+    files: Sequence[str], folders: list[Folder], console: Console, fetching: Fetching
+) -> Work[list[Entry]]:
     """Replaces each folder by what it holds, adds it to `folders`, and reports what it skips."""
 
     def tell(folder: Folder) -> None:
@@ -152,7 +160,7 @@ def expand_files_work(files: Sequence[str], folders: list[Folder], console: Cons
         if folder.remark:
             console.say(folder.remark)
 
-    return (yield from expand_work(files, tell))
+    return (yield from expand_work(files, tell, fetching))
 
 
 @contextmanager
@@ -191,6 +199,8 @@ def texts_of(arguments: argparse.Namespace, files: Sequence[str]) -> TextsToRead
         leave_out=[rule for rules in getattr(arguments, "leave_out", ()) for rule in rules],
         leave_out_lists=getattr(arguments, "leave_out_list", ()),
         left_out=getattr(arguments, "left_out", None),
+        sample_bytes=arguments.sample_bytes,
+        sample_seed=arguments.sample_seed,
     )
 
 

@@ -395,7 +395,6 @@ def training_texts(arguments: argparse.Namespace) -> TextsToRead:
         documents=documents_counted_with(arguments.documents, arguments.counts),
         counts=arguments.counts,
         weights=arguments.weight,
-        sample_bytes=arguments.sample_bytes,
     )
 
 

@@ -30,6 +30,8 @@ class Repository:
     revisions: tuple[str, ...] = ("main",)
     refusal: tuple[int, str] | None = None  # the status and the code of each answer about its files
     large: frozenset[str] = frozenset()  # these are stored elsewhere, and the answer redirects there
+    gated: bool = False
+    other: dict[str, Repository] = field(default_factory=dict)  # what other revisions have, with commits of their own
 
 
 @dataclass
@@ -50,6 +52,12 @@ class Hub:
     token: str | None = None  # of the last request
     tree: bytes | None = None  # instead of the list of files
     tree_headers: dict[str, str] = field(default_factory=dict)
+    sent: int = 0  # bytes of files
+    elsewhere: str | None = None  # where files that are stored elsewhere are said to be
+    tokens: list[str] = field(default_factory=list)  # those that arrived at the second name of this server
+    whole: bool = False  # whether parts of files are refused, and files sent whole
+    changes: dict[str, bytes] = field(default_factory=dict)  # what pages become after their first answer
+    more: int = 0  # bytes that are sent behind each part
 
 
 def git_hash(content: bytes) -> str:
@@ -73,32 +81,49 @@ class _Handler(BaseHTTPRequestHandler):
         hub, path = self.hub, unquote(urlsplit(self.path).path)
         hub.asked.append(f"{self.command} {path}")
         hub.token = self.headers.get("Authorization")
+        if self.headers.get("Host", "").startswith("localhost") and hub.token:
+            hub.tokens.append(hub.token)
         if hub.status is not None:
             return self._send(hub.status, b"")
         if path.startswith(PAGE):
             return self._send_file(path.removeprefix(PAGE), hub.pages.get(path.removeprefix(PAGE)))
-        if path.startswith("/api/models/"):
+        prefix = "datasets/" if path.startswith(("/api/datasets/", "/datasets/")) else ""
+        if path.startswith(("/api/models/", "/api/datasets/")):
             parts = path.split("/")[3:]
-            return self._about(hub.repositories.get("/".join(parts[:2])), parts[2:])
-        parts = path.split("/")[1:]
-        repository = hub.repositories.get("/".join(parts[:2]))
+            return self._about(hub.repositories.get(prefix + "/".join(parts[:2])), parts[2:])
+        parts = path.removeprefix(f"/{prefix}" if prefix else "/").split("/")
+        repository = hub.repositories.get(prefix + "/".join(parts[:2]))
         if repository is None or parts[2:3] not in (["resolve"], ["large"]):
             return self._refuse(401, "RepoNotFound")
         if repository.refusal is not None:
             return self._refuse(*repository.refusal)
-        return self._file(repository, *parts[2:5])
+        others = {other.commit: other for other in repository.other.values()}
+        if prefix and parts[3] not in (repository.commit, *others):
+            return self._refuse(404, "RevisionNotFound")
+        repository = others.get(parts[3], repository)
+        return self._file(repository, parts[2], parts[3], "/".join(parts[4:]))
 
     def _about(self, repository: Repository | None, rest: list[str]) -> None:
         if repository is None:
             return self._refuse(401, "RepoNotFound")
-        if rest and rest[1] not in (*repository.revisions, repository.commit):
+        others = {name: other for name, other in repository.other.items() if rest and name in "/".join(rest)}
+        others |= {other.commit: other for other in repository.other.values() if rest and rest[1] == other.commit}
+        if others:
+            [repository] = others.values()
+        elif rest and rest[1] not in (*repository.revisions, repository.commit):
             return self._refuse(404, "RevisionNotFound")
         if rest[:1] == ["tree"]:
             if self.hub.tree is not None:
                 return self._send(200, self.hub.tree, self.hub.tree_headers)
-            entries = [self._entry(repository, name) for name in repository.files]
+            folder = "/".join(rest[2:])
+            below = [name for name in repository.files if not folder or name.startswith(f"{folder}/")]
+            if folder and not below:
+                return self._refuse(404, "EntryNotFound")
+            if "recursive=true" not in self.path.lower():
+                below = [name for name in below if "/" not in name.removeprefix(f"{folder}/")]
+            entries = [self._entry(repository, name) for name in below]
             return self._send(200, json.dumps(entries).encode(), {"ETag": 'W/"1-a/b+="'})
-        about = {"id": "any", "sha": repository.commit, "siblings": []}
+        about = {"id": "any", "sha": repository.commit, "siblings": [], "gated": repository.gated}
         return self._send(200, json.dumps(about).encode(), {"ETag": 'W/"1-a/b+="'})
 
     def _entry(self, repository: Repository, name: str) -> dict[str, object]:
@@ -121,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers["X-Linked-ETag"] = self.hub.tag or f'"{hashlib.sha256(content).hexdigest()}"'
         headers["X-Linked-Size"] = str(len(content))
         # Elsewhere, as the library sees it.
-        elsewhere = self.hub.address.replace("127.0.0.1", "localhost")
+        elsewhere = self.hub.elsewhere or self.hub.address.replace("127.0.0.1", "localhost")
         headers["Location"] = f"{elsewhere}{self.path.replace('/resolve/', '/large/')}"
         return self._send(302, b"", headers)
 
@@ -131,10 +156,20 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if name in self.hub.damaged:
             content = bytes(len(content))
+        if name in self.hub.changes:
+            self.hub.pages[name] = self.hub.changes.pop(name)
+        status, total = 200, len(content)
+        if (asked := self.headers.get("Range")) and not self.hub.whole:
+            start, _, stop = asked.removeprefix("bytes=").partition("-")
+            content = content[int(start) : int(stop) + 1]
+            headers = {**(headers or {}), "Content-Range": f"bytes {start}-{stop}/{total}"}
+            content += bytes(self.hub.more)
+            status = 206
+        self.hub.sent += len(content) if self.command == "GET" else 0
         if self.command == "HEAD" or name not in self.hub.stalled | self.hub.cut:
-            self._send(200, content, headers)
+            self._send(status, content, headers)
             return
-        self._send(200, content[: len(content) // 2], headers, len(content))
+        self._send(status, content[: len(content) // 2], headers, len(content))
         self.wfile.flush()
         self.hub.half_sent.set()
         if name in self.hub.stalled:

@@ -84,7 +84,7 @@ def test_another_text_or_link_names_nothing(text):
 
 @pytest.mark.parametrize("text", ["hf:datasets/squad", "datasets/allenai/c4", "hf:datasets/allenai/c4@main"])
 def test_a_data_set_is_no_tokenizer(text):
-    with pytest.raises(ConfigError, match="names a data set, not a tokenizer; reading data by address comes with a"):
+    with pytest.raises(ConfigError, match="names a data set, not a tokenizer: it is opened as a text"):
         parse_name(text)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -143,6 +144,19 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f'"{text}" is not a whole number') from None
 
 
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)")
+
+
+def size(text: str) -> int:
+    """The bytes that an argument such as 200MB stands for."""
+    match = _SIZE.fullmatch(text.strip().replace("_", ""))
+    if match is None or match[2].upper() not in _UNITS:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number of bytes, such as 200MB')
+    value = float(match[1]) * _UNITS[match[2].upper()]
+    return int(match[1]) if match[1].isdecimal() and _UNITS[match[2].upper()] == 1 else round(value)
+
+
 def number(text: str) -> float:
     """The number that an argument is; its decimals follow a point."""
     try:
@@ -221,10 +235,10 @@ def add_special(add: Callable[..., object]) -> None:
     add_setting(add, "special_tokens")
 
 
-def add_reading(parser: argparse.ArgumentParser, joins: bool = False, divides: bool = True) -> None:
+def add_reading(parser: argparse.ArgumentParser, joins: bool = False, divides: bool = True, further: str = "") -> None:
     """Adds the arguments about how files are read, with `joins` also into which sources; `texts_of` reads them.
 
-    Without `divides`, no column divides a data set.
+    Without `divides`, no column divides a data set. `further` is another meaning of --sample-bytes.
     """
     add = parser.add_argument_group(
         "data sets (JSON Lines, JSON, CSV, Parquet, Arrow) and what is kept of all files"
@@ -251,6 +265,17 @@ def add_reading(parser: argparse.ArgumentParser, joins: bool = False, divides: b
     add("--max-bytes", type=whole, metavar="N", help="read the first N bytes of text of each source only")
     add("--deduplicate", action="store_true", help="drop documents that occurred before in the same file")
     add("--keep-truncated", action="store_true", help="read the whole part of compressed data that ends too early")
+    add = parser.add_argument_group(
+        "texts by address (hf:datasets/OWNER/NAME[:CONFIG[/SPLIT]][@REVISION], https://, s3://, gs://, az://)"
+    ).add_argument
+    add(
+        "--sample-bytes",
+        type=size,
+        metavar="N",
+        help=f"{further}of each address, take about N bytes of text, such as "
+        "200MB, from up to 64 of its files; what is read is kept in the cache (default: all)",
+    )
+    add("--sample-seed", type=whole, default=0, metavar="N", help="choose what is taken by this number (default: 0)")
 
 
 def _export_target(text: str) -> tuple[str, Path]:

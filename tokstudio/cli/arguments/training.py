@@ -28,7 +28,8 @@ sentencepiece library, line by line, in a process of its own. Export them as hug
 # The arguments with a meaning for a library, beside its settings.
 _BESIDE = frozenset(
     {
-        *("command", "files", "unknown_token", "documents", "sample_bytes", "encoding", "weight", "field", "split_by"),
+        *("command", "files", "unknown_token", "documents", "sample_bytes", "sample_seed", "encoding", "weight"),
+        *("field", "split_by"),
         *("join_values", "delimiter", "as_text", "min_document_chars", "max_document_chars", "max_bytes"),
         *("deduplicate", "keep_truncated", "force", "export", "accept_loss", "json", "quiet", "leave_out"),
         *("leave_out_list", "left_out", "experiment"),
@@ -191,14 +192,9 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         '["the", 12]; alone or after the texts; may be repeated',
     )
     shared.add_documents(add, None)
-    add(
-        "--sample-bytes",
-        type=shared.whole,
-        metavar="N",
-        help="if memory is short: train on about N bytes, in whole lines from all parts of the texts",
-    )
     shared.add_encoding(add)
-    shared.add_reading(parser, joins=True)
+    further = "train on about N bytes, in whole lines from all parts of the texts, for example if memory is short; "
+    shared.add_reading(parser, joins=True, further=further)
     add(
         "--weight",
         action="append",

@@ -36,6 +36,7 @@ MODULES = (
     "tokstudio.core.libraries.server",
     "tokstudio.core.libraries.template_server",
     "tokstudio.core.hub.fetching",
+    "tokstudio.core.corpus.remote.serving",
     "tokstudio.core.warm_up",
 )
 # The child process imports the package from the same folder as this process. That folder does not stay on the path,

@@ -31,8 +31,9 @@ from tokstudio.core.corpus.leaving_out import LeavingOut, LeftOut, leaving_out, 
 from tokstudio.core.corpus.open_sources import empty_source, read_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget
-from tokstudio.core.corpus.readers.folders import expand_work
+from tokstudio.core.corpus.readers.folders import Fetching, expand_work
 from tokstudio.core.corpus.source import Source, entries, groups, joined_value
+from tokstudio.core.hub.addresses import is_address
 from tokstudio.core.text.utf8 import AnyPath, Text
 
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
@@ -71,6 +72,8 @@ class Corpus:
         as_text: bool = False,
         keep_truncated: bool = False,
         join_values: bool = False,
+        sample_bytes: int | None = None,
+        seed: int = 0,
     ) -> Corpus:
         """Reads files in the order given, and what can be read of a folder sorted by path.
 
@@ -79,7 +82,8 @@ class Corpus:
         read, and each row is a document. The notes of the sources say what was dropped.
 
         Args:
-            paths: Files and folders. One that is given twice counts twice, which its note says.
+            paths: Files and folders; also addresses, such as "s3://bucket/texts/*.parquet", of which what is read is
+                kept in the cache. One that is given twice counts twice, which its note says.
             documents: "file" for one document per file, "line" for one per line, including its line feed. The rows of
                 a data set are not divided further.
             encoding: None to detect it for each file; "bytes" to decode and unpack nothing, which reads binary files
@@ -97,6 +101,9 @@ class Corpus:
             keep_truncated: Whether the beginning of compressed data that ends too early is read.
             join_values: Whether the sources of several data sets with the same value of `split_by` are one: they have
                 one weight, under the name of the value, and are one language of parity-aware BPE.
+            sample_bytes: Of a text by its address, take about so many bytes of text, from up to 64 of its files; None
+                takes all.
+            seed: Of the choice of what is taken: the same for the same files gives the same text.
 
         Raises:
             ConfigError: An argument is unknown or out of its range.
@@ -105,7 +112,26 @@ class Corpus:
         """
         most = (least_characters, most_characters, most_bytes)
         reading = Reading(field, split_by, delimiter, *most, deduplicate, as_text, keep_truncated, join_values)
-        return finish(cls.from_files_work(paths, documents, encoding, reading))
+        return finish(cls.from_files_work(paths, documents, encoding, reading, sample_bytes=sample_bytes, seed=seed))
+
+    @classmethod
+    def from_names(
+        cls,
+        names: str | Iterable[str],
+        sample_bytes: int | None = None,
+        seed: int = 0,
+        *,
+        field: str | None = None,
+        split_by: str | None = None,
+    ) -> Corpus:
+        """Reads data sets of the Hugging Face Hub by their names, such as "HuggingFaceFW/fineweb-2:deu_Latn".
+
+        A name is `OWNER/NAME[:CONFIG[/SPLIT]][@REVISION]`; arguments and errors are those of `from_files`.
+        """
+        prefix = "hf:datasets/"
+        several = [names] if isinstance(names, str) else names
+        addresses = [name if is_address(name) else prefix + name.removeprefix("datasets/") for name in several]
+        return cls.from_files(addresses, field=field, split_by=split_by, sample_bytes=sample_bytes, seed=seed)
 
     @classmethod
     def from_files_work(
@@ -115,12 +141,19 @@ class Corpus:
         encoding: str | None = None,
         reading: Reading | None = None,
         keep_empty: bool = False,
+        *,
+        sample_bytes: int | None = None,
+        seed: int = 0,
     ) -> Work[Corpus]:
         """Does the same as `from_files` in bounded pieces.
 
         With `keep_empty`, a file without text beside others is a source without documents, not an error.
         """
-        entries = yield from expand_work([paths] if isinstance(paths, (str, os.PathLike)) else paths)
+        if sample_bytes is not None and sample_bytes < 1:
+            raise ConfigError("The size of a sample must be at least 1 byte.")
+        fetching = Fetching(reading or Reading(), encoding, sample_bytes, seed)
+        files = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+        entries = yield from expand_work(files, fetching=fetching)
         if not entries:
             raise CorpusError("No files given: name at least one.")
         sources, budget = list[Source](), Budget()

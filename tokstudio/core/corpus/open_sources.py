@@ -41,9 +41,10 @@ from tokstudio.core.corpus.readers.datasets import (
     with_columns_work,
 )
 from tokstudio.core.corpus.readers.files import Budget, TextStore, plain_errors, read_regular_work
-from tokstudio.core.corpus.readers.folders import Entry, expand_work
+from tokstudio.core.corpus.readers.folders import Entry, Fetching, expand_work
 from tokstudio.core.corpus.readers.streams import OpenText, encoding_of, opened
 from tokstudio.core.corpus.source import Source, check_documents, document_ends, groups
+from tokstudio.core.hub.kept_texts import kept_at
 from tokstudio.core.text.encodings import SAMPLE, decode, detect, encoding_name, refuse_binary
 from tokstudio.core.text.utf8 import AnyPath
 
@@ -278,7 +279,10 @@ def read_work(
         BinaryError: It is nothing that can be read, and `encoding` is not "bytes".
     """
     wanted = _wanted(documents, encoding, reading, budget)
-    entries = [path] if isinstance(path, Entry) else (yield from expand_work([path]))
+    if isinstance(path, Entry):
+        entries = [path]
+    else:
+        entries = yield from expand_work([path], fetching=Fetching(wanted.reading, wanted.encoding))
     sources: list[Source] = []
     for entry in entries:
         sources += yield from _read_given_work(entry, wanted)
@@ -416,7 +420,24 @@ def _read_given_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
 
 def _read_entry_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
     read = _read_shards_work if entry.shards else _read_file_work
-    return (yield from _with_long_rows_work(lambda wanted: read(entry, wanted), wanted))
+    return _with_origin(entry, (yield from _with_long_rows_work(lambda wanted: read(entry, wanted), wanted)))
+
+
+def _with_origin(entry: Entry, sources: list[Source]) -> list[Source]:
+    """The sources of a text that was fetched by its address, with its name and where it is from; others as they are."""
+    if (kept := kept_at(entry.path)) is None:
+        return sources
+    name = entry.name or kept.name_of(entry.path)
+    named = [
+        replace(one, name=name if one.value is None else f"{name}: {one.value}", origin=kept.origin)
+        for one in sources
+        if not one.member
+    ]
+    made = named if len(named) == len(sources) else [replace(one, origin=kept.origin) for one in sources]
+    # Of several texts of one address, the first says it.
+    if made and name == kept.sets[0].name:
+        made[0] = replace(made[0], note="; ".join(filter(None, (kept.origin.note, made[0].note))))
+    return made
 
 
 def _read_file_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:

@@ -18,6 +18,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget, TextStore
+from tokstudio.core.hub.kept_texts import TextOrigin
 from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
 
 DOCUMENTS = ("file", "line")
@@ -240,6 +241,7 @@ class Source:
     # int64 [n, 3], where lines were left out of documents: in this document, before this byte, so many. None where none
     # were. Read-only.
     cuts: NDArray[np.int64] | None = None
+    origin: TextOrigin | None = None  # where a text is from that was fetched by its address
 
     def __post_init__(self) -> None:
         for numbers in (self.data, self.ends, self.counts, self.places, self.rows, self.cuts):

@@ -1,7 +1,7 @@
-"""Tokenizers by name: repositories of the Hugging Face Hub and encodings of tiktoken.
+"""Tokenizers by name and texts by address: repositories of the Hugging Face Hub, encodings of tiktoken, stores.
 
-`names` says what is a name, and `fetching` fetches one. The libraries with the connections and the caches run in a
-child process, which can be ended while a connection stalls. Imports `core.base` only.
+`names` and `addresses` say what is one, `fetching` and `fetching_texts` fetch it. The libraries with the connections
+run in child processes, which can be ended while a connection stalls. Imports `core.base` only.
 """
 
 # SPDX-License-Identifier: MIT

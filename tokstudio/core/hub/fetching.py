@@ -22,7 +22,7 @@ _PATIENCE = 30.0  # seconds without any data, after which a connection has stall
 _MEMORY = 1 << 32  # bytes
 _UNTIL_KILLED = 1.0
 # Plain connections have timeouts and report each piece.
-_SETTINGS = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+SETTINGS = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 _PASSWORD = re.compile(r"(?<=://)[^/\s]*@")
 
 
@@ -46,7 +46,7 @@ def fetch_work(name: Name) -> Work[Fetched]:
         FormatError: There is no such tokenizer, it may not be read, or it did not arrive whole; nothing of it is kept.
     """
     # At first asked to end, so that it removes what it has not fetched whole.
-    process = ChildProcess(__name__, memory=_MEMORY, variables=_SETTINGS, grace=_UNTIL_KILLED)
+    process = ChildProcess(__name__, memory=_MEMORY, variables=SETTINGS, grace=_UNTIL_KILLED)
     try:
         with closing(process):
             return (yield from process.ask(name, Fetched, "downloading", _PATIENCE))
@@ -85,15 +85,15 @@ def _answer(name: Name, parent: ParentProcess) -> Fetched | Refused:
     try:
         path, remark = fetch(name, lambda done, total: parent.send(Progress("downloading", done, total)))
     except FormatError as error:
-        return Refused(_without_secrets(str(error)))
+        return Refused(without_secrets(str(error)))
     except OSError as error:
-        return Refused(_without_secrets(f"{name}: it cannot be kept in the cache: {error.strerror or error}."))
+        return Refused(without_secrets(f"{name}: it cannot be kept in the cache: {error.strerror or error}."))
     except Exception as error:  # whatever a library raises is told to the user
-        return Refused(_without_secrets(f"{name}: it cannot be fetched: {type(error).__name__}: {error}"))
-    return Fetched(str(path), _without_secrets(remark))
+        return Refused(without_secrets(f"{name}: it cannot be fetched: {type(error).__name__}: {error}"))
+    return Fetched(str(path), without_secrets(remark))
 
 
-def _without_secrets(text: str) -> str:
+def without_secrets(text: str) -> str:
     """Leaves out a name and a password in an address, of the environment or of an answer."""
     owner, at, _ = os.environ.get("HF_ENDPOINT", "").partition("://")[2].rpartition("@")
     secrets = (owner, unquote(owner), owner.partition(":")[2], unquote(owner.partition(":")[2])) if at else ()

@@ -20,6 +20,7 @@ TIKTOKEN: Final = "tiktoken"
 ENCODINGS = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony")
 
 _SOURCES: tuple[Source, ...] = (HUB, TIKTOKEN)
+COMMIT = re.compile(r"[0-9a-f]{40}")
 _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
 _REPOSITORY = re.compile(f"{_PART}/{_PART}")
 _ENCODING = re.compile(_PART)
@@ -118,24 +119,29 @@ def parse_name(text: str) -> Name:
             raise ConfigError(f"{shown(text)} is not an encoding of tiktoken, such as o200k_base.")
         return Name(source, rest)
     if rest.startswith("datasets/"):
-        raise ConfigError(
-            f"{shown(text)} names a data set, not a tokenizer; reading data by address comes with a later version."
-        )
+        raise ConfigError(f"{shown(text)} names a data set, not a tokenizer: it is opened as a text.")
     repository, sign, revision = rest.partition("@")
-    if not _is_repository(repository):
+    if not is_repository(repository):
         raise ConfigError(
             f"{shown(text)} is not a repository of the Hugging Face Hub: write its owner and its name, "
             "such as Qwen/Qwen3-8B."
         )
-    if sign and (not _REVISION.fullmatch(revision) or ".." in revision or revision.endswith("/")):
-        raise ConfigError(f"{shown(revision)} is not a revision: give a branch, a tag or a commit, such as main.")
+    if sign:
+        check_revision(revision)
     return Name(source, repository, revision)
+
+
+def check_revision(revision: str) -> None:
+    """Raises ConfigError unless a text can be a branch, a tag or a commit."""
+    if not _REVISION.fullmatch(revision) or ".." in revision or revision.endswith("/"):
+        raise ConfigError(f"{shown(revision)} is not a revision: give a branch, a tag or a commit, such as main.")
+
+
+def is_repository(text: str) -> bool:
+    """Whether a text is the name of a repository of the Hub, with its owner."""
+    is_made_of_both = _REPOSITORY.fullmatch(text) is not None and len(text) <= _LONGEST
+    return is_made_of_both and "--" not in text and ".." not in text and not text.endswith(".git")
 
 
 def _text(path: str | os.PathLike[str]) -> str:
     return path.as_posix() if isinstance(path, PurePath) else os.fspath(path)
-
-
-def _is_repository(text: str) -> bool:
-    is_made_of_both = _REPOSITORY.fullmatch(text) is not None and len(text) <= _LONGEST
-    return is_made_of_both and "--" not in text and ".." not in text and not text.endswith(".git")

@@ -7,15 +7,17 @@ child process, so the libraries of the program itself stay as they are.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import shown
-from tokstudio.core.hub.names import Name
+from tokstudio.core.hub.names import COMMIT, Name
 
 LARGEST = 1 << 30
 CUT = "the download was cut short, and nothing of it was kept: try again"
@@ -26,7 +28,6 @@ _PIECE = 1 << 14
 _LARGEST_FACTS = 1 << 25
 _MOST_ANSWERS = 200
 _TAG = re.compile(r'(W/)?"?[A-Za-z0-9_-]{1,128}"?')
-COMMIT = re.compile(r"[0-9a-f]{40}")
 # huggingface_hub makes paths in its cache of these headers, of the answers that describe a file.
 _HEADERS = {"X-Repo-Commit": COMMIT, "ETag": _TAG, "X-Linked-ETag": _TAG}
 
@@ -107,7 +108,7 @@ class Connections:
         answered: Whether the server has answered.
     """
 
-    def __init__(self, name: Name, host: str) -> None:
+    def __init__(self, name: Name, host: str, facts: int = _LARGEST_FACTS, answers: int = _MOST_ANSWERS) -> None:
         import httpx2
         from huggingface_hub import constants, get_session, set_client_factory
 
@@ -117,7 +118,9 @@ class Connections:
         constants.DOWNLOAD_CHUNK_SIZE = _PIECE
         self._name, self._host = name, host
         self.answered = False
-        self._left, self._answers = _LARGEST_FACTS, 0  # what may still arrive
+        self._left: float = facts  # bytes that may still arrive
+        self._most_answers: float = answers
+        self._answers = 0
         self._hooks = get_session().event_hooks
         set_client_factory(self._client)
 
@@ -125,6 +128,10 @@ class Connections:
         """Lets the files of a repository arrive after what the server says about it."""
         # What arrives twice is counted twice; the meter has the limit of the files themselves.
         self._left, self._answers = 4 * LARGEST, 0
+
+    def expect_parts(self) -> None:
+        """Lets parts of files arrive, each of which has a limit of its own."""
+        self._left = self._most_answers = math.inf
 
     def _client(self) -> Any:  # noqa: ANN401  the type is that of the library's own dependency
         import httpx2
@@ -139,6 +146,7 @@ class Connections:
 
     def _keep_secrets(self, request: Any) -> None:  # noqa: ANN401
         """Gives the token only to the hub itself."""
+        refuse_redirect(self._name, self._host, request.url, _hub_scheme())
         if not _is_of_hub(request.url):
             request.headers.pop("Authorization", None)
             request.headers.pop("Cookie", None)
@@ -149,7 +157,7 @@ class Connections:
         following = response.links.get("next", {}).get("url")
         if following is not None and not _is_of_hub(response.url.join(following)):
             raise FormatError(f"{self._name}: {self._host} refers to another server for the rest of its list of files.")
-        if self._answers > _MOST_ANSWERS:
+        if self._answers > self._most_answers:
             raise FormatError(f"{self._name}: {self._host} gives a list of files without end.")
         if response.request.method != "HEAD":
             if response.headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -179,6 +187,18 @@ class Connections:
                 stream.close()
 
         return Limited()
+
+
+def refuse_redirect(name: object, host: str, url: Any, scheme: str) -> None:  # noqa: ANN401
+    """Raises FormatError where an answer leads to another kind of address, such as `file:`, or to an unsafe one."""
+    if url.scheme not in ("https", scheme):
+        raise FormatError(f"{name}: {host} redirects to an address of the kind {shown(url.scheme)}, which is refused.")
+
+
+def _hub_scheme() -> str:
+    from huggingface_hub import constants
+
+    return urlsplit(constants.ENDPOINT).scheme
 
 
 def _is_of_hub(url: Any) -> bool:  # noqa: ANN401

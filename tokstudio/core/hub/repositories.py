@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import shown
-from tokstudio.core.hub.names import Name
-from tokstudio.core.hub.replacements import COMMIT, CUT, LARGEST, Connections, problem_of_connection, replace_meter
+from tokstudio.core.hub.names import COMMIT, Name
+from tokstudio.core.hub.replacements import CUT, LARGEST, Connections, problem_of_connection, replace_meter
 
 # The files of a tokenizer, in the order in which they are preferred; the first of each is opened.
 _SETS = (
@@ -51,7 +51,7 @@ def fetch(name: Name, report: Callable[[int, int], None]) -> tuple[Path, str]:
     try:
         return _Repository(name, host, report).fetch()
     except Exception as error:
-        if (problem := _problem(name, address, error)) is None:
+        if (problem := problem_of_hub(name, address, error)) is None:
             raise
         raise FormatError(f"{name}: {problem}.") from error
 
@@ -62,14 +62,14 @@ def without_password(address: str) -> str:
     return scheme + mark + rest.rpartition("@")[2]
 
 
-def _problem(name: Name, address: str, error: Exception) -> str | None:
+def problem_of_hub(name: Name, address: str, error: Exception) -> str | None:
     """What an error of the library means, as the end of a sentence; None for one that it does not tell of."""
     from huggingface_hub import errors
 
     host = urlsplit(address).netloc
     wrappers = (errors.RevisionResolutionError, errors.LocalEntryNotFoundError)
     if isinstance(error, wrappers) and isinstance(error.__cause__, Exception):
-        return _problem(name, address, error.__cause__)
+        return problem_of_hub(name, address, error.__cause__)
     match error:
         case errors.GatedRepoError():
             return (

@@ -25,7 +25,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.counts_file import SourceTotals
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers.contents import Reading
-from tokstudio.core.corpus.readers.folders import Entry, expand_work
+from tokstudio.core.corpus.readers.folders import Entry, Fetching, expand_work
 from tokstudio.core.corpus.source import CountedWith, EntryNumbers, Source, TextNumbers, entries, entry_name
 from tokstudio.core.pretokenization.patterns import Splitter, check_pattern, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces, cut_sources_work
@@ -134,8 +134,9 @@ class Counting:
             CorpusError: There are none, or one cannot be read.
         """
         entries: list[Entry] = []
+        fetching = Fetching(self.reading, self.encoding)
         for file in files:
-            entries += [file] if isinstance(file, Entry) else (yield from expand_work([file]))
+            entries += [file] if isinstance(file, Entry) else (yield from expand_work([file], fetching=fetching))
         if not entries:
             raise CorpusError("No files given: name at least one.")
         sizes, done = list(map(stored_bytes, entries)), 0

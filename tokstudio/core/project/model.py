@@ -12,6 +12,7 @@ from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.hub.kept_texts import TextOrigin
 from tokstudio.core.model.run import Run
 from tokstudio.core.project.schema import Json
 
@@ -39,7 +40,7 @@ class ProjectSource:
         text: The source itself where its text is in the project; None where its file is read again.
         in_corpus: Whether it is part of the corpus; other sources are those of earlier runs.
         weight: How much it counts in the corpus, in thousandths.
-        reading, member, value, group, is_rows: See `Source`.
+        reading, member, value, group, is_rows, origin: See `Source`.
     """
 
     name: str
@@ -59,6 +60,7 @@ class ProjectSource:
     value: str | None = None
     group: str = ""
     is_rows: bool = False
+    origin: TextOrigin | None = None
 
 
 @dataclass(frozen=True, eq=False)

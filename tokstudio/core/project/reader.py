@@ -21,6 +21,9 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
 from tokstudio.core.corpus.open_sources import read_again_work
 from tokstudio.core.corpus.source import DOCUMENTS, CountedWith, Source, document_ends, mixture_of
+from tokstudio.core.hub.addresses import parse_address
+from tokstudio.core.hub.fetching_texts import fetch_work
+from tokstudio.core.hub.kept_texts import SCHEME, TextOrigin, kept_for
 from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
@@ -78,18 +81,25 @@ def keep_source_work(source: Source) -> Work[ProjectSource]:
         value=source.value,
         group=source.group,
         is_rows=source.is_rows,
+        origin=source.origin,
     )
 
 
-def reopen_source_work(kept: ProjectSource) -> Work[RestoredSource]:
+def reopen_source_work(kept: ProjectSource, fetches: bool = False) -> Work[RestoredSource]:
     """Finds a source's text again: in the project, or in its file, whose path is untrusted.
 
+    A text that came by its address is looked for in the cache; only with `fetches`, as a project of a stranger may name
+    any address, it is fetched again.
+
     Raises:
-        CorpusError: Its file cannot be read.
+        CorpusError: Its file cannot be read, or fetched.
     """
     if kept.text is not None:
         return RestoredSource(kept.text, False)
     assert kept.path is not None
+    if kept.origin is not None and not kept.path.exists():
+        kept = replace(kept, path=(yield from _path_of_origin_work(kept.path, kept.origin, fetches)))
+        assert kept.path is not None
     source = None
     # Detection and a chosen encoding treat faults differently: one keeps them, the other replaces them.
     for encoding in (kept.encoding, None):
@@ -108,6 +118,21 @@ def reopen_source_work(kept: ProjectSource) -> Work[RestoredSource]:
             break
     assert source is not None
     return RestoredSource(source, True)
+
+
+def _path_of_origin_work(path: Path, origin: TextOrigin, fetches: bool) -> Work[Path]:
+    """Where a text that came by its address is now; CorpusError where it is not there."""
+    name = origin.address
+    if origin.scheme != SCHEME:
+        raise CorpusError(f"{name}: its sample was chosen in a way that this version of TokStudio does not know.")
+    address = parse_address(name)
+    request = replace(origin.request, address=str(address))
+    found = kept_for(request, origin.commit) if origin.commit else kept_for(request)
+    if found is None and not fetches:
+        raise CorpusError(f"{name}: its text is no longer in the cache; read it again to fetch it.")
+    if found is None:
+        found, _ = yield from fetch_work(address, request)
+    return found.folder / path.name if any(path.name in one.files for one in found.sets) else found.folder
 
 
 def text_hash_work(data: NDArray[np.uint8]) -> Work[str]:

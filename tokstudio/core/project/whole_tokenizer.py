@@ -16,6 +16,7 @@ from tokstudio.core.algorithms.common.from_tokenizer import start_of
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.hub.kept_texts import TextOrigin
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import FileSettings
@@ -206,6 +207,7 @@ def reading_to_json(source: ProjectSource) -> str | None:
         "value": source.value,
         "group": source.group or None,
         "rows": source.is_rows or None,
+        "origin": None if source.origin is None else source.origin.to_json(),
     }
     chosen_values = {name: value for name, value in values.items() if value is not None}
     return to_json(chosen_values) if chosen_values else None
@@ -214,7 +216,7 @@ def reading_to_json(source: ProjectSource) -> str | None:
 def with_reading(source: ProjectSource, values: Mapping[str, Json]) -> ProjectSource:
     """The source with what `reading_to_json` gave; ValueError where a value is unknown or has another type."""
     reading, rows = values.get("reading"), values.get("rows", False)
-    if not values.keys() <= {*_TEXTS, "reading", "rows"} or not isinstance(rows, bool):
+    if not values.keys() <= {*_TEXTS, "reading", "rows", "origin"} or not isinstance(rows, bool):
         raise ValueError("it is not known")
     texts = {name: values[name] for name in _TEXTS if name in values}
     if not all(isinstance(text, str) and "\0" not in text for text in texts.values()):
@@ -233,6 +235,7 @@ def with_reading(source: ProjectSource, values: Mapping[str, Json]) -> ProjectSo
         value=None if value is None else str(value),
         group=str(group or ""),
         is_rows=rows,
+        origin=None if values.get("origin") is None else TextOrigin.from_json(values["origin"]),
     )
 
 

@@ -50,6 +50,13 @@ class Dropped:
         if len(self.broken_at) < _LINES_NAMED:
             self.broken_at.append(number)
 
+    def add(self, other: Dropped) -> None:
+        """Adds what was dropped of another file, without the numbers of its lines."""
+        for name in ("broken", "missing", "no_text", "surrogates", "invalid", "short", "cut", "duplicates"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.truncated |= other.truncated
+        self.broken_unit = other.broken_unit if other.broken else self.broken_unit
+
     @property
     def note(self) -> str:
         """All of it with its numbers; "" where there is nothing."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, BinaryIO
 
 from tokstudio.core.base.errors import CorpusError
@@ -27,6 +27,16 @@ _ADVICE = "write it again without compression"
 
 
 @dataclass(frozen=True)
+class Chunk:
+    """A column of a group of rows in a Parquet file: where it begins, its bytes, those unpacked, and its values."""
+
+    start: int
+    stored: int
+    unpacked: int
+    values: int
+
+
+@dataclass(frozen=True)
 class Table:
     """An open Parquet or Arrow file, of which `stored` bytes are stored (see `refuse_bomb`)."""
 
@@ -41,16 +51,46 @@ class Table:
         """The number of rows, where the file says it."""
         return self.source.metadata.num_rows if self.kind == PARQUET else None
 
-    def columns(self) -> tuple[Column, ...]:
-        """The columns, with the texts of the first rows; afterwards the table must be opened anew."""
+    def columns(self, in_first_group: bool = False) -> tuple[Column, ...]:
+        """The columns, with the texts of the first rows; afterwards the table must be opened anew.
+
+        With `in_first_group`, as of `read_work` with groups.
+        """
         with _plain(self):
             schema = self.source.schema_arrow if self.kind == PARQUET else self.source.schema
             names = schema.names[:_MOST_LOOKED_AT]
-            first = next(self._batches(_SAMPLE, names), None)
+            groups = range(min(1, self.source.num_row_groups)) if in_first_group else None
+            first = next(self._batches(_SAMPLE, names, groups), None)
             return columns_of_schema(schema, [] if first is None else _rows_of(first.slice(0, _SAMPLE)))
 
-    def _batches(self, rows: int, names: list[str]) -> Iterator[Any]:
-        if self.kind == PARQUET:
+    def schema_columns(self) -> tuple[Column, ...]:
+        """The columns without texts, for which no rows are read."""
+        with _plain(self):
+            return columns_of_schema(self.source.schema_arrow if self.kind == PARQUET else self.source.schema, [])
+
+    def chunks(self, group: int, names: Sequence[str]) -> list[Chunk]:
+        """Where some columns of a group of rows are in a Parquet file, as its description says."""
+        chunks: list[Chunk] = []
+        with _plain(self):
+            about = self.source.metadata.row_group(group)
+            for number in range(about.num_columns):
+                one = about.column(number)
+                if one.path_in_schema.partition(".")[0] in names:
+                    starts = [at for at in (one.dictionary_page_offset, one.data_page_offset) if at]
+                    chunk = Chunk(min(starts), one.total_compressed_size, one.total_uncompressed_size, one.num_values)
+                    if min(asdict(chunk).values()) < 0:
+                        raise ValueError("a column has a negative size")
+                    chunks.append(chunk)
+        return chunks
+
+    def _batches(self, rows: int, names: list[str], groups: Sequence[int] | None = None) -> Iterator[Any]:
+        if self.kind == PARQUET and groups is not None:
+            for group in groups:
+                size = sum(chunk.unpacked for chunk in self.chunks(group, names))
+                number = self.source.metadata.row_group(group).num_rows
+                at_once = max(1, min(rows, AT_ONCE * max(1, number) // max(1, size)))
+                yield from self.source.iter_batches(at_once, row_groups=[group], columns=names)
+        elif self.kind == PARQUET:
             yield from self.source.iter_batches(self._at_once(rows, names), columns=names)
         elif self.kind == ARROW:
             for number in range(self.source.num_record_batches):
@@ -65,12 +105,16 @@ class Table:
         refuse_bomb(self.name, sizes.unpacked, self.stored, _ADVICE)
         return max(1, min(rows, AT_ONCE // max(1, sizes.row)))
 
-    def read_work(self, plan: Plan, collect: Collector) -> Work[None]:
-        """Reads the texts of a column; the progress counts rows where the file says how many there are."""
+    def read_work(self, plan: Plan, collect: Collector, groups: Sequence[int] | None = None) -> Work[None]:
+        """Reads the texts of a column; the progress counts rows where the file says how many there are.
+
+        With `groups`, only these groups of rows of a Parquet file, whose pages are not looked at before: that is for a
+        process that may run out of memory, where a file is not at hand.
+        """
         names = [column.steps[0] for column in (*plan.texts, plan.split) if column is not None]
         before = bytes_read = 0
         with _plain(self):
-            for batch in self._batches(ROWS, list(dict.fromkeys(names))):
+            for batch in self._batches(ROWS, list(dict.fromkeys(names)), groups):
                 batch = batch.select(list(dict.fromkeys(names)))
                 step = ROWS
                 if any(_points_elsewhere(kind) for kind in batch.schema.types):
@@ -241,8 +285,10 @@ def _points_elsewhere(kind: Any) -> bool:  # noqa: ANN401
 
 
 @contextmanager
-def open_table(name: str, kind: str, file: BinaryIO, stored: int) -> Generator[Table]:
+def open_table(name: str, kind: str, file: BinaryIO, stored: int, at_once: int = 0) -> Generator[Table]:
     """Opens a Parquet or Arrow file of `stored` bytes (see `refuse_bomb`), in which one can seek.
+
+    With `at_once`, a column of Parquet is read so many bytes at a time, as far as its rows are needed.
 
     Raises:
         CorpusError: It is damaged, or unpacks to so much that it must be a bomb.
@@ -253,7 +299,7 @@ def open_table(name: str, kind: str, file: BinaryIO, stored: int) -> Generator[T
     table = Table(name, kind, None, file, stored)
     with _plain(table):
         if kind == PARQUET:
-            source: Any = parquet.ParquetFile(file)
+            source: Any = parquet.ParquetFile(file, buffer_size=at_once)
         else:
             refuse_bomb(name, _declared(file, kind == ARROW), stored, _ADVICE)
             file.seek(0)

@@ -365,11 +365,7 @@ def plain_errors(path: Path) -> Generator[None]:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
         if address := network_address(path):
-            raise CorpusError(
-                f"{printable(address)}: this is an address, which says where data is on a network. TokStudio reads "
-                "files and folders of this computer; reading data by address comes with a later version. Until then, "
-                "download it, and give its path."
-            ) from error
+            raise CorpusError(f"{printable(address)}: an address is not read here; give the path of a file.") from error
         raise CorpusError(f"{file_name(path)}: no such file or folder.") from error
     except PermissionError as error:
         raise CorpusError(f"{file_name(path)}: you have no permission to read it.") from error

@@ -10,7 +10,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -23,6 +23,9 @@ from tokstudio.core.corpus.readers.datasets import look
 from tokstudio.core.corpus.readers.files import plain_errors
 from tokstudio.core.corpus.readers.kinds import COLUMNAR, DATA, JSON, kind_of, suffix_of
 from tokstudio.core.corpus.readers.streams import OpenText
+from tokstudio.core.hub.addresses import Address, address_of
+from tokstudio.core.hub.fetching_texts import fetch_work
+from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at
 from tokstudio.core.text.encodings import LFS_POINTER
 from tokstudio.core.text.utf8 import AnyPath
 
@@ -52,6 +55,7 @@ class Entry:
         name: The name of such a data set within its folder; "" where it is the only one.
         is_found: Whether it was found in a folder, and not named itself.
         times: How many times it was given up to here: above 1 where the same files were given before.
+        note: What else is said of it; "" for nothing.
     """
 
     path: Path
@@ -60,13 +64,13 @@ class Entry:
     name: str = ""
     is_found: bool = False
     times: int = 1
+    note: str = ""
 
     @property
     def remark(self) -> str:
-        """What is said of an entry that was given before; "" of any other."""
-        if self.times == 1:
-            return ""
-        return f"given {'twice' if self.times == 2 else f'{self.times} times'}: it counts each time"
+        """What is said of an entry, also that it was given before; mostly ""."""
+        times = f"given {'twice' if self.times == 2 else f'{self.times} times'}: it counts each time"
+        return "; ".join(filter(None, (self.note, times if self.times > 1 else "")))
 
 
 @dataclass(frozen=True)
@@ -139,15 +143,44 @@ def read_folder_work(path: AnyPath) -> Work[Folder]:
     return content
 
 
-def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None) -> Work[list[Entry]]:
+@dataclass(frozen=True)
+class Fetching:
+    """How texts are fetched whose address is given in place of a path.
+
+    Attributes:
+        reading: Its columns are fetched.
+        encoding: As of `read_work`.
+        sample_bytes: How many bytes of text are taken of each address; None for all.
+        seed: Of the choice of what is taken.
+    """
+
+    reading: Reading = field(default_factory=Reading)
+    encoding: str | None = None
+    sample_bytes: int | None = None
+    seed: int = 0
+
+
+def expand_work(
+    paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None, fetching: Fetching | None = None
+) -> Work[list[Entry]]:
     """Replaces each folder by what it holds, and passes it to `tell`; files stay as given, whether they exist or not.
 
-    A file that is given twice, for example by its folder as well, is listed twice, with its `Entry.times`.
+    A text that is given by its address is fetched, unless it is in the cache. A file that is given twice, for example
+    by its folder as well, is listed twice, with its `Entry.times`.
+
+    Raises:
+        ConfigError: An address is none that TokStudio reads.
+        CorpusError: A folder cannot be read, or a text cannot be fetched.
     """
     entries: list[Entry] = []
-    several = list(map(Path, paths))
-    for path in several:
-        if os.path.isdir(path):
+    several = list(paths)
+    for given in several:
+        path, address = Path(given), address_of(given)
+        if address is not None:
+            entries += yield from _fetched_work(address, fetching or Fetching())
+        elif os.path.isdir(path) and (kept := kept_at(path)) is not None:
+            entries += _entries_of_kept(kept)
+        elif os.path.isdir(path):
             folder = yield from read_folder_work(path)
             entries += folder.entries
             if tell is not None:
@@ -155,6 +188,29 @@ def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None 
         else:
             entries.append(Entry(path))
     return (yield from numbered_work(entries)) if len(several) > 1 else entries
+
+
+def _fetched_work(address: Address, fetching: Fetching) -> Work[list[Entry]]:
+    amount = (fetching.sample_bytes, fetching.seed if fetching.sample_bytes is not None else 0)
+    one = fetching.reading
+    columns = (one.field, one.split_by, one.delimiter, one.as_text, one.keep_truncated)
+    request = TextRequest(str(address), *columns, fetching.encoding, *amount)
+    kept, remark = yield from fetch_work(address, request)
+    entries = _entries_of_kept(kept)
+    return [replace(entries[0], note=remark), *entries[1:]]
+
+
+def _entries_of_kept(kept: KeptText) -> list[Entry]:
+    """What is read of a text that was fetched."""
+    are_several = sum(one.is_data for one in kept.sets) > 1
+    entries: list[Entry] = []
+    for one in kept.sets:
+        files = tuple(kept.folder / name for name in one.files)
+        if one.is_data:
+            entries.append(Entry(kept.folder, one.group, files, one.name if are_several else "", is_found=True))
+        else:
+            entries.append(Entry(files[0], one.group, is_found=True))
+    return entries
 
 
 def numbered_work(entries: Iterable[Entry]) -> Work[list[Entry]]:

@@ -171,7 +171,7 @@ def read_otherwise(
 def find_again(missing: Source, kept: ProjectSource) -> Work[ChangedSources | Unread]:
     """Tries to read the missing file of a source of a project; it is divided as before."""
     try:
-        source = yield from reopen_source_work(kept)
+        source = yield from reopen_source_work(kept, fetches=True)
     except TokStudioError as error:
         return Unread(missing, error)
     problem = changed_since(kept) if source.changed else ""

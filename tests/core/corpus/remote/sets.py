@@ -1,0 +1,46 @@
+"""Small data sets, as bytes of files."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+import json
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+WORDS = ("der", "die", "Haus", "Bäume", "läuft", "und", "日本", "привет", "of", "the")
+
+
+def texts(number: int, seed: int, words: int = 20) -> list[str]:
+    """Documents that differ."""
+    chance = random.Random(seed)
+    return [
+        " ".join(f"{chance.choice(WORDS)}{chance.randrange(10**6)}" for _ in range(words)) + f" {seed}-{row}"
+        for row in range(number)
+    ]
+
+
+def parquet(documents: list[str], group: int = 500, **columns: list[object]) -> bytes:
+    """A Parquet file with the column text, and others."""
+    out = io.BytesIO()
+    pq.write_table(
+        pa.table({"id": list(range(len(documents))), "text": documents, **columns}), out, row_group_size=group
+    )
+    return out.getvalue()
+
+
+def json_lines(documents: list[str]) -> bytes:
+    """JSON Lines with the column text."""
+    return "".join(json.dumps({"id": row, "text": text}) + "\n" for row, text in enumerate(documents)).encode()
+
+
+def card(*configurations: str, more: str = "license: odc-by\n") -> bytes:
+    """The description of a data set whose configurations have a split train each."""
+    listed = "".join(
+        f"- config_name: {name}\n  data_files:\n  - split: train\n    path: data/{name}/train-*\n"
+        f"  - split: test\n    path: [data/{name}/test-*]\n"
+        for name in configurations
+    )
+    return f"---\n{more}configs:\n{listed}---\n# About\n".encode()

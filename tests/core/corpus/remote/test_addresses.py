@@ -1,0 +1,87 @@
+"""What is an address of a text, and what of it is shown."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tokstudio import ConfigError
+from tokstudio.core.hub.addresses import Address, address_in, address_of, parse_address
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("hf:datasets/a/b", Address("hf", "a/b")),
+        ("hf:datasets/HuggingFaceFW/fineweb-2:deu_Latn", Address("hf", "HuggingFaceFW/fineweb-2", "deu_Latn")),
+        ("hf:datasets/a/b:c/test@refs/pr/1", Address("hf", "a/b", "c", "test", revision="refs/pr/1")),
+        ("hf:datasets/a/b/data/train-*.parquet", Address("hf", "a/b", path="data/train-*.parquet")),
+        ("hf:datasets/a/b/x.txt@main", Address("hf", "a/b", path="x.txt", revision="main")),
+        ("s3://b/x/*.parquet", Address("s3", whole="s3://b/x/*.parquet")),
+        ("https://example.org/a.txt?x=1", Address("https", whole="https://example.org/a.txt?x=1")),
+        ("http://127.0.0.1:80/a", Address("https", whole="http://127.0.0.1:80/a")),
+    ],
+)
+def test_an_address_is_understood_and_written_as_it_was(text, address):
+    assert parse_address(text) == address
+    assert str(address) == text
+    assert address_of(text) == address
+    assert address_of(Path(text)) == address
+
+
+def test_the_form_of_the_hubs_library_and_links_name_the_same():
+    assert parse_address("hf://datasets/a/b@v1/x/y.txt") == parse_address("hf:datasets/a/b/x/y.txt@v1")
+    assert address_in("https://huggingface.co/datasets/a/b/viewer/deu/train") == parse_address(
+        "hf:datasets/a/b:deu/train"
+    )
+    assert address_in(" https://huggingface.co/datasets/a/b ") == parse_address("hf:datasets/a/b")
+    assert address_in("https://huggingface.co/a/b") is None
+    assert address_in("a/b") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("hf:datasets/a", "hf:datasets/a/b:", "hf:datasets/a/b@", "hf:datasets/../b", "hf:datasets/a/b/../c", "s3://"),
+        *("http://example.org/a", "file:///etc/passwd", "memory://x/y", "https://h/a*.txt", "https://h::s3://b/x"),
+        *("s3://b//x", "https://[x/a", "s3://key:w0rd@b/x", "hf:datasets/a/b@x..y", "zip://a::https://h/b.zip"),
+    ],
+)
+def test_what_is_no_address_is_refused_with_a_sentence(text):
+    with pytest.raises(ConfigError, match=r"^\S.*\.$") as caught:
+        parse_address(text)
+    assert "w0rd" not in str(caught.value)
+
+
+def test_paths_and_names_of_tokenizers_are_no_addresses(tmp_path, monkeypatch):
+    for path in ("a.txt", "c:/x", "C:\\x", "hf:Qwen/Qwen3-8B", "tiktoken:gpt2", Path("data/x.jsonl"), "a:b"):
+        assert address_of(path) is None, path
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s3:").mkdir()
+    (tmp_path / "s3:" / "x").touch()
+    assert address_of("s3:/x") is None, "what exists comes first"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://me:pa55w0rd@example.org/a.txt",
+        "https://me:pa55/w0rd@example.org/a.txt",
+        "https://me:pa55?w0rd@example.org/a.txt",
+        "https://example.org/a.txt?sig=pa55w0rd&X-Amz-Signature=pa55w0rd&access_token=pa55w0rd",
+        "sftp://me:pa55w0rd@example.org/a.txt",
+        "nothing://me:pa55w0rd@example.org/a.txt",
+    ],
+)
+def test_a_password_is_never_written(text):
+    try:
+        address = parse_address(text)
+    except ConfigError as error:
+        shown = str(error)
+    else:
+        shown = f"{address} {address!r} {address.host}"
+        assert address.given == text
+    assert "pa55" not in shown
+    assert "w0rd" not in shown

@@ -1,0 +1,188 @@
+"""What goes wrong with texts by address is one sentence, and nothing of it is kept."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.core.corpus.remote.sets import card, parquet, texts
+from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub, seconds_pass_faster
+from tokstudio import Corpus
+from tokstudio.core.base.errors import CorpusError, TokStudioError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus as CorpusClass
+from tokstudio.core.hub.kept_texts import kept_texts
+
+NAME = "hf:datasets/me/set"
+
+
+def refused(address: str, **options: int) -> str:
+    """What is said of a text that cannot be had; nothing of it is kept."""
+    with pytest.raises(TokStudioError, match=r"^\S[^\n]*\.$") as caught:
+        Corpus.from_files(address, **options)
+    assert kept_texts() == []
+    return str(caught.value)
+
+
+@pytest.fixture
+def no_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the process try again at once."""
+    folder = tmp_path / "no pauses"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text("import time\n\ntime.sleep = lambda seconds: None\n")
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+def test_what_is_not_on_the_hub_is_told(hub: Hub):
+    assert "has no such repository, or it is private" in refused("hf:datasets/me/none")
+    files = {"README.md": card("deu", "fra"), "data/deu/train-0.parquet": parquet(["one"])}
+    hub.repositories["datasets/me/set"] = Repository(files)
+    assert 'there is no configuration "ita"; there are "deu", "fra".' in refused(f"{NAME}:ita")
+    assert "it has several configurations: add one to the address, such as hf:datasets/me/set:deu" in refused(NAME)
+    assert 'there is no split "x"; there are "train", "test".' in refused(f"{NAME}:deu/x")
+    assert "there are no files" in refused(f"{NAME}:fra")
+    assert "there are no files" in refused(f"{NAME}/data/none-*.parquet")
+    assert refused(f"{NAME}:deu@v9") == f'{NAME}:deu@v9: the repository has no revision "v9".'
+    gone = "f" * 40
+    assert f'the repository has no revision "{gone}"' in refused(f"{NAME}:deu@{gone}")
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, "GatedRepo"), (403, "Other")])
+def test_a_gated_data_set_says_what_to_do(hub: Hub, status: int, code: str):
+    files = {"train.parquet": parquet(["one"])}
+    hub.repositories["datasets/me/set"] = Repository(files, refusal=(status, code), gated=True)
+    told = refused(NAME)
+    assert "accept the terms" in told
+    assert "HF_TOKEN" in told
+    if code == "GatedRepo":
+        assert f"{hub.address}/datasets/me/set" in told
+
+
+def test_without_a_network_and_a_copy_the_error_says_both(monkeypatch, tmp_path):
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+        assert "cannot be reached, and there is no copy of it in the cache" in refused(NAME)
+        assert "cannot be reached, and there is no copy of it in the cache" in refused(f"{address}/a.txt")
+
+
+def test_a_set_without_text_names_its_columns(hub: Hub):
+    import io
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    out = io.BytesIO()
+    pq.write_table(pa.table({"id": [1, 2], "score": [0.5, 1.5]}), out)
+    hub.repositories["datasets/me/set"] = Repository({"train.parquet": out.getvalue()})
+    assert "no column of this Parquet file holds text; there are" in refused(NAME)
+    hub.repositories["datasets/me/set"] = Repository({"train.parquet": parquet(["one"])}, commit=COMMIT[::-1])
+    with pytest.raises(CorpusError, match='there is no column "body"; there are "id", "text"'):
+        Corpus.from_files(NAME, field="body")
+
+
+def test_a_shard_that_is_cut_or_longer_than_said_is_told(hub: Hub, no_pauses: None):
+    hub.repositories["datasets/me/set"] = Repository({"train.parquet": parquet(texts(100, 1))})
+    hub.cut.add("train.parquet")
+    assert "was cut short" in refused(NAME)
+    hub.cut.clear()
+    hub.more = 10
+    assert "sends more than it said" in refused(NAME)
+    hub.more = 0
+    hub.damaged.add("train.parquet")
+    assert "this is binary data" in refused(NAME)
+    hub.damaged.clear()
+    assert Corpus.from_files(NAME).bytes
+
+
+def test_a_file_that_changes_while_it_is_read_is_told(hub: Hub):
+    hub.pages["a.txt"] = b"line of a text\n" * 90_000
+    hub.changes["a.txt"] = b"other\n" * 100_000
+    told = refused(f"{hub.address}/pages/a.txt")
+    assert "changed while it was being read" in told
+
+
+def test_a_file_of_a_server_is_read_in_parts_or_whole(hub: Hub):
+    content = "".join(f"line {number} of a text\n" for number in range(90_000)).encode()
+    hub.pages["a.txt"] = content
+    address = f"{hub.address}/pages/a.txt"
+    sample = Corpus.from_files(address, sample_bytes=200_000)
+    assert 150_000 < sample.bytes <= 200_000
+    assert hub.sent < 300_000
+    hub.whole = True
+    assert bytes(Corpus.from_files(address + "?x=1").sources[0].data) == content
+    assert Corpus.from_files(address, sample_bytes=200_000).sha256 == sample.sha256
+    assert refused_beside(f"{address}?y=1", 200_000).endswith("or take all of it.")
+    assert "there is no such file" in refused_beside(f"{hub.address}/pages/none.txt", 10)
+
+
+def refused_beside(address: str, size: int) -> str:
+    with pytest.raises(CorpusError) as caught:
+        Corpus.from_files(address, sample_bytes=size)
+    return str(caught.value)
+
+
+def test_a_redirect_to_another_kind_of_address_is_refused(hub: Hub):
+    content = parquet(["one", "two"])
+    large = Repository({"train.parquet": content}, large=frozenset({"train.parquet"}))
+    hub.repositories["datasets/me/set"] = large
+    for elsewhere in ("file://", "ftp://127.0.0.1"):
+        hub.elsewhere = elsewhere
+        told = refused(NAME)
+        assert "redirects to an address of the kind" in told, elsewhere
+
+
+def test_the_token_goes_to_no_other_host(hub: Hub, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    large = Repository({"train.parquet": parquet(["one", "two"])}, large=frozenset({"train.parquet"}))
+    hub.repositories["datasets/me/set"] = large
+    assert Corpus.from_files(NAME).sources[0].documents == 2
+    assert [asked for asked in hub.asked if "/large/" in asked], "the file came from the other host"
+    assert hub.tokens == []
+
+
+def test_a_connection_that_stalls_ends_with_the_work_or_with_an_error(hub: Hub, monkeypatch, cache: Path):
+    hub.repositories["datasets/me/set"] = Repository({"train.parquet": parquet(texts(100, 1))})
+    hub.stalled.add("train.parquet")
+    work = CorpusClass.from_files_work(NAME)
+    while not hub.half_sent.is_set():
+        next(work)
+    work.close()
+    assert [entry for entry in cache.iterdir() if not entry.name.startswith(".")] == []
+    with monkeypatch.context() as patch:
+        seconds_pass_faster(patch)
+        with pytest.raises(CorpusError, match="the connection stalls: no data came for 90 seconds"):
+            finish(CorpusClass.from_files_work(NAME))
+    hub.stalled.clear()
+    assert Corpus.from_files(NAME).bytes
+
+
+def test_a_password_is_neither_shown_nor_stored(hub: Hub, cache: Path):
+    hub.pages["a.txt"] = b"a text\n"
+    address = hub.address.replace("://", "://me:pa55w0rd@")
+    corpus = Corpus.from_files(f"{address}/pages/a.txt?token=pa55w0rd")
+    assert "pa55" not in f"{corpus.sources}"
+    assert all(b"pa55" not in file.read_bytes() for file in cache.rglob("*") if file.is_file())
+    hub.status = 500
+    with pytest.raises(CorpusError) as caught:
+        Corpus.from_files(f"{address}/pages/b.txt?token=pa55w0rd")
+    assert "pa55" not in str(caught.value)
+    with pytest.raises(TokStudioError) as caught:
+        Corpus.from_files("https://me:pa55w0rd@[x/a.txt")
+    assert "pa55" not in str(caught.value)
+
+
+def test_a_list_of_files_never_goes_on_at_another_server(hub: Hub, monkeypatch):
+    hub.repositories["datasets/me/set"] = Repository({"train.parquet": parquet(["one"])})
+    with local_hub(monkeypatch) as other:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        link = f'<{other.address}/api/datasets/me/set/tree/x>; rel="next"'
+        hub.tree, hub.tree_headers = b"[]", {"Link": link}
+        assert "refers to another server for the rest of its list of files" in refused(NAME)
+        assert other.asked == []

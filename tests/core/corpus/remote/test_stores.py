@@ -1,0 +1,90 @@
+"""Texts in a store with the interface of S3, by moto's server on this computer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.core.corpus.remote.sets import json_lines, parquet, texts
+from tokstudio import ConfigError, Corpus, CorpusError
+
+moto_server = pytest.importorskip("moto.server")
+s3fs = pytest.importorskip("s3fs")
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A client of a store with an empty bucket."""
+    import boto3
+
+    server = moto_server.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        values = {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}
+        for name, value in {**values, "ENDPOINT_URL": f"http://{host}:{port}"}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        client = boto3.client("s3")
+        client.create_bucket(Bucket="bucket")
+        yield client
+        client.close()
+    finally:
+        server.stop()
+
+
+def put(store: Any, name: str, content: bytes) -> None:
+    store.put_object(Bucket="bucket", Key=name, Body=content)
+
+
+def test_files_of_a_pattern_and_of_a_folder_are_read(store: Any):
+    for number in range(3):
+        put(store, f"texts/part-{number}.txt", f"text {number}\n".encode())
+        put(store, f"rows/part-{number}.jsonl", json_lines([f"row {number}", "other"]))
+    put(store, "rows/README.md", b"# About\n")
+    corpus = Corpus.from_files("s3://bucket/texts/*.txt")
+    assert [bytes(source.data) for source in corpus.sources] == [b"text 0\n", b"text 1\n", b"text 2\n"]
+    [rows] = Corpus.from_files("s3://bucket/rows/").sources
+    assert bytes(rows.data) == b"row 0otherrow 1otherrow 2other"
+    assert len(rows.shards) == 3
+    assert rows.origin is not None
+    assert [piece.file for piece in rows.origin.pieces] == [f"part-{number}.jsonl" for number in range(3)]
+
+
+def test_a_changed_object_is_read_anew(store: Any):
+    put(store, "a.jsonl", json_lines(["one"]))
+    assert bytes(Corpus.from_files("s3://bucket/a.jsonl").sources[0].data) == b"one"
+    put(store, "a.jsonl", json_lines(["two"]))
+    assert bytes(Corpus.from_files("s3://bucket/a.jsonl").sources[0].data) == b"two"
+
+
+def test_a_sample_of_parquet_reads_only_what_it_needs_and_is_found_without_the_store(store: Any, monkeypatch):
+    documents = texts(20_000, 1)
+    put(store, "set.parquet", parquet(documents, 1_000, more=[json.dumps(row) for row in range(20_000)]))
+    corpus = Corpus.from_files("s3://bucket/set.parquet", sample_bytes=300_000)
+    assert 200_000 < corpus.bytes <= 300_000
+    assert {bytes(document) for document in documents_of(corpus)} <= {text.encode() for text in documents}
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    again = Corpus.from_files("s3://bucket/set.parquet", sample_bytes=300_000)
+    assert again.sha256 == corpus.sha256
+    assert "this is the copy in the cache" in again.sources[0].note
+
+
+def documents_of(corpus: Corpus) -> list[bytes]:
+    [source] = corpus.sources
+    starts = [0, *source.ends[:-1].tolist()]
+    raw = bytes(source.data)
+    return [raw[start:end] for start, end in zip(starts, source.ends.tolist(), strict=True)]
+
+
+def test_what_is_not_there_and_a_library_that_is_missing_are_told(store: Any):
+    for address in ("s3://bucket/none.txt", "s3://none/a.txt", "s3://bucket/none/*.txt"):
+        with pytest.raises(CorpusError, match=r"there (is|are) no"):
+            Corpus.from_files(address)
+    with pytest.raises(CorpusError, match=r"^gs://bucket/a\.txt: to read gs:// addresses, install the package gcsfs"):
+        Corpus.from_files("gs://bucket/a.txt")
+    with pytest.raises(ConfigError, match="not gopher://"):
+        Corpus.from_files("gopher://bucket/a.txt")

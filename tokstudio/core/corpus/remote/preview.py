@@ -1,0 +1,60 @@
+"""Shows what is at an address before anything large is read: configurations, columns, the first rows."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.readers.contents import Column, Contents
+from tokstudio.core.hub.addresses import Address
+from tokstudio.core.hub.fetching_texts import ShownText, ShowText, ask_work
+
+
+@dataclass(frozen=True)
+class TextPreview:
+    """What is at an address, before anything large is read.
+
+    Attributes:
+        address: With the commit.
+        configurations: Of a data set of the Hub: the names of each one's splits, by its name.
+        license: Of it; "" where it is not said.
+        gated: Whether its owner asks for consent.
+        files: How many files are read; 0 where a configuration must be chosen first.
+        size: Their bytes.
+        contents: The columns with the first rows; None as above.
+        notes: What is to be said.
+    """
+
+    address: str
+    configurations: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    license: str = ""
+    gated: bool = False
+    files: int = 0
+    size: int = 0
+    contents: Contents | None = None
+    notes: tuple[str, ...] = ()
+
+
+def preview_work(address: Address) -> Work[TextPreview]:
+    """Looks at what is at an address; errors are those of `fetch_work`."""
+    shown = yield from ask_work(address, ShowText(address.given), ShownText)
+    try:
+        return _preview(json.loads(shown.facts))
+    except (ValueError, TypeError, KeyError) as error:
+        raise CorpusError(f"{address}: the process that looks at it gave no answer; try again.") from error
+
+
+def _preview(values: dict[str, Any]) -> TextPreview:
+    contents = values.pop("contents")
+    if contents is not None:
+        columns: list[Column] = []
+        for one in contents.pop("columns"):
+            texts, steps, lists = tuple(one["values"]), tuple(one["steps"]), tuple(one["lists"])
+            columns.append(Column(one["name"], one["kind"], texts, steps, lists, one["length"]))
+        contents = Contents(columns=tuple(columns), **contents)
+    return TextPreview(contents=contents, notes=tuple(values.pop("notes")), **values)

@@ -1,0 +1,188 @@
+"""Addresses of texts: `hf:datasets/OWNER/NAME[:CONFIG[/SPLIT]][@REVISION]`, `https://...`, `s3://...` and others."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import shown
+from tokstudio.core.hub.names import check_revision, is_repository
+
+HUB: Final = "hf"
+WEB: Final = "https"
+#: The packages with the libraries for other addresses, which a person installs; none for those of pyarrow.
+PACKAGES = {
+    "s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs",
+    "oss": "ossfs", "sftp": "paramiko", "ssh": "paramiko", "webhdfs": "requests", "hdfs": "pyarrow",
+}  # fmt: skip
+
+# One letter would be the drive of a path of Windows; a path has no two slashes together.
+_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/+(?P<rest>.*)|(?P<hub>hf:.*)", re.DOTALL)
+_DATA_SET = re.compile(
+    r"(?P<name>[^/:@]+/[^/:@]+)(?::(?P<configuration>[^/:@]+)(?:/(?P<split>[^/:@]+))?|/(?P<path>[^@]+))?"
+    r"(?:@(?P<revision>.+))?",
+    re.DOTALL,
+)
+_OF_LIBRARY = re.compile(r"(?P<name>[^/:@]+/[^/:@]+)(?:@(?P<revision>[^/:@]+))?(?:/(?P<path>[^@]+))?", re.DOTALL)
+_HERE = frozenset(("localhost", "127.0.0.1", "::1"))
+_SECRET = re.compile("sig|token|key|secret|pass|auth|cred|policy", re.IGNORECASE)
+_LONGEST = 2_000
+_HOSTS = frozenset(("huggingface.co", "www.huggingface.co", "hf.co"))
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where texts are; as a text it has neither a password nor a signature, and can be stored.
+
+    Attributes:
+        scheme: `HUB`, `WEB`, or a key of `PACKAGES`.
+        name: A data set of the Hub, with its owner; "" for other addresses.
+        configuration: Of it; "" where none is named.
+        split: Likewise.
+        path: A path in its repository, with `*` for any part of a name; "" for what its configuration has.
+        revision: A branch, tag or commit; "" for the default branch.
+        whole: Another address as it was given, with its secrets.
+    """
+
+    scheme: str
+    name: str = ""
+    configuration: str = ""
+    split: str = ""
+    path: str = ""
+    revision: str = ""
+    whole: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        if self.scheme != HUB:
+            return _without_secrets(self.whole)
+        at = f"@{self.revision}" if self.revision else ""
+        path = f"/{self.path}" if self.path else ""
+        split = f"/{self.split}" if self.split else ""
+        return f"hf:datasets/{self.name}{path}{f':{self.configuration}{split}' if self.configuration else ''}{at}"
+
+    @property
+    def given(self) -> str:
+        """The address with its secrets, for the process that connects."""
+        return self.whole or str(self)
+
+    @property
+    def host(self) -> str:
+        """The server or the store, for messages."""
+        return urlsplit(self.whole).netloc.rpartition("@")[2] if self.whole else "the Hugging Face Hub"
+
+    def at(self, commit: str) -> Address:
+        """The same at a commit."""
+        return replace(self, revision=commit)
+
+
+def address_of(path: str | os.PathLike[str]) -> Address | None:
+    """The address that is given in place of a path; None for a path, and for whatever exists.
+
+    Raises:
+        ConfigError: It begins as an address does, but is none that TokStudio reads.
+    """
+    text = path.as_posix() if isinstance(path, PurePath) else os.fspath(path)
+    if not is_address(text) or os.path.lexists(text):
+        return None
+    return parse_address(text)
+
+
+def is_address(text: str) -> bool:
+    """Whether a text begins as an address does, and not as the name of a tokenizer."""
+    match = _ADDRESS.match(text)
+    return match is not None and not (match["hub"] and not match["hub"].startswith("hf:datasets"))
+
+
+def address_in(text: str) -> Address | None:
+    """The data set that a text names, also by a link to it on the Hub; None for others."""
+    text = text.strip()
+    parts = urlsplit(text) if text.startswith("http") else None
+    if parts is not None and parts.hostname in {*_HOSTS, urlsplit(os.environ.get("HF_ENDPOINT", "")).hostname}:
+        first, owner, name, kind, *rest = [*parts.path.strip("/").split("/"), "", "", "", ""]
+        if first != "datasets":
+            return None
+        rest = [part for part in rest if part]
+        text = f"hf:datasets/{owner}/{name}" + (f":{'/'.join(rest[:2])}" if kind == "viewer" and rest else "")
+    try:
+        return parse_address(text) if is_address(text) else None
+    except ConfigError:
+        return None
+
+
+def parse_address(text: str) -> Address:
+    """The address that a text is; ConfigError, in which no password stands, where it is none that TokStudio reads."""
+    match = _ADDRESS.fullmatch(text)
+    if match is None or len(text) > _LONGEST or any(ord(character) < 32 for character in text):
+        raise ConfigError(f"{shown(_without_secrets(text))} is not an address, such as s3://bucket/texts/*.parquet.")
+    scheme, rest = (match["scheme"] or HUB).lower(), match["rest"] or match["hub"] or ""
+    if scheme == HUB:
+        return _data_set(text, rest.removeprefix("hf:"), is_of_library=not match["hub"])
+    whole = f"{scheme}://{rest}"
+    name = shown(_without_secrets(whole), 100)
+    try:
+        parts = urlsplit(whole)
+        _ = parts.port
+    except ValueError:
+        raise ConfigError(f"{name} is not an address: check its server.") from None
+    if scheme == "http" and parts.hostname not in _HERE:
+        raise ConfigError(f"{name}: texts are not read over a connection that others can change: give https://.")
+    if scheme == "file":
+        raise ConfigError(f"{name} is a file of this computer: give its path.")
+    if scheme not in (WEB, "http", *PACKAGES):
+        others = ", ".join(f"{one}://" for one in ("https", "s3", "gs", "az", "hdfs"))
+        raise ConfigError(f"{name}: TokStudio reads hf:datasets/…, {others} and some others, not {scheme}://.")
+    if not parts.netloc or "::" in rest or "//" in parts.path:
+        raise ConfigError(f"{name} is not an address, such as s3://bucket/texts/*.parquet.")
+    if scheme in PACKAGES and "@" in parts.netloc and ":" in parts.netloc.rpartition("@")[0]:
+        raise ConfigError(f"{name}: a password in this address is not used: set it where its library looks for it.")
+    if scheme in (WEB, "http") and any(sign in parts.path for sign in "*["):
+        raise ConfigError(f"{name}: a server has no list of its files: give the address of each, without *.")
+    return Address(WEB if scheme == "http" else scheme, whole=whole)
+
+
+def _data_set(text: str, rest: str, is_of_library: bool) -> Address:
+    """`rest` is what follows `hf:`; the form of the Hub's library has the revision before the path."""
+    kind, slash, rest = rest.partition("/")
+    match = (_OF_LIBRARY if is_of_library else _DATA_SET).fullmatch(rest)
+    parts = {} if match is None else {key: value or "" for key, value in match.groupdict().items()}
+    if kind != "datasets" or not slash or not parts or not is_repository(parts["name"]):
+        raise ConfigError(
+            f"{shown(text, 100)} is not a data set of the Hugging Face Hub: write its owner and its name, such as "
+            "hf:datasets/HuggingFaceFW/fineweb-2:deu_Latn."
+        )
+    if any(part in ("", ".", "..") for part in parts.get("path", "").rstrip("/").split("/")) and parts.get("path"):
+        raise ConfigError(f"{shown(text, 100)} has a path that is none in a repository.")
+    if parts["revision"]:
+        check_revision(parts["revision"])
+    return Address(HUB, **parts)
+
+
+def _without_secrets(text: str) -> str:
+    """An address without name and password, and with … for what looks like a signature in its query."""
+    scheme, mark, rest = text.partition("://")
+    if not mark:
+        return text
+    place, question, query = rest.partition("?")
+    # A password may itself have a slash or a question mark.
+    if "@" in query and "@" not in place.partition("/")[0]:
+        place, question, query = rest.rpartition("@")[2].partition("?")
+    before, at, after = place.rpartition("@")
+    if at and ("/" not in before or ":" in before):
+        place = after
+    if not question:
+        return f"{scheme}://{place}"
+    pairs = (pair.partition("=") for pair in query.partition("#")[0].split("&"))
+    kept = "&".join(name + sign + ("…" if _SECRET.search(name) and value else value) for name, sign, value in pairs)
+    return f"{scheme}://{place}?{kept}"
+
+
+def without_query(address: str) -> str:
+    """The address of a file without what follows its path."""
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -1,0 +1,94 @@
+"""Fetches texts by their address into the cache, in a child process that runs `core.corpus.remote.serving`."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tokstudio.core.base.errors import CorpusError, FormatError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.subprocesses import ChildProcess, ProcessEnded
+from tokstudio.core.hub.addresses import HUB, Address
+from tokstudio.core.hub.fetching import SETTINGS
+from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_for, make_folder
+from tokstudio.core.hub.names import COMMIT
+
+_PROCESS = "tokstudio.core.corpus.remote.serving"  # which is above this folder: it reads what it fetches
+_PATIENCE = 90.0  # seconds without any data, after which a connection has stalled
+_MEMORY = 1 << 32  # bytes
+_UNTIL_KILLED = 1.0
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True)
+class FetchedText:
+    """A text in the cache, what is to be said of it (mostly ""), and how many bytes were transferred."""
+
+    folder: str
+    remark: str
+    arrived: int
+
+
+@dataclass(frozen=True)
+class ShownText:
+    """What is at an address, as JSON of a `TextPreview` of `core.corpus.remote`."""
+
+    facts: str
+
+
+@dataclass(frozen=True)
+class FetchText:
+    """Asks the process to fetch; the address is the one with its secrets, `request` the values of a `TextRequest`."""
+
+    address: str
+    request: dict[str, Any]
+    folder: str
+
+
+@dataclass(frozen=True)
+class ShowText:
+    """Asks the process what is at an address."""
+
+    address: str
+
+
+def fetch_work(address: Address, request: TextRequest) -> Work[tuple[KeptText, str]]:
+    """Fetches what is not in the cache; closing the work ends the connection at once.
+
+    Returns:
+        The kept text, and a remark where the one in the cache may be outdated, else "".
+
+    Raises:
+        CorpusError: It is not there, may not be read, or did not arrive whole; nothing of it is kept then.
+    """
+    if address.scheme == HUB and COMMIT.fullmatch(address.revision):
+        kept = kept_for(request, address.revision)
+        if kept is not None:
+            return kept, ""
+    folder = make_folder()
+    fetched = yield from ask_work(address, FetchText(address.given, asdict(request), str(folder)), FetchedText)
+    kept = kept_at(Path(fetched.folder))
+    if kept is None:
+        raise CorpusError(f"{address}: what was fetched is damaged: remove {fetched.folder}, and try again.")
+    return kept, fetched.remark
+
+
+def ask_work(address: Address, question: object, answer: type[A]) -> Work[A]:
+    """The answer of the process to a question about an address; errors are those of `fetch_work`."""
+    # At first asked to end, so that it removes what it has not fetched whole.
+    process = ChildProcess(_PROCESS, memory=_MEMORY, variables=SETTINGS, grace=_UNTIL_KILLED)
+    try:
+        with closing(process):
+            return (yield from process.ask(question, answer, "downloading", _PATIENCE))
+    except FormatError as error:
+        raise CorpusError(str(error)) from error
+    except ProcessEnded as error:
+        raise CorpusError(f"{address}: the process that fetches it ended without an answer; try again.") from error
+    except TimeoutError as error:
+        raise CorpusError(f"{address}: the connection stalls: no data came for {_PATIENCE:g} seconds.") from error
+    except OSError as error:
+        raise CorpusError(f"{address}: no process can be started to fetch it: {error.strerror or error}.") from error

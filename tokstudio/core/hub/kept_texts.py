@@ -1,0 +1,303 @@
+"""Texts that were fetched by their address, in the user's cache, each with where it is from: its `TextOrigin`."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, cast
+
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.leftovers import remove_of_ended
+from tokstudio.core.base.private_folders import cache_folder, make_private
+from tokstudio.core.base.wording import several, size_text
+from tokstudio.core.hub.addresses import Address
+
+#: How samples are chosen; another number chooses others, so that a seed alone says nothing.
+SCHEME = 1
+DESCRIPTION = "origin.json"
+_FOLDER = "data"
+_LARGEST = 1 << 26  # bytes of a description
+_MOST_PIECES = 1_000_000
+
+
+@dataclass(frozen=True)
+class FilePiece:
+    """What was read of one file.
+
+    Attributes:
+        file: Its path below the address.
+        size: Its bytes.
+        tag: What the server or the store calls this version of it.
+        unit: What `parts` counts: "row groups", "bytes" for the first of and the one after each block of the file, or
+            "" for the whole file.
+        parts: The numbers.
+        is_beginning: Whether only the beginning was read, as the file cannot be entered midway.
+    """
+
+    file: str
+    size: int
+    tag: str = ""
+    unit: str = ""
+    parts: tuple[int, ...] = ()
+    is_beginning: bool = False
+
+
+@dataclass(frozen=True)
+class TextRequest:
+    """What is asked for: an address, what is read of its files, and how much of them.
+
+    Attributes:
+        address: As a text, without secrets.
+        field: The column that is read; None to choose it.
+        split_by: A column that divides the rows, which is read as well.
+        delimiter: As of `Reading`.
+        as_text: Likewise.
+        keep_truncated: Likewise.
+        encoding: As of `read_work`.
+        sample_bytes: How many bytes of text are taken; None for all.
+        seed: Of the choice of shards and of their parts.
+    """
+
+    address: str
+    field: str | None = None
+    split_by: str | None = None
+    delimiter: str | None = None
+    as_text: bool = False
+    keep_truncated: bool = False
+    encoding: str | None = None
+    sample_bytes: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class TextOrigin:
+    """Where a text is from that was fetched by its address: all that is needed to fetch the same again.
+
+    Attributes:
+        request: What was asked for.
+        commit: Of the Hub's repository; "" elsewhere.
+        pieces: The files that were read, and which parts of them.
+        files: How many files there were in all.
+        size: Their bytes.
+        sha256: The hexadecimal SHA-256 of the fetched texts.
+        notes: What was dropped or left out, in words; mostly "".
+        scheme: `SCHEME` when it was made.
+    """
+
+    request: TextRequest
+    commit: str
+    pieces: tuple[FilePiece, ...]
+    files: int
+    size: int
+    sha256: str
+    notes: str = ""
+    scheme: int = SCHEME
+
+    def to_json(self) -> dict[str, Any]:
+        """The values for JSON."""
+        values = asdict(self)
+        values["pieces"] = [_without_defaults(piece) for piece in self.pieces]
+        return values
+
+    @classmethod
+    def from_json(cls, values: object) -> TextOrigin:
+        """What `to_json` gave; ValueError where a value is missing, unknown or of another type."""
+        try:
+            return cls._of_values(values)
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"a value is missing: {error}") from error
+
+    @classmethod
+    def _of_values(cls, values: object) -> TextOrigin:
+        row = _checked(cls, values)
+        pieces = row.pop("pieces")
+        if not isinstance(pieces, list) or len(cast("list[object]", pieces)) > _MOST_PIECES:
+            raise ValueError("its pieces are not a list")
+        made: list[FilePiece] = []
+        for one in cast("list[object]", pieces):
+            piece = _checked(FilePiece, one)
+            parts = piece.pop("parts", [])
+            if not isinstance(parts, list) or not all(type(part) is int for part in cast("list[object]", parts)):
+                raise ValueError("the parts of a file are no numbers")
+            made.append(FilePiece(**piece, parts=tuple(cast("list[int]", parts))))
+        request = TextRequest(**_checked(TextRequest, row.pop("request")))
+        return cls(request, pieces=tuple(made), **row)
+
+    @property
+    def address(self) -> str:
+        """The address with the commit."""
+        if not self.commit:
+            return self.request.address
+        return f"{self.request.address.partition('@')[0]}@{self.commit}"
+
+    @property
+    def note(self) -> str:
+        """In words: how much of what was read."""
+        taken = f"{several(len(self.pieces), 'file')} of {self.files:,}" if self.files > 1 else "1 file"
+        if self.request.sample_bytes is None:
+            return "; ".join(filter(None, (f"from {self.address}", self.notes)))
+        sample = f"sample (seed {self.request.seed}) of {taken}, {size_text(self.size)}, at {self.address}"
+        return "; ".join(filter(None, (sample, self.notes)))
+
+
+def _without_defaults(piece: FilePiece) -> dict[str, Any]:
+    default = FilePiece("", 0)
+    return {key: value for key, value in asdict(piece).items() if value != getattr(default, key)}
+
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "str": (str,), "int": (int,), "bool": (bool,), "str | None": (str, type(None)), "int | None": (int, type(None)),
+}  # fmt: skip
+
+
+def _checked(kind: Any, values: object) -> dict[str, Any]:  # noqa: ANN401 -- any dataclass
+    """The values of a dataclass from JSON; those of other types than the plain ones are checked elsewhere."""
+    known = {one.name: one.type for one in fields(kind)}
+    if not isinstance(values, dict):
+        raise ValueError("it is no object")
+    row = cast("dict[str, Any]", values)
+    for name, value in row.items():
+        types = _TYPES.get(str(known.get(name)))
+        if name not in known or (types and (not isinstance(value, types) or (bool not in types and value is True))):
+            raise ValueError(f"{name} is not known")
+    return dict(row)
+
+
+@dataclass(frozen=True)
+class KeptSet:
+    """Files in the folder of a kept text that are read together.
+
+    Attributes:
+        name: How the text is called.
+        files: The names of its files there.
+        is_data: Whether they are the shards of a data set; otherwise it is one file of text, or an archive.
+        group: As of `Source`; "" for none.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    is_data: bool
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class KeptText:
+    """A text in the cache that was fetched by its address.
+
+    Attributes:
+        folder: Its folder.
+        origin: Where it is from.
+        sets: What is in the folder.
+    """
+
+    folder: Path
+    origin: TextOrigin
+    sets: tuple[KeptSet, ...]
+
+    @property
+    def size(self) -> int:
+        """Its bytes on the disk."""
+        return sum(entry.stat().st_size for entry in os.scandir(self.folder) if entry.is_file(follow_symlinks=False))
+
+    def name_of(self, path: Path) -> str:
+        """The name of the text in a file of the folder, or of the whole data set."""
+        for one in self.sets:
+            if path == self.folder or path.name in one.files:
+                return one.name
+        return path.name
+
+    def remove(self) -> None:
+        """Removes it from the cache; raises OSError where it cannot be removed."""
+        # The description first: without it, nothing is taken for a whole text.
+        (self.folder / DESCRIPTION).unlink()
+        shutil.rmtree(self.folder)
+
+
+def folder_of_kept() -> Path:
+    """The folder for fetched texts in the cache."""
+    return cache_folder() / _FOLDER
+
+
+def make_folder() -> Path:
+    """Creates it, and removes what killed processes have left in it; CorpusError where it cannot be used."""
+    folder = folder_of_kept()
+    if not make_private(folder.parent) or not make_private(folder):
+        raise CorpusError(f"{folder}: texts cannot be kept there: others may write to this folder, or nobody may.")
+    remove_of_ended(folder)
+    return folder
+
+
+def describe(folder: Path, origin: TextOrigin, sets: tuple[KeptSet, ...]) -> None:
+    """Writes the description of a fetched text beside its files."""
+    content = {"origin": origin.to_json(), "sets": [asdict(one) for one in sets]}
+    (folder / DESCRIPTION).write_text(json.dumps(content), "utf-8")
+
+
+def kept_at(path: Path) -> KeptText | None:
+    """The kept text that a file or folder is, or is a part of; None for any other path."""
+    # Names alone decide for others: nothing of their folders is looked at.
+    for folder in (path, path.parent):
+        if folder.parent.name == _FOLDER and (folder / DESCRIPTION).is_file():
+            return _read(folder)
+    return None
+
+
+def kept_texts() -> list[KeptText]:
+    """All kept texts, the newest first."""
+    with suppress(OSError):
+        folders = [Path(entry.path) for entry in os.scandir(folder_of_kept()) if entry.is_dir(follow_symlinks=False)]
+        found = [kept for folder in folders if (kept := _read(folder)) is not None]
+        return sorted(found, key=lambda kept: (kept.folder / DESCRIPTION).stat().st_mtime_ns, reverse=True)
+    return []
+
+
+def kept_for(request: TextRequest, commit: str = "", tags: str = "") -> KeptText | None:
+    """The kept text that answers a request; the newest one where neither commit nor tags are known."""
+    if commit or tags:
+        return _read(folder_of_kept() / key_of(request, commit, tags))
+    found = (kept for kept in kept_texts() if kept.origin.request == request)
+    return next((kept for kept in found if kept.origin.scheme == SCHEME), None)
+
+
+def key_of(request: TextRequest, commit: str, tags: str) -> str:
+    """The name of the folder for a text; with another scheme of choice, it is another text."""
+    asked = asdict(replace(request, address=request.address.partition("@")[0] if commit else request.address))
+    text = json.dumps([SCHEME, asked, commit, tags], sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def request_again(origin: TextOrigin, address: Address) -> TextRequest:
+    """The request that gives the same text again: at the commit that was read."""
+    return replace(origin.request, address=str(address.at(origin.commit) if origin.commit else address))
+
+
+def tags_of(files: Iterator[tuple[str, int, str]]) -> str:
+    """What tells one state of the files of an address from another, of their names, sizes and tags."""
+    digest = hashlib.sha256()
+    for one in files:
+        digest.update(json.dumps(one).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _read(folder: Path) -> KeptText | None:
+    """The kept text in a folder; None where it is none, or is not whole."""
+    try:
+        with (folder / DESCRIPTION).open("rb") as file:
+            values = json.loads(file.read(_LARGEST))
+        sets: list[KeptSet] = []
+        for one in values["sets"]:
+            names = tuple(one.pop("files"))
+            if not all(isinstance(name, str) and name == os.path.basename(name) for name in names):
+                return None
+            sets.append(KeptSet(files=names, **_checked(KeptSet, one)))
+        is_whole = all((folder / name).is_file() for one in sets for name in one.files)
+        return KeptText(folder, TextOrigin.from_json(values["origin"]), tuple(sets)) if is_whole else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
