@@ -241,7 +241,7 @@ def test_a_folder_of_something_else_is_refused_and_left(tokenizer, files, tmp_pa
         assert tree(out) == before
 
     refused("^out: its shards are of another tokenizer: choose another folder, or remove", by=other)
-    refused('its shards were made with shard_tokens "300", not "200"', shard_tokens=200)
+    refused("its shards were made with shard_tokens 300, not 200", shard_tokens=200)
     refused("its shards were made with end_token", end_token=False)
     refused("its shards were made with reading", reading=Reading(least_characters=2))
     refused('of other files, or these have changed since: the first is "e.tar"', given=files[:-1])
@@ -252,6 +252,18 @@ def test_a_folder_of_something_else_is_refused_and_left(tokenizer, files, tmp_pa
     (out / "shard-00077.npy").write_bytes(b"mine")
     before = tree(out)
     refused("shards that its manifest does not list, such as shard-00077.npy")
+
+
+def test_a_file_that_changes_meanwhile_is_refused(tokenizer, files, tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "CHUNK", 300)
+
+    def changing():
+        for progress in encode_dataset_work(files, EncodingSettings(tokenizer, **OPTIONS), tmp_path / "out"):
+            if progress.phase == "encoding":
+                os.utime(files[4], (1, 1))
+
+    with pytest.raises(CorpusError, match=r"^d.parquet: the file changed while the data set was being encoded"):
+        changing()
 
 
 def test_damaged_and_missing_shards_are_found(tokenizer, files, tmp_path, monkeypatch):

@@ -189,7 +189,7 @@ def encode_dataset_work(
                 out.rmdir()
         if isinstance(error, FormatError) and writer.shards:
             made = several(len(writer.shards), "shard is complete", "shards are complete")
-            raise FormatError(f"{error} {made}: the same call goes on after that.") from error
+            raise FormatError(f"{error} {made}: the same call goes on after them.") from error
         raise
     return EncodedDataset(out, tuple(writer.shards), tuple(files), len(before.shards), speed)
 

@@ -238,8 +238,9 @@ class _UnitReader:
             )
         except EmptyError:
             self.file = replace(self.file, notes=("it has no text",))
-            return
-        self.file = self._described(sources)
+        else:
+            self.file = self._described(sources)
+        unit.check()
 
     def taken(self) -> Iterable[tuple[_Bytes, _Ends, int]]:
         """The documents that were read since the last call, each group with the number of its first."""

@@ -164,6 +164,11 @@ class Unit:
         """Its share of the progress."""
         return max(1, self.stored_bytes)
 
+    def check(self) -> None:
+        """Raises CorpusError where a file is no longer what it was when it was listed."""
+        if _state_of(self.entry.shards or (self.entry.path,)) != (self.stored_bytes, self.modified):
+            raise CorpusError(f"{self.name}: the file changed while the data set was being encoded; encode it again.")
+
     @property
     def input(self) -> Input:
         """What a manifest says of it."""
@@ -205,18 +210,23 @@ def _units_of_entry_work(entry: Entry, root: Path | None, settings: EncodingSett
 
 
 def _unit(entry: Entry, reading: Reading, files: Sequence[Path], root: Path | None) -> Unit:
-    stored = modified = 0
-    for file in files:
-        with suppress(OSError, ValueError):
-            status = file.stat()
-            stored, modified = stored + status.st_size, max(modified, status.st_mtime_ns)
     if len(files) > 1:
         name = "/".join(filter(None, (file_name(entry.path), entry.name)))
     elif root is not None:
         name = f"{file_name(root.absolute())}/{files[0].relative_to(root).as_posix()}"
     else:
         name = file_name(files[0])
-    return Unit(entry, reading, printable(name), stored, modified)
+    return Unit(entry, reading, printable(name), *_state_of(files))
+
+
+def _state_of(files: Sequence[Path]) -> tuple[int, int]:
+    """The bytes of files together, and when the last of them was changed, in nanoseconds."""
+    stored = modified = 0
+    for file in files:
+        with suppress(OSError, ValueError):
+            status = file.stat()
+            stored, modified = stored + status.st_size, max(modified, status.st_mtime_ns)
+    return stored, modified
 
 
 def _checked_work(entry: Entry, files: Sequence[Path], settings: EncodingSettings) -> Work[Reading]:

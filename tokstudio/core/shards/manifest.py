@@ -26,6 +26,7 @@ FORMATS = (NPY, BIN, PARQUET)
 
 _FORMAT, _VERSION = "TokStudio shards", 1
 _LARGEST = 1 << 30  # bytes of a manifest
+_SHOWN = 100  # characters of a setting in a message
 _SHARD_FILE = re.compile(r"shard-\d{5,}\.(ends\.npy|npy|bin|parquet)")
 
 T = TypeVar("T")
@@ -140,7 +141,7 @@ class Manifest:
             return "its shards are of another tokenizer"
         for name, value in ours.items():
             if self.settings[name] != value:
-                there, here = (shown(json.dumps(each, ensure_ascii=False)) for each in (self.settings[name], value))
+                there, here = (json.dumps(each, ensure_ascii=False)[:_SHOWN] for each in (self.settings[name], value))
                 return f"its shards were made with {name} {there}, not {here}"
         times = not self.is_complete
         there, here = ([(i.name, i.stored_bytes, i.modified * times) for i in each] for each in (self.inputs, inputs))
