@@ -59,6 +59,25 @@ def test_several_figures_are_several_tables_and_markdown_is_that_of_the_core(com
     assert rf"deu\_Latn.txt & {len(GERMAN.encode())} & \textbf{{{len(GERMAN)}}} \\" in shown
 
 
+def test_intervals_stand_in_every_form_and_few_lines_are_said(write, run):
+    write("long.txt", "".join(f"the cat {'and the dog ' * (number % 4)}\n" for number in range(12)))
+    write("short.txt", ENGLISH)
+    words = "compare characters words --texts long.txt short.txt --intervals"
+    told = run(0, f"{words} --figure tokens_per_line")
+    [long] = [line for line in told.out.splitlines() if line.startswith("long.txt")]
+    assert long.count("[") == 2
+    [short] = [line for line in told.out.splitlines() if line.startswith("short.txt")]
+    assert short.count("[") == 0
+    assert "95\u00a0% intervals by the bootstrap over lines, 1,000 resamples, seed 0." in told.err
+    assert "fewer than 10 lines: short.txt has 2 lines." in told.err
+    ends = run(0, f"{words} --json").json["intervals"]["figures"]["tokens_per_line"]
+    assert f"[{ends[0][0][0]:.1f}, {ends[0][0][1]:.1f}]" in long
+    assert ends[1] == [[None, None]] * 2
+    for form in ("--markdown", "--latex"):
+        assert f"[{ends[0][0][0]:.1f}, {ends[0][0][1]:.1f}]" in run(0, f"{words} {form} --figure tokens_per_line").out
+    assert "--intervals: none is known of tokens" in run(1, f"{words} --figure tokens").err
+
+
 def test_words_are_those_of_the_texts(compare):
     told = compare("words --texts texts --figure vocabulary_used --json").json
     assert told["tokenizers"] == ["words"]

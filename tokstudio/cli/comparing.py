@@ -24,7 +24,7 @@ from tokstudio.core.base.wording import printable, shown
 from tokstudio.core.comparison.comparison import Comparison, compare_work
 from tokstudio.core.comparison.differences import Differences, diff_work
 from tokstudio.core.comparison.engines import EngineTable, OpenedFiles, engines_work
-from tokstudio.core.comparison.figures import FIGURES
+from tokstudio.core.comparison.intervals import INTERVALS, Resampling, few_lines_note
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.report.report import origin_work, report_work
 from tokstudio.core.comparison.table import plain_text
@@ -63,25 +63,30 @@ def compare(arguments: argparse.Namespace, console: Console) -> int:
     figures: list[str] | None = arguments.figure
     if figures is None and not (arguments.json or arguments.csv):
         figures = ["bytes_per_token"]
+    if arguments.intervals and figures is not None and not set(figures).intersection(INTERVALS):
+        raise ConfigError(f"--intervals: none is known of {', '.join(figures)}: {', '.join(INTERVALS)} have one.")
     opened = _open(arguments.tokenizers, arguments.pattern, console)
     texts, read = _read(texts_of(arguments, arguments.texts), arguments.parallel, console)
     base = _base(texts, arguments.base, arguments.parallel)
     if base is None and "premium" in (figures or ()):
         raise ConfigError("--figure premium: say which text is the base with --base.")
     comparison = _compared(opened, texts, base, _against(opened, arguments.against), console)
-    if figures is None or any(FIGURES[name].needs_words for name in figures):
-        console.finish(comparison.words_work())
+    level = 0.95 if arguments.intervals else None
+    tables = console.finish(comparison.tables_work(figures, level))
     if arguments.csv is not None:
-        comparison.to_csv(arguments.csv, figures)
+        comparison.to_csv(arguments.csv, figures, level)
         console.say(f"Wrote {file_name(arguments.csv)}.")
     elif arguments.json:
-        put(sys.stdout, json.dumps(json.loads(comparison.to_json(figures)) | read, ensure_ascii=False) + "\n")
+        told = json.loads(comparison.to_json(figures, level))
+        put(sys.stdout, json.dumps(told | read, ensure_ascii=False) + "\n")
     elif arguments.markdown:
-        put(sys.stdout, comparison.to_markdown(figures))
+        put(sys.stdout, comparison.to_markdown(figures, level))
     elif arguments.latex:
-        put(sys.stdout, comparison.to_latex(figures))
+        put(sys.stdout, comparison.to_latex(figures, level))
     else:
-        put(sys.stdout, plain_text([comparison.table(name) for name in figures or ()]))
+        put(sys.stdout, plain_text(tables))
+        if level is not None:
+            console.say(" ".join(filter(None, (f"{Resampling(level)}.", few_lines_note(comparison.measured)))))
     return _told(comparison, console)
 
 

@@ -99,7 +99,7 @@ def names_of(name: str) -> str:
 def test_the_figures_of_the_guide_are_those_of_compare():
     text = names_of("figures")
     titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert titles == ["Compare algorithms", *(figure.title for figure in FIGURES.values())]
+    assert titles == ["How sure a figure is", "Compare algorithms", *(figure.title for figure in FIGURES.values())]
     for figure in FIGURES.values():
         part = text.split(f"## {figure.title}\n")[1].split("\n## ")[0]
         says = part.strip().split("\n")[0]

@@ -104,8 +104,13 @@ class DocumentEncoder:
             yield Progress(_PHASE, stop, len(data))
         return parts
 
-    def lines_work(self, data: _Bytes, ends: _Ends) -> Work[tuple[_Ids, NDArray[np.int64], NDArray[np.int64]]]:
-        """The ids of documents, and the line that each begins in.
+    def lines_work(
+        self, data: _Bytes, ends: _Ends, of_last_bytes: bool = False
+    ) -> Work[tuple[_Ids, NDArray[np.int64], NDArray[np.int64]]]:
+        """The ids of documents, and the line that each begins in, or that its last byte is in.
+
+        Text that a library drops belongs to the token after it. The line of a last byte may be that before the first of
+        its document where a token has no bytes, or after its last where documents without tokens follow.
 
         Returns:
             uint32 [tokens]; int64 [tokens], the line feeds before each in its document; int64 [documents], the tokens
@@ -117,7 +122,8 @@ class DocumentEncoder:
         feeds = np.flatnonzero(located.text == ord("\n"))
         of_documents = np.diff(np.searchsorted(np.flatnonzero(data == ord("\n")), ends), prepend=0)
         before = np.repeat(np.cumsum(of_documents) - of_documents, located.tokens)
-        return located.ids, np.searchsorted(feeds, located.begins) - before, located.tokens
+        places = np.append(located.begins[1:], len(located.text)) - 1 if of_last_bytes else located.begins
+        return located.ids, np.searchsorted(feeds, places[: len(before)]) - before, located.tokens
 
     def _located_work(self, data: _Bytes, ends: _Ends) -> Work[_Located]:
         own = self._own

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +31,13 @@ from tokstudio.core.comparison.figures import (
     premium_note,
     premiums,
     without_lines_of,
+)
+from tokstudio.core.comparison.intervals import (
+    INTERVALS,
+    Resampling,
+    few_lines_note,
+    intervals_work,
+    line_counts_work,
 )
 from tokstudio.core.comparison.table import Below, FigureTable, csv_text, latex, markdown, numbers
 from tokstudio.core.comparison.texts import ComparedText, text_work
@@ -68,6 +75,7 @@ class Comparison:
         self.compared, self.measured = tuple(compared), tuple(texts)
         self.base, self.against = base, against
         self._results = dict(results)
+        self._intervals: dict[tuple[str, Resampling], NDArray[np.float64]] = {}
 
     @property
     def tokenizers(self) -> tuple[str, ...]:
@@ -139,6 +147,68 @@ class Comparison:
         works = [partial(words_work, cell.of.tokenizer, self.measured[key[0]]) for key, cell in missing]
         yield from in_threads("encoding words", works, tell, threads)
 
+    def lines_work(self, threads: int | None = None) -> Work[None]:
+        """Counts the tokens of each line where this was not done."""
+        missing = [(key, cell) for key, cell in self._results.items() if isinstance(cell, Cell) and cell.lines is None]
+
+        def tell(number: int, lines: NDArray[np.int64] | TokStudioError) -> None:
+            key, cell = missing[number]
+            self._results[key] = lines if isinstance(lines, TokStudioError) else replace(cell, lines=lines)
+
+        works = [partial(line_counts_work, cell.of.tokenizer, self.measured[key[0]]) for key, cell in missing]
+        yield from in_threads("encoding lines", works, tell, threads)
+
+    def intervals(self, name: str, level: float = 0.95, resamples: int = 1000, seed: int = 0) -> NDArray[np.float64]:
+        """The ends of percentile intervals of a figure by the bootstrap over lines (Efron and Tibshirani 1993).
+
+        The lines of a text are drawn with replacement, as many as there are, and the figure is that of the drawn lines:
+        their bytes by their tokens. Texts with as many lines have the same draws, so that premiums and Gini are of
+        lines that correspond. A line has the tokens that end in it when its text is encoded whole.
+
+        Args:
+            name: "bytes_per_token", "tokens_per_line", "premium" or "gini".
+            level: The share of the resampled figures between both ends.
+            resamples: How often lines are drawn, at least 100.
+            seed: That of NumPy's PCG64.
+
+        Returns:
+            float64 [texts, tokenizers, 2], for "gini" float64 [tokenizers, 2]; NaN where the figure is, for texts of
+            fewer than 10 lines, and where a resample has no tokens.
+
+        Raises:
+            ConfigError: The figure has no intervals, a premium has no base, or a number cannot be used.
+        """
+        return finish(self.intervals_work(name, Resampling(level, resamples, seed)))
+
+    def intervals_work(self, name: str, resampling: Resampling | None = None) -> Work[NDArray[np.float64]]:
+        """Does the same as `intervals` in bounded pieces; what was found is kept."""
+        key = name, resampling or Resampling()
+        if name not in INTERVALS:
+            raise ConfigError(f'"{name}" has no intervals: choose one of {", ".join(INTERVALS)}.')
+        if name == "premium" and self.base is None:
+            raise ConfigError("A premium needs a base text: say which text is the base.")
+        if key not in self._intervals:
+            yield from self.lines_work()
+            counts = {
+                at: cell.lines
+                for at, cell in self._results.items()
+                if isinstance(cell, Cell) and cell.lines is not None
+            }
+            self._intervals[key] = yield from intervals_work(
+                name, self.measured, counts, len(self.compared), self.base or 0, key[1]
+            )
+        return self._intervals[key]
+
+    def tables_work(self, figures: Sequence[str] | None, level: float | None = None) -> Work[list[FigureTable]]:
+        """`table` of several figures, None for all that have a number, in bounded pieces."""
+        if figures is None or any(figure_of(name).needs_words for name in figures):
+            yield from self.words_work()
+        names = self.known_figures() if figures is None else figures
+        for name in (*names, *(["gini"] if "premium" in names else [])):
+            if level is not None and name in INTERVALS:
+                yield from self.intervals_work(name, Resampling(level))
+        return [self.table(name, level) for name in names]
+
     def totals(self, name: str, *, encode: bool = True) -> NDArray[np.float64]:
         """float64 [tokenizers], a figure of all texts together; NaN where it has no meaning; see `figure`.
 
@@ -185,16 +255,20 @@ class Comparison:
         """Which texts have no premium because they do not have the lines of the base, as a sentence; "" for none."""
         return "" if self.base is None else premium_note(self.measured, self.base)
 
-    def table(self, name: str) -> FigureTable:
-        """A figure as a table; raises as `figure`."""
+    def table(self, name: str, level: float | None = None) -> FigureTable:
+        """A figure as a table, with intervals of a level if it has some; raises as `figure`."""
         figure, values = figure_of(name), self.figure(name)
         formula, below = figure.formula, list[Below]()
+        resampling = None if level is None or name not in INTERVALS else Resampling(level)
+        intervals = None if resampling is None else finish(self.intervals_work(name, resampling))
         if len(self.measured) > 1:
             below.append(Below("All texts", tuple(self.totals(name)), figure.decimals, figure.is_share))
         if name == "premium" and self.base is not None:
             formula = f"N / N({self.texts[self.base]})"
             below.append(Below("Worst premium", tuple(self.summary("worst_premium")), 2, better="less"))
-            below.append(Below("Gini of tokens per line", tuple(self.summary("gini")), 3, better="less"))
+            of_gini = None if resampling is None else finish(self.intervals_work("gini", resampling))
+            gini_row = Below("Gini of tokens per line", tuple(self.summary("gini")), 3, better="less")
+            below.append(replace(gini_row, intervals=of_gini))
         elif name == "normalised_length":
             formula = f"N / N({self.tokenizers[self.against]})"
         units = tuple(text.units for text in self.measured) if figure.is_of_words else None
@@ -202,9 +276,11 @@ class Comparison:
         learned = tuple(not isinstance(each.tokenizer, SimpleTokenizer) for each in self.compared)
         ranked = learned if any(learned) else (True,) * len(learned)
         of_premium = self.premium_note if name == "premium" else ""
-        notes = tuple(filter(None, (figure.note, of_premium, self._note_of_losses(ranked))))
+        of_intervals = () if resampling is None else (f"{resampling}.", few_lines_note(self.measured))
+        notes = tuple(filter(None, (figure.note, of_premium, self._note_of_losses(ranked), *of_intervals)))
         names, of_cells = tuple(each.sized_name for each in self.compared), (self.loses_text, self.trained_on)
-        return FigureTable(figure, formula, notes, names, self.texts, values, known_rows, ranked, units, *of_cells)
+        rows = self.texts, values, known_rows, ranked, units
+        return FigureTable(figure, formula, notes, names, *rows, *of_cells, intervals)
 
     def overlap_work(self) -> Work[Overlap]:
         """Compares the vocabularies of all tokenizers but the simple ones, with their uses in all texts."""
@@ -215,37 +291,44 @@ class Comparison:
         tokenizers = [(each.name, each.tokenizer) for each, _ in learned if isinstance(each.tokenizer, Tokenizer)]
         return (yield from overlap_work(tokenizers, uses))
 
-    def to_markdown(self, figures: Sequence[str] | None = None) -> str:
-        """Tables of figures by name, None for all that have a number, and what they are of; raises as `figure`."""
-        return markdown(self._tables(figures), self.facts)
+    def to_markdown(self, figures: Sequence[str] | None = None, level: float | None = None) -> str:
+        """Tables of figures by name, None for all that have a number, and what they are of.
 
-    def to_latex(self, figures: Sequence[str] | None = None) -> str:
+        With a `level`, such as 0.95, figures of `INTERVALS` have intervals: "1.52 [1.48, 1.57]". Raises as `figure`.
+        """
+        return markdown(finish(self.tables_work(figures, level)), self.facts)
+
+    def to_latex(self, figures: Sequence[str] | None = None, level: float | None = None) -> str:
         """The same as `to_markdown` in LaTeX: tables of `booktabs`, after comments on what the figures are of.
 
         Names are escaped. Raises as `figure`.
         """
-        return latex(self._tables(figures), self.facts)
+        return latex(finish(self.tables_work(figures, level)), self.facts)
 
-    def to_csv(self, path: AnyPath | None = None, figures: Sequence[str] | None = None) -> str:
+    def to_csv(
+        self, path: AnyPath | None = None, figures: Sequence[str] | None = None, level: float | None = None
+    ) -> str:
         """A row for each figure and text and a column for each tokenizer; also writes it to `path`, if given.
 
         After the texts of a figure come its totals, and a column says what W counts. Rows "trained_on" have 1 where a
         tokenizer was trained on the text. The last rows have no numbers: their second column says of each
-        tokenizer and text what it is, with its hash, and the versions.
+        tokenizer and text what it is, with its hash, and the versions. With a `level`, rows "premium_low" and
+        "premium_high" follow those of "premium", so that the columns stay; see `to_markdown`.
 
         Raises:
             ConfigError: As `figure`.
             FormatError: The file cannot be written.
         """
-        text = csv_text(self._tables(figures), self.facts)
+        of_intervals = [] if level is None else [("intervals", f"{Resampling(level)}")]
+        text = csv_text(finish(self.tables_work(figures, level)), [*self.facts, *of_intervals])
         if path is not None:
             finish(write_files({Path(path): [to_utf8(text)]}))
         return text
 
-    def to_json(self, figures: Sequence[str] | None = None) -> str:
+    def to_json(self, figures: Sequence[str] | None = None, level: float | None = None) -> str:
         """All numbers with what they are of, as one object of JSON; null where there is none.
 
-        Without `figures` also what the vocabularies share.
+        Without `figures` also what the vocabularies share; with a `level` also "intervals", see `to_markdown`.
         """
         names = self.known_figures() if figures is None else tuple(figures)
         content: dict[str, object] = {
@@ -273,6 +356,10 @@ class Comparison:
                 for one in self.measured
             ],
         }  # fmt: skip
+        if level is not None:
+            with_gini = (*names, "gini") if "premium" in names else names
+            of_names = {name: numbers(self.intervals(name, level)) for name in with_gini if name in INTERVALS}
+            content["intervals"] = {**asdict(Resampling(level)), "figures": of_names}
         if figures is None:
             shared = finish(self.overlap_work())
             content["overlap"] = {
@@ -326,9 +413,6 @@ class Comparison:
         losing = self.loses_text & np.array(ranked, np.bool_)
         names = [self.tokenizers[number] for number in np.flatnonzero(losing.any(axis=0))]
         return f"Not ranked beside others where text is lost: {', '.join(names)}." if names else ""
-
-    def _tables(self, figures: Sequence[str] | None) -> list[FigureTable]:
-        return [self.table(name) for name in (self.known_figures() if figures is None else figures)]
 
     def _figure(self, name: str, encode: bool) -> Figure:
         """The figure of a name; encodes the words that it needs."""

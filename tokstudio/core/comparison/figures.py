@@ -85,6 +85,7 @@ class Cell:
     text: ComparedText
     counts: TokenCounts
     words: WordPieces | None = None  # measured only for the figures that need it
+    lines: NDArray[np.int64] | None = None  # the tokens of each line, counted only for intervals
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:

@@ -36,6 +36,12 @@ def number_text(value: float, decimals: int, is_share: bool = False) -> str:
     return percent_text(value, decimals) if is_share else f"{value:,.{decimals}f}"
 
 
+def interval_text(ends: NDArray[np.float64], decimals: int) -> str:
+    """The ends of an interval, float64 [2]: "[1.48, 1.57]"; "" for NaN."""
+    low, high = (number_text(end, decimals) for end in ends.tolist())
+    return "" if np.isnan(ends).any() else f"[{low}, {high}]"
+
+
 @dataclass(frozen=True)
 class Below:
     """A row below the texts, such as the totals."""
@@ -45,6 +51,7 @@ class Below:
     decimals: int
     is_share: bool = False
     better: Better = None  # which of two values is marked as the better one
+    intervals: NDArray[np.float64] | None = None  # [tokenizers, 2], NaN where there is none
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -72,6 +79,12 @@ class FigureTable:
     units: tuple[str, ...] | None  # what the words of each text are; None for a figure without words
     loses_text: NDArray[np.bool_]  # [texts, tokenizers], where text is lost: it is not ranked beside others
     trained_on: NDArray[np.bool_] | None = None  # [texts, tokenizers], where it was trained on the text; None: nowhere
+    intervals: NDArray[np.float64] | None = None  # [texts, tokenizers, 2], NaN where there is none; None for none
+
+    def interval(self, text: int, tokenizer: int) -> str:
+        """The interval of a number as it is written, "" for none."""
+        of_cell = None if self.intervals is None else self.intervals[text, tokenizer]
+        return "" if of_cell is None else interval_text(of_cell, self.figure.decimals)
 
     def cell(self, text: int, tokenizer: int) -> str:
         """A number as it is written."""
@@ -272,8 +285,9 @@ def _textbf(cell: str, is_best: bool) -> str:
 def csv_text(tables: Sequence[FigureTable], facts: Facts) -> str:
     """A row for each figure and text, and for what is below it, with all digits; empty where there is no number.
 
-    Shares are numbers up to 1. The column after the text says what W counts, for figures of words. Then come rows of
-    the texts that a tokenizer was trained on, and of the facts.
+    Shares are numbers up to 1. The column after the text says what W counts, for figures of words. Ends of intervals
+    are rows of their own, whose figure ends in "_low" or "_high". Then come rows of the texts that a tokenizer was
+    trained on, and of the facts.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -284,6 +298,12 @@ def csv_text(tables: Sequence[FigureTable], facts: Facts) -> str:
         rows = list(zip(table.texts, units, table.values.tolist(), strict=True))
         for text, unit, values in [*rows, *((row.name, "", row.values) for row in table.below)]:
             writer.writerow([table.figure.name, text, unit, *map(_number, values)])
+        for end, suffix in enumerate(("low", "high") if table.intervals is not None else ()):
+            assert table.intervals is not None
+            ends = [*zip(table.texts, table.intervals[:, :, end], strict=True)]
+            ends += [(row.name, row.intervals[:, end]) for row in table.below if row.intervals is not None]
+            for text, values in ends:
+                writer.writerow([f"{table.figure.name}_{suffix}", text, "", *map(_number, values.tolist())])
     for table in tables[:1]:
         trained: list[list[bool]] = [] if table.trained_on is None else table.trained_on.tolist()
         for text, row in zip(table.texts, trained, strict=False):
@@ -357,7 +377,15 @@ def _rows(
     for text, name in enumerate(table.texts):
         cells = [table.signed(text, tokenizer) for tokenizer in range(len(table.tokenizers))]
         units = [table.units[text]] if table.units else []
-        yield [*map(written, [name, *units]), *map(marked, cells, table.best[text].tolist())]
+        intervals = [table.interval(text, tokenizer) for tokenizer in range(len(table.tokenizers))]
+        numbers = map(marked, cells, table.best[text].tolist())
+        yield [*map(written, [name, *units]), *map(_with_interval, numbers, intervals)]
     for row in table.below:
         cells = map(marked, table.signed_below(row), table.best_below(row).tolist())
-        yield [written(row.name), *has_units, *cells]
+        of_row = row.intervals
+        intervals = [""] * len(row.cells) if of_row is None else [interval_text(ends, row.decimals) for ends in of_row]
+        yield [written(row.name), *has_units, *map(_with_interval, cells, intervals)]
+
+
+def _with_interval(number: str, interval: str) -> str:
+    return f"{number} {interval}" if interval else number
