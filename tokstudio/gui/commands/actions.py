@@ -181,7 +181,8 @@ def _describe(action: Action, built: QAction) -> None:
 _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
 # "-" is a separator, "> Title" opens a submenu, "<" closes it.
 _MENUS: dict[str, str] = {
-    "&File": "open_project save_project save_project_as - open_tokenizer open_tokenizer_folder open_by_name - "
+    "&File": "open_project save_project save_project_as - open_experiment save_experiment - "
+    "open_tokenizer open_tokenizer_folder open_by_name - "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
     "export_ids export_plot_png export_plot_svg export_tree_svg < >&Recent < - quit",
     "&Edit": "undo redo - copy copy_ids - find find_next find_previous - filter - preferences",

@@ -18,6 +18,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.experiment.loading import is_experiment
 from tokstudio.core.formats.common.format import Loaded, PatternNeeded
 from tokstudio.core.formats.known_formats import FORMATS, tokenizer_files
 from tokstudio.core.formats.loading import load_work
@@ -36,6 +37,7 @@ from tokstudio.gui.dialogs.corpus_import.question import (
 )
 from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
 from tokstudio.gui.project.document import ProjectDocument
+from tokstudio.gui.project.experiment import ExperimentFiles
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem, is_data_set, read_together
@@ -275,11 +277,12 @@ class OpenCommands(QObject):
         choosers: Choosers,
         window: Window,
         projects: ProjectDocument,
+        experiments: ExperimentFiles,
         parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._session, self._preferences, self._choosers = session, preferences, choosers
-        self._window, self._projects = window, projects
+        self._window, self._projects, self._experiments = window, projects, experiments
         self.importing = ImportCommands(session, preferences, window, self)
         self._unanswered: list[tuple[PatternQuestion, Path, StudioRun | None]] = []
 
@@ -312,6 +315,8 @@ class OpenCommands(QObject):
             self.load_tokenizer(path)
         elif kind == "project":
             self._projects.open(path)
+        elif kind == "experiment":
+            self._experiments.open(path)
         elif kind == "bytes":
             self.read_as_bytes(path)
         elif kind == "plain":
@@ -388,6 +393,9 @@ class OpenCommands(QObject):
 
     def _sorted(self, sorted_paths: tuple[tuple[Path, ...], tuple[Path, ...]]) -> None:
         tokenizers, texts = sorted_paths
+        if len(texts) == 1 and not tokenizers and is_experiment(texts[0]):
+            self._experiments.open(texts[0])
+            return
         self.open_paths(texts)
         for path in tokenizers:
             self.load_tokenizer(path)

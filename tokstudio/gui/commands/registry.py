@@ -18,6 +18,7 @@ from tokstudio.gui.commands.open_commands import OpenCommands
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
 from tokstudio.gui.dialogs.export.queue import TOKENIZERS
 from tokstudio.gui.project.document import ProjectDocument
+from tokstudio.gui.project.experiment import ExperimentFiles
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -49,6 +50,7 @@ def list_actions(
     preferences: Preferences,
     window: Window,
     projects: ProjectDocument,
+    experiments: ExperimentFiles,
     opening: OpenCommands,
     exporting: ExportCommands,
     comparing: CompareCommands,
@@ -68,6 +70,11 @@ def list_actions(
             projects.save, keys=(_Key.Save, "Ctrl+S"), icon="save"),
         Action("save_project_as", "Save Project &As…", "Save the project as another file.",
             projects.save_as, keys=(_Key.SaveAs, "Ctrl+Shift+S"), icon="save"),
+        Action("open_experiment", "Open E&xperiment…", "Open a file with texts and settings, to train what it says.",
+            experiments.ask_and_open, icon="open"),
+        Action("save_experiment", "Save Experi&ment…",
+            "Save the corpus and the settings of Configure as a file, which tokstudio run trains.",
+            experiments.save, icon="save", obstacle=availability.no_corpus),
         Action("open_corpus", "&Open Corpus…", "Add text files to the corpus.",
             opening.open_corpus, keys=(_Key.Open,), icon="open"),
         Action("open_folder", "Open &Folder…", "Add all text files of a folder to the corpus.",

@@ -181,7 +181,10 @@ class Preferences(QObject):
         return [(Path(path), kind or "text") for kind, _, path in lines]
 
     def add_recent(self, paths: list[Path], kind: str) -> None:
-        """Puts paths first in the list; `kind` is "text", "bytes", "plain" (text), "tokenizer", "name" or "project"."""
+        """Puts paths first in the list.
+
+        `kind` is "text", "bytes", "plain" (text), "tokenizer", "name", "project" or "experiment".
+        """
         # The list is stored as lines, so a name with a line break is not possible.
         entries = [(path if kind == "name" else path.absolute(), kind) for path in paths if "\n" not in str(path)]
         # A file opened first as text and then as bytes is listed once, with the last kind.

@@ -50,6 +50,7 @@ from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.why.pane import WhyPane
 from tokstudio.gui.project.autosave import Recovery
 from tokstudio.gui.project.document import ProjectDocument
+from tokstudio.gui.project.experiment import ExperimentFiles
 from tokstudio.gui.session import preferences as entries
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -96,7 +97,8 @@ class MainWindow(QMainWindow):
 
         self.projects = ProjectDocument(session, preferences, self._choosers, self, self)
         self.recovery = Recovery(session, self.projects, self, self)
-        self.opening = OpenCommands(session, preferences, self._choosers, self, self.projects, self)
+        self.experiments = ExperimentFiles(session, preferences, self._choosers, self.show_train_several, self)
+        self.opening = OpenCommands(session, preferences, self._choosers, self, self.projects, self.experiments, self)
         self.exporting = ExportCommands(session, preferences, self._choosers, self, self)
         self.comparing = CompareCommands(session, preferences, self._choosers, self, self)
         self.surgery = SurgeryCommands(session, theme, preferences, self._choosers, self, self)
@@ -107,6 +109,7 @@ class MainWindow(QMainWindow):
             preferences,
             self,
             self.projects,
+            self.experiments,
             self.opening,
             self.exporting,
             self.comparing,
@@ -161,7 +164,8 @@ class MainWindow(QMainWindow):
         from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
 
         training, queue = self.session.training, self.session.queue
-        dialog = TrainSeveralDialog(training, queue, self.theme, self, plans=plans, remark=remark, then=then)
+        more = {"plans": plans, "remark": remark, "then": then, "save": self.experiments.save_plans}
+        dialog = TrainSeveralDialog(training, queue, self.theme, self, **more)
         if then is not None:
             dialog.setWindowTitle("Compare Algorithms")
         dialog.open()

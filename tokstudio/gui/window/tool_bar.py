@@ -29,6 +29,7 @@ _KINDS = {
     "tokenizer": ("tokenizer", "Open this tokenizer."),
     "name": ("tokenizer", "Open this tokenizer by its name; uses the network."),
     "project": ("open", "Open this project."),
+    "experiment": ("open", "Replace corpus and settings by those of this experiment."),
 }
 
 

@@ -102,6 +102,7 @@ class TrainSeveralDialog(Dialog):
         plans: The first rows; those of Configure alone if there are none.
         remark: What else there is to say about them.
         then: Called with the runs when all have ended.
+        save: Saves the rows as an experiment; None for no button.
     """
 
     def __init__(
@@ -114,9 +115,10 @@ class TrainSeveralDialog(Dialog):
         plans: Sequence[TrainingPlan] = (),
         remark: str = "",
         then: Callable[[Sequence[StudioRun]], object] | None = None,
+        save: Callable[[Sequence[TrainingPlan]], object] | None = None,
     ) -> None:
         super().__init__("Train Several", parent)
-        self._training, self._queue, self._then = training, queue, then
+        self._training, self._queue, self._then, self._save = training, queue, then, save
         self._first = TrainingPlan(training.settings)
         of_rows = training.settings, training.defaults, queue.corpus
         self.model = PlansModel(plans or (self._first,), *of_rows, theme, self)
@@ -170,7 +172,10 @@ class TrainSeveralDialog(Dialog):
     def _buttons(self) -> QHBoxLayout:
         self.cancel_button = push_button("Cancel", self.reject)
         self.train_button = push_button("Train", self._train, is_main=True)
-        return row(STRETCH, self.cancel_button, self.train_button, spacing=8)
+        tip = "Save the corpus and these rows as a file, which tokstudio run trains"
+        self.save_button = push_button("&Save Experiment…", self._save_rows, tip)
+        self.save_button.setVisible(self._save is not None)
+        return row(self.save_button, STRETCH, self.cancel_button, self.train_button, spacing=8)
 
     # ---- updates
 
@@ -182,7 +187,8 @@ class TrainSeveralDialog(Dialog):
         plans = self.model.plans
         problem = self.model.problem or self._training.corpus_obstacle
         self.say(problem or "", "error")
-        self.train_button.setEnabled(problem is None)
+        for button in (self.train_button, self.save_button):
+            button.setEnabled(problem is None)
         self.train_button.setText(f"Train {several(len(plans), 'Run')}" if plans else "Train")
         for button in (self.duplicate_button, self.remove_button):
             button.setEnabled(bool(self._selected()))
@@ -212,6 +218,10 @@ class TrainSeveralDialog(Dialog):
 
     def _remove(self) -> None:
         self.model.remove(self._selected())
+
+    def _save_rows(self) -> None:
+        if self._save is not None:
+            self._save(self.model.plans)
 
     def _train(self) -> None:
         self._queue.start(self.model.plans, self._then)
