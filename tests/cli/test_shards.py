@@ -124,6 +124,7 @@ def test_what_is_unusual_is_said(files, write, run):
         ("a --shard-tokens 5", "--shard-tokens needs --out DIR"),
         ("a --shard-tokens 0 --out x", '"0" is not a number of tokens, such as 100M or 500000'),
         ("a --shard-tokens 1.5M --out x", '"1.5M" is not a number of tokens'),
+        ("a b --out x.npy", "a data set is written into a folder: give --out the name of one, without .npy"),
         ("a b --dropout 0.1 --out x", "--dropout is for one text"),
         ("a --append-eos --end-token </s> --out x", "give either --append-eos or --end-token"),
         ("a --format arrow --out x", "invalid choice: 'arrow'"),

@@ -116,6 +116,8 @@ def _as_shards(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -
             parser.error(f"{what} needs files or folders: neither --text nor standard input is a data set")
         if out is None:
             parser.error(f"{what} needs --out DIR, the folder for the shards")
+        if out.suffix.lower() in (".npy", ".json") and not out.is_dir():
+            parser.error(f"{what} is written into a folder: give --out the name of one, without {out.suffix}")
         if arguments.dropout:
             parser.error("--dropout is for one text: what a data set becomes must not depend on chance")
         if arguments.append_eos and arguments.end_token is not None:
