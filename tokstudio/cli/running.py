@@ -44,6 +44,7 @@ from tokstudio.core.experiment.result import (
     result_work,
     texts_work,
 )
+from tokstudio.core.hub.addresses import is_address
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.model.alphabet import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
@@ -131,7 +132,7 @@ def _plans(experiment: Experiment, arguments: Namespace, console: Console) -> li
         raise ConfigError("--export and --project are for one training, and this experiment has variants.")
     if not arguments.check and experiment.trainings[0].name and not arguments.force:
         refuse_existing(_comparison_files(experiment), "the comparison ([output] csv, html)")
-    read = [str(experiment.place(source.path)) for source in experiment.sources]
+    read = [str(experiment.place(source.path)) for source in experiment.sources if not is_address(source.path)]
     lists = [experiment.place(path) for step in experiment.leaving_out for path in step.lists]
     plans: list[_Plan] = []
     exports: list[tuple[str, Path]] = []

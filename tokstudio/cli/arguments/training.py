@@ -139,7 +139,7 @@ def run(words: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument_group("in place of what the file says").add_argument
     for setting in SETTINGS.values():
         shared.add_setting(add, setting.name, default=None)
-    add("--sample-bytes", type=shared.whole, metavar="N", help="train on about N bytes from all parts of the texts")
+    add("--sample-bytes", type=shared.size, metavar="N", help="train on about N bytes from all parts of the texts")
     _add_project(_add_results(parser))
     arguments = parser.parse_args(words)
     if arguments.check:

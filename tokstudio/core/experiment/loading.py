@@ -37,6 +37,8 @@ from tokstudio.core.experiment.experiment import (
 from tokstudio.core.experiment.reading import ExperimentSource, LeftOutStep, Part
 from tokstudio.core.experiment.toml import LARGEST, Place, TomlFile, parse_toml
 from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.hub.addresses import is_address
+from tokstudio.core.hub.kept_texts import SCHEME
 from tokstudio.core.model.settings import SETTINGS, Setting
 from tokstudio.core.text.utf8 import AnyPath
 
@@ -338,6 +340,7 @@ def _source(table: _Table) -> ExperimentSource:
     counts = table.take("counts", _SWITCH) or False
     encoding = table.take("encoding", _TEXT)
     reading = _reading(table)
+    sample = _sample_of_address(table, path)
     weight = _weight(table, name or path)
     parts = tuple(map(_part, table.tables("parts")))
     table.end()
@@ -345,7 +348,25 @@ def _source(table: _Table) -> ExperimentSource:
         raise table.error("counted words are read in one way: leave out the encoding and how it is read.")
     if name and len(parts) > 1:
         raise table.error("name is for one source, and this has several parts: leave it out.", "name")
-    return ExperimentSource(path, name, encoding, reading, counts, ONCE if weight is None else weight, parts)
+    return ExperimentSource(path, name, encoding, reading, sample, counts, ONCE if weight is None else weight, parts)
+
+
+def _sample_of_address(table: _Table, path: str) -> tuple[int | None, int]:
+    """How many bytes are taken of an address, and by which seed."""
+    size, seed, scheme = (table.take(name, _WHOLE) for name in (SAMPLE_BYTES, "seed", "scheme"))
+    if not is_address(path):
+        given = next((name for name in (SAMPLE_BYTES, "seed", "scheme") if name in table.names), None)
+        if given is not None:
+            raise table.error(f"{given} is for a text by its address, and this is a path: leave it out.", given)
+    if size is not None and size < 1:
+        raise table.error(f"{SAMPLE_BYTES} must be at least 1, not {size:,}.", SAMPLE_BYTES)
+    if scheme not in (None, SCHEME):
+        raise table.error(
+            f"another version of TokStudio chose what seed {seed or 0} takes (scheme {scheme}, here {SCHEME}): leave "
+            "the scheme out to take another sample.",
+            "scheme",
+        )
+    return size, seed or 0
 
 
 def _reading(table: _Table) -> Reading:

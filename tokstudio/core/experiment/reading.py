@@ -18,9 +18,11 @@ from tokstudio.core.corpus.left_out_list import leaving_out_work
 from tokstudio.core.corpus.open_sources import read_again_work, read_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget
-from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
+from tokstudio.core.corpus.readers.folders import Entry, Fetching, Folder, expand_work, numbered_work
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.experiment.toml import TomlFile
+from tokstudio.core.hub.addresses import is_address
+from tokstudio.core.hub.kept_texts import kept_at
 
 #: A source of a corpus as a part of the file or folder that it is read from: the file in it, the member, the value.
 Key = tuple[str, str, "str | None"]
@@ -64,6 +66,7 @@ class ExperimentSource:
         name: What its source is called; "" for the name of the file.
         encoding: None to detect it.
         reading: How it is read.
+        sample: Of an address: how many bytes of text are taken, None for all; and the seed of that choice.
         counts: Whether it is a table of counted words.
         weight: How much it counts, in thousandths.
         parts: Those of its sources that are wanted, in this order; none for all.
@@ -73,6 +76,7 @@ class ExperimentSource:
     name: str = ""
     encoding: str | None = None
     reading: Reading = field(default_factory=Reading)
+    sample: tuple[int | None, int] = (None, 0)
     counts: bool = False
     weight: int = ONCE
     parts: tuple[Part, ...] = ()
@@ -105,8 +109,8 @@ class ExperimentTexts:
     leaving_out: tuple[LeftOutStep, ...]
 
     def place(self, path: str) -> Path:
-        """The file that a path in the experiment is."""
-        return self.path.absolute().parent / path
+        """The file that a path in the experiment is; an address as it is."""
+        return Path(path) if is_address(path) else self.path.absolute().parent / path
 
     def corpus_work(self, tell: Callable[[Folder], None] | None = None) -> Work[Corpus]:
         """Reads the corpus; passes each folder to `tell`. Raises as `Experiment.corpus`."""
@@ -129,7 +133,7 @@ class ExperimentTexts:
         for number, wanted in enumerate(self.sources):
             read = yield from reader.read_work(number, self.place(wanted.path), wanted)
             try:
-                parts = list(_wanted(read, self.place(wanted.path), wanted))
+                parts = list(_wanted(read, reader.roots.get(number, self.place(wanted.path)), wanted))
             except ConfigError as error:
                 raise self.file.error(str(error), "source", number) from error
             for found, part in parts:
@@ -165,22 +169,29 @@ class _Reader:
 
     def __init__(self, documents: str, tell: Callable[[Folder], None] | None) -> None:
         self._documents, self._tell, self._budget = documents, tell, Budget()
-        self._entries: dict[int, list[Entry]] = {}  # by the number of the source in the experiment
+        # By the number of the source in the experiment.
+        self._entries: dict[int, list[Entry]] = {}
+        self.roots: dict[int, Path] = {}  # where the texts of addresses are kept
 
     def expand_work(self, texts: ExperimentTexts) -> Work[None]:
         """Finds what the sources are read from; each folder is looked through once."""
-        found: dict[Path, list[Entry]] = {}
+        found: dict[object, list[Entry]] = {}
         listed: list[tuple[int, Entry]] = []
         for number, wanted in enumerate(texts.sources):
             path = texts.place(wanted.path)
             if wanted.counts:
                 continue
-            if path not in found:
-                found[path] = yield from expand_work([path], self._tell)
+            asked = (wanted.path, wanted.reading, wanted.encoding, wanted.sample) if is_address(wanted.path) else path
+            if asked not in found:
+                given = wanted.path if is_address(wanted.path) else path
+                fetching = Fetching(wanted.reading, wanted.encoding, *wanted.sample)
+                found[asked] = yield from expand_work([given], self._tell, fetching)
+            if is_address(wanted.path) and (kept := kept_at(found[asked][0].path)) is not None:
+                path = self.roots[number] = kept.folder
             keys = {(part.file, "" if part.file else part.member) for part in wanted.parts}
             listed += [
                 (number, entry)
-                for entry in found[path]
+                for entry in found[asked]
                 # Of a folder, what is not wanted need not be read.
                 if not keys or (entry.path == path and not entry.shards) or _key_of_entry(entry, path) in keys
             ]

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,8 @@ from tokstudio.core.experiment.loading import experiment_of
 from tokstudio.core.experiment.reading import key_of
 from tokstudio.core.experiment.result import Trained, files_of_result, with_result
 from tokstudio.core.experiment.toml import comment_text, key_text, parse_toml, value_text
+from tokstudio.core.hub.addresses import parse_address
+from tokstudio.core.hub.kept_texts import kept_at, request_again
 from tokstudio.core.model.settings import SETTINGS
 from tokstudio.core.text.encodings import is_kept_as_bytes
 from tokstudio.core.text.utf8 import is_utf8
@@ -285,11 +287,12 @@ class _Drafting:
         """What was read of a file or a folder together."""
         first = sources[0]
         path = _root(first)
-        values: dict[str, Any] = {"path": self.relative(path)}
+        values: dict[str, Any] = _of_address(first) or {"path": self.relative(path)}
         if first.counts is not None:
             values["counts"] = True
         else:
-            values |= {name: value for name, value in _reading(first).items() if name not in _OF_PARTS}
+            of_parts = () if first.origin is not None else _OF_PARTS
+            values |= {name: value for name, value in _reading(first).items() if name not in of_parts}
         keys = [key_of(source, path) for source in sources]
         own = list(map(_own, sources))
         if all(each == own[0] for each in own):
@@ -333,8 +336,10 @@ class _Drafting:
 
 # What is chosen for each data set of an archive or a folder unless it is given.
 _OF_PARTS = ("field", "delimiter")
+_OF_READING = frozenset(each.name for each in fields(Reading))
 _OF_SOURCES = (
-    "What is trained on, in this order: a path, a weight, an encoding, whether it is a table of counts, how it is read "
+    "What is trained on, in this order: a path or an address (with sample_bytes and seed), a weight, an encoding, "
+    "whether it is a table of counts, how it is read "
     f"({', '.join(each.name for each in fields(Reading))}), and which parts of it."
 )
 
@@ -365,9 +370,22 @@ def _weight(weight: int) -> dict[str, Any]:
     return {} if weight == ONCE else {"weight": weight / ONCE if weight % ONCE else weight // ONCE}
 
 
+def _of_address(source: Source) -> dict[str, Any]:
+    """What is fetched by an address again: the same commit, and the same sample; {} for a file."""
+    origin = source.origin
+    if origin is None:
+        return {}
+    request = request_again(origin, parse_address(origin.request.address))
+    sample = {SAMPLE_BYTES: request.sample_bytes, "seed": request.seed, "scheme": origin.scheme}
+    values = {"path": request.address, "encoding": request.encoding, **(sample if request.sample_bytes else {})}
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def _root(source: Source) -> Path:
     """What the file of a source is read from: the folder of many texts that it was opened with, or itself."""
     assert source.path is not None
+    if source.origin is not None and (kept := kept_at(source.path)) is not None:
+        return kept.folder
     group = Path(source.group) if source.group else source.path
     return group if source.path.is_relative_to(group) else source.path
 
@@ -388,7 +406,7 @@ def _together(weighted: Sequence[tuple[Source, int]]) -> Iterator[tuple[list[Sou
 def _place(source: Source) -> tuple[object, ...]:
     """All that sources have in common which are read together."""
     reading = tuple(pair for pair in _reading(source).items() if pair[0] not in _OF_PARTS)
-    return source.path and _root(source), reading, source.counts is None, source.group
+    return source.path and _root(source), reading, source.counts is None, source.group, source.origin
 
 
 def _is_again(source: Source, sources: Sequence[Source]) -> bool:
@@ -398,6 +416,11 @@ def _is_again(source: Source, sources: Sequence[Source]) -> bool:
 
 def _reading(source: Source) -> dict[str, Any]:
     """How a source was read; what looks like a data set and was read as a text says so."""
+    if source.origin is not None:
+        # As it was asked for, which decides what is fetched.
+        asked = asdict(source.origin.request)
+        chosen = {name: value for name, value in asked.items() if name in _OF_READING}
+        return replace(source.reading or Reading(), **chosen).to_json()
     if source.reading is not None:
         return source.reading.to_json()
     if source.path is None or source.counts is not None or source.is_rows:
@@ -408,7 +431,7 @@ def _reading(source: Source) -> dict[str, Any]:
 
 def _own(source: Source) -> dict[str, Any]:
     """How a source was read in which others of its file may differ: most of it is detected."""
-    if source.counts is not None:
+    if source.counts is not None or source.origin is not None:
         return {}
     values = {name: value for name, value in _reading(source).items() if name in _OF_PARTS}
     encoding = _encoding(source)
