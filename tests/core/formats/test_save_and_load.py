@@ -27,6 +27,7 @@ from tests.core.formats.trained import (
     with_specials,
     with_unknown,
 )
+from tests.processes import no_processes
 from tokstudio import ConfigError, Corpus, FormatError, Tokenizer, TrainingConfig, __version__, load, save, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
@@ -58,7 +59,7 @@ WRITABLE = [name for name, known in FORMATS.items() if known.writable]
 def test_formats_are_listed_for_menus_and_the_command_line():
     assert list(FORMATS) == [
         "huggingface", "classic", "word-ends", "gpt2", "tiktoken", "tekken", "minbpe", "sentencepiece", "wordpiece",
-        "gguf", "merges-csv", "merges-jsonl", "vocabulary-csv", "token-bytes",
+        "gguf", "loader", "merges-csv", "merges-jsonl", "vocabulary-csv", "token-bytes",
     ]  # fmt: skip
     for name, known in FORMATS.items():
         assert known.name == name
@@ -107,6 +108,7 @@ def test_one_file_takes_a_file_or_a_folder_and_several_take_a_folder(tmp_path):
 def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name, monkeypatch):
     # The number of reports from a child process changes.
     monkeypatch.setattr(client, "is_installed", lambda library: library != "xllamacpp")
+    no_processes(monkeypatch)
     tokenizer = made_for(name)
     steps = sum(
         1
@@ -160,7 +162,7 @@ def test_missing_and_unknown_files_are_named(tmp_path):
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (tmp_path / "nothing.json").write_bytes(b"")
     looked_for = r"tokenizer\.json, merges\.json, merges\.txt, vocab\.bpe, NAME\.tiktoken, tekken\.json, NAME\.model"
-    looked_for += r", vocab\.txt, NAME\.gguf"
+    looked_for += r", vocab\.txt, NAME\.gguf, loader_vocabulary\.json"
     for name, words in (
         ("empty", rf"this folder has no tokenizer file TokStudio can read \({looked_for}\)"),
         ("missing", "no such file or folder"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # A copy of the core's list, whose import would load NumPy; a test compares them.
 EXPORTS = (
-    "huggingface", "classic", "gpt2", "tiktoken", "tekken", "minbpe", "sentencepiece", "gguf", "merges-csv",
+    "huggingface", "classic", "gpt2", "tiktoken", "tekken", "minbpe", "sentencepiece", "gguf", "loader", "merges-csv",
     "merges-jsonl", "vocabulary-csv", "token-bytes",
 )  # fmt: skip
 

@@ -21,6 +21,7 @@ from tokstudio.core.formats.gpt2 import Gpt2
 from tokstudio.core.formats.huggingface.converted import WordEndPair, WordPieceVocabulary
 from tokstudio.core.formats.huggingface.format import HuggingFace
 from tokstudio.core.formats.huggingface.reader import read_work as read_json
+from tokstudio.core.formats.loader.format import Loader
 from tokstudio.core.formats.minbpe import Minbpe
 from tokstudio.core.formats.sentencepiece.format import SentencePiece
 from tokstudio.core.formats.sentencepiece.reader import read_work as read_model
@@ -44,6 +45,7 @@ _KNOWN: tuple[Format, ...] = (
     SentencePiece(),
     WordPieceVocabulary(),
     Gguf(read_json, read_model),
+    Loader(),
     MergesCsv(),
     MergesJsonl(),
     VocabularyCsv(),

@@ -36,8 +36,9 @@ TITLES = {
     "sentencepiece": "the sentencepiece library",
     "transformers": "the transformers library",
     "llama.cpp": "llama.cpp",
+    "loader": "the loader",
 }
-LibraryName = Literal["tokenizers", "tiktoken", "sentencepiece", "transformers", "llama.cpp"]
+LibraryName = Literal["tokenizers", "tiktoken", "sentencepiece", "transformers", "llama.cpp", "loader"]
 
 
 @dataclass(frozen=True)
@@ -378,12 +379,32 @@ def _of_llama(source: str | bytes, settings: Mapping[str, Any]) -> Any:  # noqa:
     return LlamaCpp(str(source))
 
 
+class _Loader:
+    """The program that an export writes, which is run as it was written; of a file that was opened, none is."""
+
+    def __init__(self, source: str | bytes, settings: Mapping[str, Any]) -> None:
+        names: dict[str, Any] = {"__name__": "loader", "__file__": source}
+        exec(compile(_content(source), "loader.py", "exec"), names)
+        self._tokenizer = names["load"](settings["vocabulary"], settings["merges"])
+
+    def encode(self, text: str, specials: bool) -> Sequence[int]:
+        return self._tokenizer.encode(text, "all" if specials else ())
+
+    def decode(self, ids: list[int]) -> str:
+        return self._tokenizer.decode(ids)
+
+
+def _of_loader(source: str | bytes, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401 - encodes without ends
+    return _Loader(source, settings)
+
+
 _LIBRARIES: Mapping[str, Callable[[str | bytes, Mapping[str, Any]], Library]] = {
     "tokenizers": _Tokenizers,
     "transformers": _of_transformers,
     "tiktoken": _Tiktoken,
     "sentencepiece": _SentencePiece,
     "llama.cpp": _of_llama,
+    "loader": _of_loader,
 }
 
 

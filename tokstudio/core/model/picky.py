@@ -71,6 +71,27 @@ def falls_of(merges: NDArray[np.int32], rows: NDArray[np.int64], base_size: int)
     return Falls(after, merges[after, sides], rows[after, LEFT_GONE + sides], starts, parts, spans)
 
 
+def problem_of_events(merges: NDArray[np.int32], rows: NDArray[np.int64], base_size: int) -> str | None:
+    """The first event of a file that does not follow from those before it, as the end of a sentence; None if all do.
+
+    Each merge must join ids below its own, as `falls_of` relies on.
+    """
+    spelled, present = dict[int, str](), dict[str, int]()
+    for number, ((left, right), row) in enumerate(zip(merges.tolist(), rows.tolist(), strict=True)):
+        parts = [chr(part) if part < base_size else spelled[part] for part in (left, right)]
+        if any(
+            part >= base_size and present.get(text) != part for part, text in zip((left, right), parts, strict=True)
+        ):
+            return f"merge {number + 1:,} joins a token that was removed before it"
+        text = spelled[base_size + number] = "".join(parts)
+        if row[RESULT] != present.setdefault(text, base_size + number):
+            return f"merge {number + 1:,} makes another token than it should"
+        for part, part_bytes, places in zip((left, right), parts, row[LEFT_GONE:], strict=True):
+            if places >= 0 and present.pop(part_bytes, None) != part:
+                return f"merge {number + 1:,} removes a token that is not there"
+    return None
+
+
 def lost(rows: NDArray[np.int64] | None, base_size: int, merges: int | None = None) -> int:
     """How many of so many merges (None: all) have no token that is present: it was there before, or was removed."""
     if rows is None:

@@ -23,7 +23,7 @@ from tokstudio.core.model.algorithms import COLUMNS, OWN_SETTINGS, ParityAware, 
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.columns import CHOSEN_BY, Columns
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.picky import LEFT_GONE, REPLACED, RESULT, share_merged
+from tokstudio.core.model.picky import LEFT_GONE, REPLACED, RESULT, problem_of_events, share_merged
 from tokstudio.core.model.run import (
     NOTHING_LEFT,
     REACHED_SIZE,
@@ -315,17 +315,9 @@ def _read_merges_work(
 
 def _problem_of_removals(run: Run, rows: NDArray[np.int64]) -> str | None:
     """The first event that does not follow from those before it; None if all do."""
-    base, spelled, present = run.base_size, dict[int, str](), dict[str, int]()
-    for number, ((left, right), row) in enumerate(zip(run.merges.tolist(), rows.tolist(), strict=True)):
-        parts = [chr(part) if part < base else spelled[part] for part in (left, right)]
-        if any(part >= base and present.get(text) != part for part, text in zip((left, right), parts, strict=True)):
-            return f"merge {number + 1:,} joins a token that was removed before it"
-        text = spelled[base + number] = "".join(parts)
-        if row[RESULT] != present.setdefault(text, base + number):
-            return f"merge {number + 1:,} makes another token than it should"
-        for part, part_bytes, places in zip((left, right), parts, row[LEFT_GONE:], strict=True):
-            if places >= 0 and present.pop(part_bytes, None) != part:
-                return f"merge {number + 1:,} removes a token that is not there"
+    if (problem := problem_of_events(run.merges, rows, run.base_size)) is not None:
+        return problem
+    base = run.base_size
     falls = run.falls
     assert falls is not None
     assert isinstance(run.config.algorithm, Picky)

@@ -129,8 +129,8 @@ class StudioRun:
     @classmethod
     def opened(cls, key: int, name: str, tokenizer: Tokenizer, origin: RunOrigin | None = None) -> StudioRun:
         """A tokenizer from a file: it has merges, but neither counts nor a corpus."""
-        run_of_file, nothing = cls(key, name), np.empty(0, np.int64)
-        run_of_file.log.replace(tokenizer.merges, nothing, nothing)
+        run_of_file = cls(key, name)
+        run_of_file.log.take_opened(tokenizer)
         run_of_file.origin, run_of_file._tokenizer, run_of_file.alphabet = origin, tokenizer, tokenizer.alphabet
         run_of_file.ended, run_of_file.marks = "opened from a file", Marks(exported=True)
         if run_of_file.was_changed:
@@ -213,7 +213,12 @@ class StudioRun:
 
     @property
     def base_size(self) -> int:
-        """The ids before those of its own merges, for a run that was trained here; 0 until they are known."""
+        """The ids before those of its own merges, for a run that was trained here; 0 until they are known.
+
+        Of tokenizers that were opened, those of Picky BPE have it: the first merge makes the id after them.
+        """
+        if self.config is None and self.log.removals is not None and len(self):
+            return int(self.tokenizer.merge_results[0])
         if self.start is not None:
             return len(self.start.tokens)
         if self.uses.base is not None:
@@ -459,7 +464,7 @@ class StudioRun:
     def unmerged(self) -> int:
         """The tokens that no merge makes."""
         if self.config is None:
-            return len(self.tokenizer) - len(self)
+            return len(self.tokenizer) - len(self) + self.log.lost(self.base_size)
         return vocabulary_size(self.config, self.base_size, -self.before, self.start)
 
     @property

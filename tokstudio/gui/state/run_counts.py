@@ -129,6 +129,13 @@ class MergeLog:
     def _take_columns(self, run: Run) -> None:
         self._columns = {name: column for name, column in run.columns.items() if name != "second_counts"}
 
+    def take_opened(self, tokenizer: Tokenizer) -> None:
+        """Takes the merges of a tokenizer from a file, without counts, and what they remove."""
+        nothing = np.empty(0, np.int64)
+        self.replace(tokenizer.merges, nothing, nothing)
+        if tokenizer.removals is not None:
+            self._columns = {"removals": tokenizer.removals}
+
     def replace(self, merges: NDArray[np.int32], count: NDArray[np.int64], tokens_after: NDArray[np.int64]) -> None:
         """Replaces all merges by others, which may have no counts."""
         self._merges, self._count, self._tokens_after, self._length = merges, count, tokens_after, len(merges)

@@ -282,7 +282,11 @@ class RunTokens:
         alphabet, specials = tokenizer.alphabet, tokenizer.special_tokens
         extra = tokenizer.extra_tokens
         ids = [*alphabet.ids.tolist(), *specials.values(), *extra]
-        self._ids = np.concatenate([np.array(ids, np.int32), tokenizer.merge_results]).astype(np.int32)
+        made = tokenizer.merge_results
+        if tokenizer.removals is not None and len(made):
+            # Each merge has a slot and an id, also one whose token was there before.
+            made = made[0] + np.arange(len(made))
+        self._ids = np.concatenate([np.array(ids, np.int32), made]).astype(np.int32)
         self._slots = np.full(int(self._ids.max(initial=-1)) + 1, -1, np.int32)
         self._slots[self._ids] = np.arange(len(self._ids), dtype=np.int32)
         self._base = [alphabet.tokens[number] for number in alphabet.ids.tolist()]

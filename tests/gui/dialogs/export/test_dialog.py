@@ -179,13 +179,15 @@ def test_the_only_possible_format_is_ticked(qtbot, session, opened, out, prefere
     assert dialog.list.chosen == (), "the user does not want it"
 
 
-def test_removed_tokens_are_in_the_tables_alone_and_the_formats_of_tokenizers_say_so(qtbot, session, opened, out):
+def test_removed_tokens_are_in_the_loader_and_in_tables_and_other_formats_say_so(qtbot, session, opened, out):
     run = picky.trained(qtbot, session)
     dialog = opened("huggingface", "merges-csv", "vocabulary-csv")
     assert told(dialog, "huggingface") == [FORMATS["huggingface"].problem(run.tokenizer)]
     assert not dialog.list.rows["huggingface"].check.isEnabled()
-    assert dialog.list.chosen == ("merges-csv", "vocabulary-csv")
+    # The only one that can hold the tokenizer is offered.
+    assert dialog.list.chosen == ("loader", "merges-csv", "vocabulary-csv")
     press_export(qtbot, session, dialog)
+    assert load(out).encode("the tokenizer") == run.tokenizer.encode("the tokenizer")
     heading, *rows = (out / "merges.csv").read_text(encoding="utf-8").splitlines()
     assert heading.endswith(",left_removed,right_removed")
     gone = [["" if places < 0 else str(places) for places in row] for row in run.run.removals[:, 2:].tolist()]

@@ -152,11 +152,14 @@ class Format:
         if self.readable and tokenizer.library is not None:
             return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
         if self.readable and tokenizer.removals is not None:
-            return f"{self.title} holds only merges, but this tokenizer also removes tokens: save it in a project."
+            return (
+                f"{self.title} holds only merges, but this tokenizer also removes tokens: export it with a Python "
+                "loader, or save it in a project."
+            )
         if self.readable and tokenizer.supermerges is not None:
             return (
-                f"{self.title} cannot hold supermerges, which join words that are whole tokens: save it in a project, "
-                "or export only merges before the first supermerge."
+                f"{self.title} cannot hold supermerges, which join words that are whole tokens: export it with a "
+                "Python loader, save it in a project, or export only merges before the first supermerge."
             )
         if self.readable and not self.holds_any_order and tokenizer.needed_merges is not None:
             return f"{self.title} holds only merges of tokens that earlier merges make, but some here join later ones."
