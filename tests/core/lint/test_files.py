@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from base64 import b64encode
+
 import pytest
 from sentencepiece import sentencepiece_model_pb2 as schema
 
@@ -102,6 +104,21 @@ class TestPieces:
         tokens[50], tokens[60] = tokens[60], tokens[50]
         assert "disagree on 2 tokens" in message(self.both(tmp_path, tokens), "files-disagree-on-token")
 
+    def test_one_that_is_no_model_is_damaged(self, tmp_path):
+        place = folder(tmp_path)
+        for junk in (b"junk\x00\xff" * 99, model_of_pieces(self.PIECES)[:-40], b'{"model": '):
+            (place / "tokenizer.model").write_bytes(junk)
+            [finding] = found(place, "file-is-damaged")
+            assert finding.level == "error"
+            assert finding.message.startswith("tokenizer.model: ")
+            assert not found(place, "files-disagree-on-token")
+
+    def test_ranks_of_the_same_name_are_no_damage(self, tmp_path):
+        place = folder(tmp_path)
+        lines = "".join(f"{b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256))
+        (place / "tokenizer.model").write_text(lines)
+        assert not found(place, "file-is-damaged")
+
 
 class TestRoles:
     def test_another_token_in_the_map_is_an_error(self, tmp_path):
@@ -153,6 +170,21 @@ class TestTemplates:
         tokenizer = content(specials=[END, added("<|tool|>", 259, special=False)])
         template = END + "<|tool|>{{ '<|' + message['role'] + '|>' }}"
         assert not found(folder(tmp_path, tokenizer, config={"chat_template": template}), "template-names-no-token")
+
+    @pytest.mark.parametrize(
+        ("template", "named"),
+        [
+            ("{# as <|im_start|> #}" + END, False),
+            ("{#- not <|im_start|>\n, #} {{ x }}{# {{ y }} <|im_start|> -#}" + END, False),
+            ("{{ '{# ' }}<|im_start|>{{ ' #}' }}", True),
+            ("{% if x == '{#' %}<|im_start|>{% endif %} #}", True),
+            ("{# a comment #}<|im_start|>{# another #}", True),
+            ("<|im_start|>{# without an end", True),
+        ],
+    )
+    def test_what_stands_in_a_comment_is_not_named(self, tmp_path, template, named):
+        place = folder(tmp_path, config={"chat_template": template})
+        assert bool(found(place, "template-names-no-token")) == named
 
     @pytest.mark.parametrize("text", ["<|" * 300_000, "<|a" * 300_000, "<|im_start|>" * 90_000])
     def test_a_template_of_a_megabyte_is_read_as_text(self, tmp_path, text):

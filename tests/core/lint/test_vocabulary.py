@@ -110,6 +110,10 @@ class TestRows:
         assert "12 special tokens" in said
         assert "10 of them have no role" in said
         assert not found(folder(tmp_path, content(specials=names[:3])), "reserved-tokens")
+        # A comment of the template uses none.
+        config["chat_template"] = f"{{# as {names[11]} #}}{{{{ messages }}}}"
+        place = folder(tmp_path, content(specials=names), config=config)
+        assert "11 of them have no role" in message(place, "reserved-tokens")
 
 
 class TestReach:

@@ -14,9 +14,9 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.formats.common.beside import CONFIG
+from tokstudio.core.formats.common.format import PatternNeeded
 from tokstudio.core.formats.huggingface.format import TOKENIZER
 from tokstudio.core.formats.huggingface.parts import own_tokens
-from tokstudio.core.formats.loading import load_work
 from tokstudio.core.lint.findings import LintRule, Observation
 from tokstudio.core.lint.specials import LIKE_SPECIAL
 from tokstudio.core.lint.subject import (
@@ -31,6 +31,7 @@ from tokstudio.core.lint.subject import (
     text_of,
 )
 from tokstudio.core.model.file_settings import DEFAULT
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _NAMED = 3
 _FLAGS = {"special": "special", "lstrip": "lstrip", "rstrip": "rstrip", "single_word": "single_word"}
@@ -42,12 +43,16 @@ _MOST_NAMES = 1000  # of one chat template
 
 def damaged_work(subject: Subject) -> Work[list[Observation]]:
     """Files beside the tokenizer that cannot be read."""
-    yield Progress("checking")
+    damaged = dict(subject.files.damaged)
+    pieces = yield from subject.pieces_work()
+    # One of this name may have ranks, for which a pattern would be needed.
+    if isinstance(pieces, FormatError) and not isinstance(pieces, PatternNeeded):
+        damaged[SENTENCEPIECE] = str(pieces)
     return [
         Observation(
             f"{error} The tokenizer opens, but what this file says is not known.", "Mend the file or remove it.", name
         )
-        for name, error in subject.files.damaged.items()
+        for name, error in damaged.items()
     ]
 
 
@@ -154,14 +159,8 @@ def _pair(subject: Subject, read: TokenizerJson, ids: Mapping[str, int]) -> Iter
 
 def _pieces_work(subject: Subject, read: TokenizerJson, ids: Mapping[str, int]) -> Work[list[Observation]]:
     """A SentencePiece model beside a `tokenizer.json`: its pieces must be tokens in the same order."""
-    path = subject.files.pieces
-    if path is None:
-        return []
-    try:
-        tokenizer = (yield from load_work(path)).tokenizer
-    except FormatError:
-        return []  # a file of this name may be of another kind, such as ranks
-    if tokenizer.library != "sentencepiece":
+    tokenizer = yield from subject.pieces_work()
+    if not isinstance(tokenizer, Tokenizer) or tokenizer.library != "sentencepiece":
         return []
     tokens = tokenizer.tokens
     numbers: list[int] = tokens.ids().tolist()
@@ -266,7 +265,7 @@ def template_work(subject: Subject) -> Work[list[Observation]]:
     if subject.files.json is not None:
         added |= {token.content for token in subject.files.json.added} | subject.files.listed().keys()
     found: list[Observation] = []
-    for name, template in tokenizer.settings.chat_templates.items():
+    for name, template in subject.templates.items():
         # Read as text: what is named may be in a part that few messages reach.
         names = dict.fromkeys(match[0] for match in islice(LIKE_SPECIAL.finditer(template), _MOST_NAMES))
         missing = [token for token in names if token not in added]

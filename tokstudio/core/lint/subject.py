@@ -50,6 +50,7 @@ _ROLE = "_token"
 _REPORTED = 1 << 13
 #: A number in the name of a token.
 NUMBER = re.compile("[0-9]+")
+_OPENING, _CLOSING = re.compile(r"\{[{%#]"), {"{{": "}}", "{%": "%}", "{#": "#}"}
 _LISTS = ("additional_special_tokens", "extra_special_tokens")
 # With a file of one of these names, others in its folder belong to it.
 _WITH_OTHERS = frozenset({TOKENIZER, VOCABULARY, MERGES, SENTENCEPIECE, "encoder.json", "vocab.bpe", "vocab.txt"})
@@ -159,6 +160,7 @@ class Subject:
     has_pattern: bool = True
     _lines: list[str] = field(default_factory=list[str])
     _bytes: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    _pieces: Tokenizer | FormatError | None = None
 
     @property
     def specials(self) -> Mapping[str, int]:
@@ -170,6 +172,21 @@ class Subject:
         """That of `tokenizer.json`; None where there is none, or no such file."""
         found = self.files.json.settings.get("pre_tokenizer") if self.files.json else None
         return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+
+    @property
+    def templates(self) -> Mapping[str, str]:
+        """The chat templates by name, without the comments of Jinja."""
+        found: Mapping[str, str] = {} if self.tokenizer is None else self.tokenizer.settings.chat_templates
+        return {name: _without_comments(template) for name, template in found.items()}
+
+    def pieces_work(self) -> Work[Tokenizer | FormatError | None]:
+        """The tokenizer in a `tokenizer.model` beside a `tokenizer.json`, or why there is none; None without a file."""
+        if self._pieces is None and self.files.pieces is not None:
+            try:
+                self._pieces = (yield from load_work(self.files.pieces)).tokenizer
+            except FormatError as error:
+                self._pieces = error
+        return self._pieces
 
     @property
     def lines(self) -> Sequence[str]:
@@ -243,6 +260,18 @@ class Subject:
                 encoded.append(None)
             yield Progress("encoding", len(encoded), len(texts))
         return encoded
+
+
+def _without_comments(template: str) -> str:
+    """A template of Jinja without its comments, which begin in text only, and not in an expression or a statement."""
+    kept, at = list[str](), 0
+    while (opening := _OPENING.search(template, at)) is not None:
+        end = template.find(_CLOSING[opening[0]], opening.end())
+        if end < 0:
+            break
+        kept.append(template[at : opening.start() if opening[0] == "{#" else end])
+        at = end + len(_CLOSING[opening[0]]) if opening[0] == "{#" else end
+    return "".join((*kept, template[at:]))
 
 
 def text_of(value: object) -> str:

@@ -171,7 +171,7 @@ def reserved_work(subject: Subject) -> Work[list[Observation]]:
     yield Progress("checking")
     tokenizer = subject.tokenizer
     assert tokenizer is not None
-    texts = "\n".join(tokenizer.settings.chat_templates.values())
+    texts = "\n".join(subject.templates.values())
     groups = [group for group in by_number(tokenizer.special_tokens).values() if len(group) >= _LIKE]
     reserved = [token for group in groups for token in group]
     free = [token for token in reserved if is_reserved(tokenizer, token) and token not in texts]
