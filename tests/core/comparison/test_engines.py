@@ -235,8 +235,59 @@ def test_causes_are_counted_by_line(tmp_path):
 
     table = planted(tmp_path, probe("llama3"), two, "1234567\nWE'VE NAÏVE\nहिन्दी\nI'LL 1234567\n")
     assert [(each.name, lines) for each, lines in table.columns[0].causes.items()] == [
-        ("digits", 1), ("normalizer", 1), ("not explained", 1)
+        ("digits", 1), ("normalizer", 1), ("normalizer and digits", 1)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "content", "cause"),
+    [
+        # NFKC, and lower case.
+        (lambda file: file.update(normalizer={"type": "Sequence", "normalizers": [{"type": "NFKC"},
+                                                                                 {"type": "Lowercase"}]}),
+         "ﬁne WE'VE Ⅷ", "normalizer (text is normalized to NFKC; text is put into lower case)"),
+        # Digits, and line ends: two changes of one expression.
+        (partial(split_by, REGEX["llama3"].replace(r"\p{N}{1,3}", r"\p{N}").replace(r"\s*[\r\n]+|", "")),
+         "1234567 日本語.  \n    if", "digits and white space before line ends (each digit is split alone; they are white "
+         "space like any other)"),
+        # A BOS, and digits.
+        (lambda file: (split_by(REGEX["llama3"].replace(r"\p{N}{1,3}", r"\p{N}"), file), with_bos(file)),
+         "of 1234567", "BOS and digits (other tokens stand before or after every text; each digit is split alone)"),
+        # What a token is, and lower case.
+        (lambda file: (file.update(added_tokens=[], normalizer={"type": "Lowercase"})),
+         "Hi <|user|> WE'VE",
+         'added tokens and normalizer ("<|user|>" in a text is text; text is put into lower case)'),
+    ],
+)  # fmt: skip
+def test_two_causes_of_one_line_are_named(tmp_path, change, content, cause):
+    table = planted(tmp_path, probe("llama3", SPECIALS), change, f"{content}\n")
+    assert [str(each) for each in table.columns[0].causes] == [cause]
+
+
+def test_two_causes_that_a_library_tokenizer_has_are_named(tmp_path):
+    file = settings_of(probe("llama3")) | {"normalizer": {"type": "NFKC"}}
+    path, other = tmp_path / "tokenizer.json", tmp_path / "other.json"
+    path.write_text(json.dumps(file))
+    split_by(REGEX["llama3"].replace(r"\p{N}{1,3}", r"\p{N}"), file)
+    other.write_text(json.dumps(file | {"normalizer": None}))
+    tokenizer = load(path)
+    assert tokenizer.library == "tokenizers"
+    opened = OpenedFiles("huggingface", (other,))
+    table = compared(tokenizer, "ﬁne of 1234567\n1234567\n", "tokenizers", opened=opened)
+    assert {each.name for each in table.columns[0].causes} == {"digits", "normalizer and digits"}
+
+
+def test_pairs_of_causes_are_bounded_and_what_they_find_holds_for_all_lines(tmp_path, monkeypatch):
+    def two(file):
+        split_by(REGEX["llama3"].replace(r"\p{N}{1,3}", r"\p{N}"), file)
+        file["normalizer"] = {"type": "Lowercase"}
+
+    content = "I'LL 1234567\n" * 40
+    monkeypatch.setattr(engine_causes, "_MOST_PAIRED", 3)
+    found = planted(tmp_path, probe("llama3"), two, content).columns[0].causes
+    assert [(each.name, lines) for each, lines in found.items()] == [("normalizer and digits", 40)]
+    monkeypatch.setattr(engine_causes, "_MOST_PAIRS", 1)
+    assert planted(tmp_path, probe("llama3"), two, content).columns[0].causes == {NOT_EXPLAINED: 40}
 
 
 @settings(patient, max_examples=40)

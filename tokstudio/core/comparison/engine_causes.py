@@ -1,6 +1,7 @@
 """Why another library gives other ids, found by trying: one thing of our tokenizer is changed, and the ids then agree.
 
-A change explains a line only where it gives exactly the ids of the library. `engines` shows what is found.
+A change explains a line only where it gives exactly the ids of the library; two at once are tried where none does.
+`engines` shows what is found.
 """
 
 # SPDX-License-Identifier: MIT
@@ -9,9 +10,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
@@ -31,7 +34,11 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 Ids = NDArray[np.int64]
 Lines = Sequence[Ids]  # the ids of each line
 
+_File = dict[str, Any]  # the content of a `tokenizer.json`
+
 _MOST_NAMED = 3
+# Of the lines that no single change explains, some are looked at, with so many pairs of changes.
+_MOST_PAIRED, _MOST_PAIRS, _MOST_PAIRS_OF_A_LIBRARY = 200, 300, 30
 
 
 @dataclass(frozen=True)
@@ -47,13 +54,55 @@ class Cause:
 
 NOT_EXPLAINED = Cause("not explained", "")
 
-_Trial = tuple[Cause, Callable[[], Work[Lines]]]
+
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """One thing that is changed; each field but the cause is one that a library may do otherwise.
+
+    Attributes:
+        text: What is done to a text before.
+        file: A `tokenizer.json` that says something else; None where it would not.
+        tokenizer: Another tokenizer with the same numbers.
+        preparation: What is done to a text as a whole.
+        pattern: Another pattern; None where it would not be one.
+        recognise: Whether special tokens are found in a text.
+        line: What becomes of the ids of a text.
+        ends: Whether other special tokens may stand before and after the ids of a text.
+    """
+
+    cause: Cause
+    text: Callable[[str], str] | None = None
+    file: Callable[[_File], _File | None] | None = None
+    tokenizer: Callable[[Tokenizer], Work[Tokenizer]] | None = None
+    preparation: Callable[[Preparation], Preparation] | None = None
+    pattern: Callable[[str], str | None] | None = None
+    recognise: bool = True
+    line: Callable[[Ids], Ids] | None = None
+    ends: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Differing:
+    """Lines that differ: their texts, our ids of each and theirs, and the ids of ours around each text."""
+
+    tokenizer: Tokenizer
+    texts: Sequence[bytes]
+    ours: Lines
+    theirs: Lines
+    around: tuple[Ids, Ids]
+
+    def only(self, numbers: Sequence[int]) -> _Differing:
+        """Some of the lines."""
+        ours, theirs = ([lines[n] for n in numbers] for lines in (self.ours, self.theirs))
+        return replace(self, texts=[self.texts[n] for n in numbers], ours=ours, theirs=theirs)
 
 
 def causes_work(
     tokenizer: Tokenizer, texts: Sequence[bytes], ours: Lines, theirs: Lines, around: tuple[Ids, Ids]
 ) -> Work[tuple[Cause, ...]]:
     """The cause of each line that differs; where several changes explain it, the one that explains the most lines.
+
+    Where no single change explains a line, two at once are tried, for a part of such lines.
 
     Args:
         tokenizer: Our tokenizer.
@@ -65,24 +114,82 @@ def causes_work(
     Raises:
         ConfigError, FormatError: As encoding by the tokenizer.
     """
+    lines = _Differing(tokenizer, texts, ours, theirs, around)
+    changes = [*_changes(lines)]
+    # What changes nothing in a line has no part in its cause.
+    effects: dict[int, NDArray[np.bool_]] = {}
     explained: list[tuple[Cause, NDArray[np.bool_]]] = []
-    for cause, encode in _trials(tokenizer, texts, ours, theirs, around):
-        yield Progress("looking for causes", len(explained))
-        try:
-            tried = yield from encode()
-        except (ConfigError, FormatError):
-            continue  # what was changed cannot be used
-        agrees = np.array([np.array_equal(a, b) for a, b in zip(tried, theirs, strict=True)], np.bool_)
+    for number, change in enumerate(changes):
+        yield Progress("looking for causes", number)
+        tried = yield from _tried_work(lines, change)
+        if tried is None:
+            continue
+        # Other ends alone are those of a library only where nothing else differs.
+        effects[number] = np.ones(len(texts), np.bool_) if change.ends else _differs(tried, ours)
+        agrees = ~_differs(tried, theirs)
         if agrees.any():
-            explained.append((cause, agrees))
+            explained.append((change.cause, agrees))
         if agrees.all():
             break
-    chosen = [NOT_EXPLAINED] * len(texts)
+    chosen = _chosen(explained, len(texts))
+    left = [number for number, cause in enumerate(chosen) if cause == NOT_EXPLAINED]
+    if left:
+        some = left[:: -(-len(left) // _MOST_PAIRED)]
+        acting = {number: effect[some] for number, effect in effects.items() if effect[some].any()}
+        pairs = yield from _pairs_work(lines.only(some), changes, acting)
+        found: list[tuple[Cause, NDArray[np.bool_]]] = []
+        for first, second in pairs:
+            tried = yield from _tried_work(lines.only(left), first, second)
+            if tried is not None:
+                found.append((_joined(first.cause, second.cause), ~_differs(tried, lines.only(left).theirs)))
+        for number, cause in zip(left, _chosen(found, len(left)), strict=True):
+            chosen[number] = cause
+    return tuple(chosen)
+
+
+def _pairs_work(
+    lines: _Differing, changes: Sequence[_Change], acting: Mapping[int, NDArray[np.bool_]]
+) -> Work[list[tuple[_Change, _Change]]]:
+    """The pairs of changes that explain lines; `acting` has the changes that change one, with the lines they change."""
+    found: list[tuple[_Change, _Change]] = []
+    most = _MOST_PAIRS_OF_A_LIBRARY if lines.tokenizer.library is not None else _MOST_PAIRS
+    explained, tries = np.zeros(len(lines.texts), np.bool_), 0
+    for one, other in combinations(acting, 2):
+        first, second = changes[one], changes[other]
+        # Two of one kind contradict each other, but for what is done to a text.
+        is_text = first.text is not None and second.text is not None
+        if first.cause.name == second.cause.name and not is_text:
+            continue
+        if not (acting[one] & acting[other] & ~explained).any():
+            continue
+        tries += 1
+        yield Progress("looking for causes", len(changes) + tries)
+        tried = yield from _tried_work(lines, first, second)
+        agrees = None if tried is None else ~_differs(tried, lines.theirs) & ~explained
+        if agrees is not None and agrees.any():
+            found.append((first, second))
+            explained |= agrees
+        if tries == most or explained.all():
+            break
+    return found
+
+
+def _joined(first: Cause, second: Cause) -> Cause:
+    names = dict.fromkeys((first.name, second.name))
+    return Cause(" and ".join(names), f"{first.does}; {second.does}")
+
+
+def _chosen(explained: Sequence[tuple[Cause, NDArray[np.bool_]]], count: int) -> list[Cause]:
+    chosen = [NOT_EXPLAINED] * count
     # The last written counts: the cause of the most lines, and of equally many the first tried.
     for cause, agrees in sorted(reversed(explained), key=lambda each: int(each[1].sum())):
         for number in np.flatnonzero(agrees).tolist():
             chosen[number] = cause
-    return tuple(chosen)
+    return chosen
+
+
+def _differs(some: Lines, others: Lines) -> NDArray[np.bool_]:
+    return np.array([not np.array_equal(a, b) for a, b in zip(some, others, strict=True)], np.bool_)
 
 
 def encode_lines_work(encoder: DocumentEncoder, texts: Sequence[bytes]) -> Work[list[Ids]]:
@@ -94,37 +201,78 @@ def encode_lines_work(encoder: DocumentEncoder, texts: Sequence[bytes]) -> Work[
     return [marked[begin + 1 : end] for begin, end in zip([-1, *marks[:-1].tolist()], marks.tolist(), strict=True)]
 
 
-def _trials(
-    tokenizer: Tokenizer, texts: Sequence[bytes], ours: Lines, theirs: Lines, around: tuple[Ids, Ids]
-) -> Iterator[_Trial]:
-    """Yields changes, the simplest first, with the ids of all lines after each."""
-    specials = np.array([*tokenizer.special_tokens.values()], np.int64)
-    alone = partial(encode_lines_work, DocumentEncoder(tokenizer), texts)
-    yield Cause("BOS", "other tokens stand before or after every text"), partial(_around_work, alone, theirs, specials)
-    if (unknown := tokenizer.alphabet.unknown) is not None:
-        fused = Cause("unknown characters", "a run of them becomes one token")
-        yield fused, partial(_fused_work, ours, unknown)
-    for cause, encode in _changes(tokenizer, texts, ours, theirs):
-        yield cause, partial(_with_around_work, encode, around)
+# --- Lines with one or two changes ------------------------------------------------------------------------------------
 
 
-# --- Tokens around a text ---------------------------------------------------------------------------------------------
+def _tried_work(lines: _Differing, *changes: _Change) -> Work[list[Ids] | None]:
+    """The ids of the lines with all of these changes; None where they cannot be made together, or nothing changes."""
+    texts: list[bytes] = [*lines.texts]
+    for change in changes:
+        if change.text is not None:
+            changed = [change.text(text.decode()).encode() for text in texts]
+            if changed == texts:
+                return None
+            texts = changed
+    try:
+        tokenizer = yield from _changed_work(lines.tokenizer, changes)
+        if tokenizer is None:
+            return None
+        try:
+            encoder = _encoder(tokenizer, changes)
+            tried = None if encoder is None else (yield from encode_lines_work(encoder, texts))
+        finally:
+            if tokenizer is not lines.tokenizer and isinstance(tokenizer, LibraryTokenizer):
+                tokenizer.close()
+    except (ConfigError, FormatError):
+        return None  # what was changed cannot be used
+    if tried is None:
+        return None
+    for change in changes:
+        tried = tried if change.line is None else [change.line(ids) for ids in tried]
+    before, after = lines.around
+    whole = [np.concatenate([before, ids, after]) for ids in tried]
+    return _with_other_ends(lines, tried, whole) if any(change.ends for change in changes) else whole
 
 
-def _with_around_work(encode: Callable[[], Work[Lines]], around: tuple[Ids, Ids]) -> Work[Lines]:
-    lines = yield from encode()
-    return [np.concatenate([around[0], line, around[1]]) for line in lines]
+def _changed_work(tokenizer: Tokenizer, changes: Sequence[_Change]) -> Work[Tokenizer | None]:
+    for change in changes:
+        if change.tokenizer is not None:
+            tokenizer = yield from change.tokenizer(tokenizer)
+    files = [change.file for change in changes if change.file is not None]
+    if files and isinstance(tokenizer, LibraryTokenizer):
+        content: _File | None = json.loads(next(iter(tokenizer.source_files.values())))
+        for change in files:
+            content = None if content is None else change(content)
+        return None if content is None else tokenizer.with_content(json.dumps(content, ensure_ascii=False).encode())
+    return tokenizer
 
 
-def _around_work(encode: Callable[[], Work[Lines]], theirs: Lines, specials: Ids) -> Work[Lines]:
-    """Their ids for each line where these are ours between special tokens; else ours."""
-    alone = yield from encode()
+def _encoder(tokenizer: Tokenizer, changes: Sequence[_Change]) -> DocumentEncoder | None:
+    patterns = [change.pattern for change in changes if change.pattern is not None]
+    pattern: str | None = known_name(tokenizer.pattern)
+    for change in patterns:
+        other = None if pattern is None else change(pattern)
+        pattern = None if other == pattern else other
+    if pattern is None:
+        return None
+    preparation = tokenizer.preparation
+    for change in changes:
+        preparation = preparation if change.preparation is None else change.preparation(preparation)
+    return DocumentEncoder(
+        tokenizer,
+        recognise=all(change.recognise for change in changes),
+        pattern=covering(pattern) if patterns else None,
+        preparation=preparation,
+    )
+
+
+def _with_other_ends(lines: _Differing, tried: Lines, whole: Lines) -> list[Ids]:
+    """Their ids for each line where these are what was tried between special tokens; else ours."""
+    specials = np.array([*lines.tokenizer.special_tokens.values()], np.int64)
     found: list[Ids] = []
-    for line, other in zip(alone, theirs, strict=True):
-        ordinary = ~np.isin(other, specials)
-        inner = slice(int(np.argmax(ordinary)), len(ordinary) - int(np.argmax(ordinary[::-1])))
-        same = _stripped(line, specials)
-        found.append(other if ordinary.any() and np.array_equal(other[inner], same) else line)
+    for line, own, other in zip(tried, whole, lines.theirs, strict=True):
+        inner, same = _stripped(other, specials), _stripped(line, specials)
+        found.append(other if len(inner) and np.array_equal(inner, same) else own)
     return found
 
 
@@ -133,40 +281,41 @@ def _stripped(line: Ids, specials: Ids) -> Ids:
     return line[int(ordinary[0]) : int(ordinary[-1]) + 1] if len(ordinary) else line[:0]
 
 
-def _fused_work(ours: Lines, unknown: int) -> Work[Lines]:
-    yield Progress("looking for causes")
-    fused: list[Ids] = []
-    for line in ours:
-        is_unknown = line == unknown
-        fused.append(line[~(is_unknown & np.concatenate([[False], is_unknown[:-1]]))] if len(line) else line)
-    return fused
+# --- Changes ----------------------------------------------------------------------------------------------------------
 
 
-# --- Changes of the tokenizer -----------------------------------------------------------------------------------------
-
-
-def _changes(tokenizer: Tokenizer, texts: Sequence[bytes], ours: Lines, theirs: Lines) -> Iterator[_Trial]:
-    """Yields changes of what is done to a text, of its pattern, and of merging."""
-    yield from _added_tokens(tokenizer, texts, ours, theirs)
+def _changes(lines: _Differing) -> Iterator[_Change]:
+    """Yields changes, the simplest first."""
+    tokenizer = lines.tokenizer
+    yield _Change(Cause("BOS", "other tokens stand before or after every text"), ends=True)
+    if (unknown := tokenizer.alphabet.unknown) is not None:
+        fused = Cause("unknown characters", "a run of them becomes one token")
+        yield _Change(fused, line=partial(_fused, unknown))
+    yield from _added_tokens(lines)
     preparation = tokenizer.preparation
     own = tokenizer.library is None
     if own:
-        space = f"a space {'is not' if preparation.prefix_space else 'is'} put before a text"
-        others = {space: replace(preparation, prefix_space=not preparation.prefix_space)}
+        does = f"a space {'is not' if preparation.prefix_space else 'is'} put before a text"
+        other = partial(_prepared, prefix_space=not preparation.prefix_space)
+        yield _Change(Cause("normalizer", does), preparation=other)
         if preparation.nfc:
-            others["text is not normalized"] = replace(preparation, nfc=False)
-        for does, other in others.items():
-            encoder = DocumentEncoder(tokenizer, preparation=other)
-            yield Cause("normalizer", does), partial(encode_lines_work, encoder, texts)
+            yield _Change(Cause("normalizer", "text is not normalized"), preparation=partial(_prepared, nfc=False))
     for cause, change in _TEXT_CHANGES.items():
-        changed = [change(text.decode()).encode() for text in texts]
-        if changed != list(texts):
-            yield cause, partial(encode_lines_work, DocumentEncoder(tokenizer), changed)
+        yield _Change(cause, text=change)
     if own:
-        yield Cause("ignore_merges", _MERGES[bool(tokenizer.whole_words)]), partial(_merged_work, tokenizer, texts)
-        yield from _patterns(tokenizer, texts)
+        yield _Change(Cause("ignore_merges", _MERGES[bool(tokenizer.whole_words)]), tokenizer=_merged_work)
+        yield from _patterns(tokenizer)
     elif isinstance(tokenizer, LibraryTokenizer) and tokenizer.library == "tokenizers":
-        yield from _of_json(tokenizer, texts)
+        yield from _of_json(tokenizer)
+
+
+def _prepared(preparation: Preparation, **fields: Any) -> Preparation:  # noqa: ANN401
+    return replace(preparation, **fields)
+
+
+def _fused(unknown: int, line: Ids) -> Ids:
+    is_unknown = line == unknown
+    return line[~(is_unknown & np.concatenate([[False], is_unknown[:-1]]))] if len(line) else line
 
 
 _MERGES = {
@@ -194,45 +343,49 @@ _TEXT_CHANGES: Mapping[Cause, Callable[[str], str]] = {
 }
 
 
-def _added_tokens(tokenizer: Tokenizer, texts: Sequence[bytes], ours: Lines, theirs: Lines) -> Iterator[_Trial]:
+def _added_tokens(lines: _Differing) -> Iterator[_Change]:
+    tokenizer = lines.tokenizer
     specials = tokenizer.special_tokens
     if not specials:
         return
     name = "added tokens"
     ordinary = tokenizer.preparation.ordinary if tokenizer.library is None else frozenset[str]()
-    used, other = (np.unique(np.concatenate([np.empty(0, np.int64), *lines])) for lines in (ours, theirs))
+    used, other = (np.unique(np.concatenate([np.empty(0, np.int64), *ids])) for ids in (lines.ours, lines.theirs))
     missing = frozenset(token for token, number in specials.items() if number in used and number not in other)
     if missing and tokenizer.library is None:
         named = ", ".join(map(shown, sorted(missing)[:_MOST_NAMED]))
-        kept = {token: number for token, number in specials.items() if token not in missing}
-        without = tokenizer.changed(
-            special_tokens=kept,
-            extra_tokens={**tokenizer.extra_tokens, **{specials[token]: token.encode() for token in missing}},
-            preparation=tokenizer.preparation.of({token: token for token in kept}),
-        )
-        yield Cause(name, f"{named} in a text is text"), partial(encode_lines_work, DocumentEncoder(without), texts)
+        yield _Change(Cause(name, f"{named} in a text is text"), tokenizer=partial(_without_work, missing))
     if not ordinary:
-        encoder = DocumentEncoder(tokenizer, recognise=False)
-        yield Cause(name, "they are text"), partial(encode_lines_work, encoder, texts)
+        yield _Change(Cause(name, "they are text"), recognise=False)
     if tokenizer.library is None and not tokenizer.preparation.is_plain:
-        preparation = tokenizer.preparation
-        plain = Preparation(preparation.nfc, preparation.prefix_space)
         does = "white space and words around them count otherwise"
-        encoder = DocumentEncoder(tokenizer, preparation=plain)
-        yield Cause(name, does), partial(encode_lines_work, encoder, texts)
+        yield _Change(Cause(name, does), preparation=_plain)
 
 
-def _merged_work(tokenizer: Tokenizer, texts: Sequence[bytes]) -> Work[Lines]:
-    """The lines where pre-tokens that equal a token are taken whole, or are not where they are."""
+def _without_work(missing: frozenset[str], tokenizer: Tokenizer) -> Work[Tokenizer]:
+    yield Progress("looking for causes")
+    specials = tokenizer.special_tokens
+    kept = {token: number for token, number in specials.items() if token not in missing}
+    return tokenizer.changed(
+        special_tokens=kept,
+        extra_tokens={**tokenizer.extra_tokens, **{specials[token]: token.encode() for token in missing}},
+        preparation=tokenizer.preparation.of({token: token for token in kept}),
+    )
+
+
+def _plain(preparation: Preparation) -> Preparation:
+    return Preparation(preparation.nfc, preparation.prefix_space)
+
+
+def _merged_work(tokenizer: Tokenizer) -> Work[Tokenizer]:
+    """One that takes pre-tokens whole that equal a token, or does not where ours does."""
     if tokenizer.whole_words:
-        other = tokenizer.changed(whole_words=frozenset(), ignores_merges=False)
-    else:
-        specials, tokens = frozenset(tokenizer.special_tokens.values()), tokenizer.tokens
-        ids = [token for token in map(int, tokens.ids()) if token not in specials and tokens[token]]
-        pieces = yield from pieces_work(tokenizer, [tokens[token] or b"" for token in ids])
-        whole = frozenset(token for token, count in zip(ids, pieces.tolist(), strict=True) if count != 1)
-        other = tokenizer.changed(whole_words=whole)
-    return (yield from encode_lines_work(DocumentEncoder(other), texts))
+        return tokenizer.changed(whole_words=frozenset(), ignores_merges=False)
+    specials, tokens = frozenset(tokenizer.special_tokens.values()), tokenizer.tokens
+    ids = [token for token in map(int, tokens.ids()) if token not in specials and tokens[token]]
+    pieces = yield from pieces_work(tokenizer, [tokens[token] or b"" for token in ids])
+    whole = frozenset(token for token, count in zip(ids, pieces.tolist(), strict=True) if count != 1)
+    return tokenizer.changed(whole_words=whole)
 
 
 # --- Changes of the pattern -------------------------------------------------------------------------------------------
@@ -308,43 +461,63 @@ def _with_digits(digits: str, match: re.Match[str]) -> str:
     return match[0] if match[0].startswith("[") else digits
 
 
-def _patterns(tokenizer: Tokenizer, texts: Sequence[bytes]) -> Iterator[_Trial]:
+def _nth_change(cause: Cause, nth: int, pattern: str) -> str | None:
+    """A pattern with the change of a cause, the nth of that; None where it has none."""
+    regex = REGEX.get(pattern, pattern)
+    found = [other for each, other in changed_patterns(regex) if each == cause] if pattern != "none" else []
+    return found[nth] if nth < len(found) and found[nth] != regex else None
+
+
+def _numbered(regex: str) -> Iterator[tuple[Cause, int]]:
+    """Yields the causes for which a pattern is changed, each with how many of the same came before."""
+    seen: Counter[Cause] = Counter()
+    for cause, _ in changed_patterns(regex):
+        yield cause, seen[cause]
+        seen[cause] += 1
+
+
+def _patterns(tokenizer: Tokenizer) -> Iterator[_Change]:
     pattern = known_name(tokenizer.pattern)
     if pattern != "none":
-        for cause, other in changed_patterns(REGEX.get(pattern, pattern)):
-            if other != REGEX.get(pattern, pattern):
-                yield cause, partial(_split_work, tokenizer, other, texts)
+        for cause, nth in _numbered(REGEX.get(pattern, pattern)):
+            yield _Change(cause, pattern=partial(_nth_change, cause, nth))
     for name in (*NAMES[1:], NAMES[0]):
         if name != pattern:
             does = "text is not split" if name == "none" else f"text is split as by {name}"
-            yield Cause("pattern", does), partial(_split_work, tokenizer, name, texts)
+            yield _Change(Cause("pattern", does), pattern=partial(_replaced, name))
 
 
-def _split_work(tokenizer: Tokenizer, pattern: str, texts: Sequence[bytes]) -> Work[Lines]:
-    encoder = DocumentEncoder(tokenizer, pattern=covering(pattern))
-    return (yield from encode_lines_work(encoder, texts))
+def _replaced(by: str, pattern: str) -> str:
+    return by
 
 
 # --- Changes of a `tokenizer.json` whose own library encodes ----------------------------------------------------------
 
 
-def _of_json(tokenizer: LibraryTokenizer, texts: Sequence[bytes]) -> Iterator[_Trial]:
-    content = next(iter(tokenizer.source_files.values()))
-    file = cast("dict[str, Any]", json.loads(content))
+def _of_json(tokenizer: LibraryTokenizer) -> Iterator[_Change]:
+    file: _File = json.loads(next(iter(tokenizer.source_files.values())))
     if file.get("normalizer") is not None:
-        cause = Cause("normalizer", "text is not normalized")
-        yield cause, partial(_changed_work, tokenizer, {**file, "normalizer": None}, texts)
-    model: dict[str, Any] = file.get("model") or {}
+        yield _Change(Cause("normalizer", "text is not normalized"), file=lambda file: {**file, "normalizer": None})
+    model: _File = file.get("model") or {}
     if "ignore_merges" in model:
-        ignores = bool(model["ignore_merges"])
-        changed = {**file, "model": {**model, "ignore_merges": not ignores}}
-        yield Cause("ignore_merges", _MERGES[ignores]), partial(_changed_work, tokenizer, changed, texts)
-    before = json.dumps(file.get("pre_tokenizer"))
-    for regex in dict.fromkeys(_expressions(file.get("pre_tokenizer"))):
-        for cause, other in changed_patterns(regex):
-            after = before.replace(json.dumps(regex), json.dumps(other))
-            if after != before:
-                yield cause, partial(_changed_work, tokenizer, {**file, "pre_tokenizer": json.loads(after)}, texts)
+        yield _Change(Cause("ignore_merges", _MERGES[bool(model["ignore_merges"])]), file=_ignoring_otherwise)
+    for number, regex in enumerate(dict.fromkeys(_expressions(file.get("pre_tokenizer")))):
+        for cause, nth in _numbered(regex):
+            yield _Change(cause, file=partial(_with_expression, number, cause, nth))
+
+
+def _ignoring_otherwise(file: _File) -> _File:
+    return {**file, "model": {**file["model"], "ignore_merges": not file["model"]["ignore_merges"]}}
+
+
+def _with_expression(number: int, cause: Cause, nth: int, file: _File) -> _File | None:
+    """The file with a change of one of the expressions of its pre-tokenizer."""
+    regex = [*dict.fromkeys(_expressions(file["pre_tokenizer"]))][number]
+    other = _nth_change(cause, nth, regex)
+    if other is None:
+        return None
+    after = json.dumps(file["pre_tokenizer"]).replace(json.dumps(regex), json.dumps(other))
+    return {**file, "pre_tokenizer": json.loads(after)}
 
 
 def _expressions(value: object) -> Iterator[str]:
@@ -360,14 +533,6 @@ def _expressions(value: object) -> Iterator[str]:
                 yield from _expressions(inner)
         case _:
             pass
-
-
-def _changed_work(tokenizer: LibraryTokenizer, file: dict[str, Any], texts: Sequence[bytes]) -> Work[Lines]:
-    other = tokenizer.with_content(json.dumps(file, ensure_ascii=False).encode())
-    try:
-        return (yield from encode_lines_work(DocumentEncoder(other), texts))
-    finally:
-        other.close()
 
 
 def counted(causes: Sequence[Cause]) -> dict[Cause, int]:
