@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import random
-import re
 import signal
 import struct
 import sys
@@ -18,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.core.comparison.lines import lines_of
 from tests.core.formats.gguf.llama import crossing
 from tests.core.formats.trained import of_characters, settings_of
 from tests.core.formats.without_merges import unigram
@@ -89,25 +89,6 @@ def test_libraries_agree_on_a_tokenizer_like_gpt_2_and_others_say_why_not():
     assert all(column.tokens == sum(row.tokens for row in table.rows) for column in table.compared)
     assert "transformers" in table.versions
     assert "All ids are equal" in "\n".join(table.lines())
-
-
-def lines_of(text):
-    """Lines with their ends and the empty lines after them, by going through them one by one."""
-    units: list[str] = []
-    for line in re.findall(r"[^\n]*\n|[^\n]+\Z", text):
-        if units and line in ("\n", "\r\n", "\r"):
-            units[-1] += line
-        else:
-            units.append(line)
-    return [unit + behind(unit, "".join(units[number:])) for number, unit in enumerate(units, 1)]
-
-
-def behind(unit, following):
-    """What is encoded with a line: nothing between `word`, line feed and `word`."""
-    if not following or (unit[-2:-1].strip() and not following[0].isspace()):
-        return ""
-    word = re.match(r"\s*\S{1,40}", following, re.ASCII)
-    return word[0] if word else ""
 
 
 @settings(patient, max_examples=50)
@@ -248,8 +229,8 @@ def test_causes_are_counted_by_line(tmp_path):
          "ﬁne WE'VE Ⅷ", "normalizer (text is normalized to NFKC; text is put into lower case)"),
         # Digits, and line ends: two changes of one expression.
         (partial(split_by, REGEX["llama3"].replace(r"\p{N}{1,3}", r"\p{N}").replace(r"\s*[\r\n]+|", "")),
-         "1234567 日本語.  \n    if", "digits and white space before line ends (each digit is split alone; they are white "
-         "space like any other)"),
+         "1234567 日本語.  \n    if", "digits and white space before line ends (each digit is split alone; they "
+         "are white space like any other)"),
         # A BOS, and digits.
         (lambda file: (split_by(REGEX["llama3"].replace(r"\p{N}{1,3}", r"\p{N}"), file), with_bos(file)),
          "of 1234567", "BOS and digits (other tokens stand before or after every text; each digit is split alone)"),

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -132,6 +133,64 @@ def lines_work(source: Source) -> Work[NDArray[np.int64]]:
     starts = np.concatenate([np.zeros(1, np.int64), stops[:-1]])[: len(stops)]
     has_feed = np.isin(stops - 1, feeds)
     return np.stack([starts, stops - has_feed], axis=1)
+
+
+_LONGEST_WORD = 64  # bytes of the text behind a line
+_PLAIN_END, _FIRST_WORD = re.compile(rb"[^\s]\n\Z"), re.compile(rb"\s*[^\s]{1,40}")
+
+
+@dataclass(frozen=True, eq=False)
+class LineUnits:
+    """The lines of a source as they are encoded one by one: with their ends, and empty lines with the line before.
+
+    Where white space stands before the end of a line, or empty lines or white space behind it, the first word behind
+    these belongs to it as well, because patterns look so far.
+
+    Attributes:
+        bounds: int64 [lines, 2], where each begins and ends, one where the next begins.
+        numbers: int64 [lines], the number of each from 1; empty lines count.
+    """
+
+    source: Source
+    bounds: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+
+    def texts_work(self, first: int, last: int) -> Work[list[bytes]]:
+        """Some of the lines, each with the word behind it that belongs to it."""
+        data, ends = self.source.data, np.asarray(self.source.ends, np.int64)
+        bounds = self.bounds[first:last]
+        stops: list[int] = ends[np.searchsorted(ends, bounds[:, 0], side="right")].tolist()
+        texts: list[bytes] = []
+        for (begin, end), stop in zip(bounds.tolist(), stops, strict=True):
+            line = np.asarray(data[begin:end]).tobytes()
+            texts.append(line + _behind(line, np.asarray(data[end : min(end + _LONGEST_WORD, stop)]).tobytes()))
+            if len(texts) % _LINES == 0:
+                yield Progress("finding lines", first + len(texts), len(self.bounds))
+        return texts
+
+
+def line_units_work(source: Source) -> Work[LineUnits]:
+    """The lines of a source for libraries and tokenizers to encode."""
+    lines = yield from lines_work(source)
+    starts = lines[:, 0]
+    is_empty = lines[:, 0] == lines[:, 1]
+    short = np.flatnonzero(lines[:, 1] - lines[:, 0] == 1)
+    is_empty[short] = np.asarray(source.data)[starts[short]] == ord("\r")
+    begins_document = np.isin(starts, np.concatenate([[0], np.asarray(source.ends, np.int64)]))
+    kept = np.flatnonzero(~is_empty | begins_document)
+    bounds = np.append(starts[kept], len(source.data))
+    return LineUnits(source, np.stack([bounds[:-1], bounds[1:]], axis=1), kept + 1)
+
+
+def _behind(line: bytes, following: bytes) -> bytes:
+    """What belongs to a line of the text after it: nothing where a line end stands alone between two words."""
+    if _PLAIN_END.search(line) and not following[:1].isspace():
+        return b""
+    word = _FIRST_WORD.match(following)
+    cut = word[0] if word else b""
+    while cut and len(cut) < len(following) and following[len(cut)] & 0xC0 == 0x80:
+        cut = cut[:-1]
+    return cut
 
 
 def line_text(source: Source, line: NDArray[np.int64]) -> str:

@@ -16,7 +16,7 @@ from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import percent_text, several, shown
-from tokstudio.core.comparison.alignment import cut_work, line_text, lines_work
+from tokstudio.core.comparison.alignment import cut_work, line_units_work
 from tokstudio.core.comparison.vocabularies import Vocabularies, vocabularies_work
 from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.formats.loading import load_work
@@ -51,7 +51,7 @@ class LineChange:
 
 @dataclass(frozen=True)
 class TextChange:
-    """What becomes of the lines of a text, each encoded by itself; special tokens in it are text.
+    """What becomes of the lines of a text, each a `LineUnits` has; special tokens in it are text.
 
     Attributes:
         changed: Lines with other ids.
@@ -452,20 +452,17 @@ def _source(name: str, text: Source | Text | Sequence[Text]) -> Source:
 def _text_work(a: Tokenizer, b: Tokenizer, new_ids: NDArray[np.int64], name: str, source: Source) -> Work[TextChange]:
     """Encodes each line of a text by both."""
     encoders = [DocumentEncoder(each, recognise=False) for each in (a, b)]
-    lines = yield from lines_work(source)
-    sizes, totals = np.cumsum(lines[:, 1] - lines[:, 0]), [0, 0]
-    ids_differ, tokens_differ = np.zeros(len(lines), np.bool_), np.zeros(len(lines), np.bool_)
+    units = yield from line_units_work(source)
+    count, totals = len(units.bounds), [0, 0]
+    ids_differ, tokens_differ = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     mapped = np.append(new_ids, np.int64(-1))
-    for first, last, _, _ in groups(sizes, _GROUP, _LINES):
-        begin, end = int(lines[first, 0]), int(lines[last - 1, 1])
-        raw = np.asarray(source.data[begin:end])
-        keep = np.ones(len(raw), np.bool_)
-        keep[lines[first : last - 1, 1][lines[first : last - 1, 1] < lines[first + 1 : last, 0]] - begin] = False
-        ends = np.cumsum(lines[first:last, 1] - lines[first:last, 0])
+    for first, last, _, _ in groups(units.bounds[:, 1], _GROUP, _LINES):
+        raw = yield from units.texts_work(first, last)
+        data, ends = np.frombuffer(b"".join(raw), np.uint8), np.cumsum([len(line) for line in raw], dtype=np.int64)
         ids: list[NDArray[np.int64]] = []
         counts: list[NDArray[np.int64]] = []
         for which, encoder in enumerate(encoders):
-            parts = yield from encoder.ids_work(raw[keep], ends)
+            parts = yield from encoder.ids_work(data, ends)
             marked = np.concatenate([np.empty(0, np.uint32), *parts]).astype(np.int64)
             is_mark = marked == MARK
             ids.append(marked[~is_mark])
@@ -477,15 +474,16 @@ def _text_work(a: Tokenizer, b: Tokenizer, new_ids: NDArray[np.int64], name: str
         for found, left in ((ids_differ, both[0]), (tokens_differ, mapped[both[0]])):
             found[first:last] = ~even
             found[first + line[left != both[1]]] = True
-        yield Progress("comparing texts", last, len(lines))
+        yield Progress("comparing texts", last, count)
     shown_lines = np.flatnonzero(tokens_differ if tokens_differ.any() else ids_differ)[:_MOST_LINES].tolist()
     changes: list[LineChange] = []
     for number in shown_lines:
-        text = line_text(source, lines[number])[:_LONGEST]
+        [raw] = yield from units.texts_work(number, number + 1)
+        text = raw.decode("utf-8", "replace")[:_LONGEST]
         pieces = (yield from _pieces_work(a, text)), (yield from _pieces_work(b, text))
-        changes.append(LineChange(number + 1, text, *pieces))
+        changes.append(LineChange(int(units.numbers[number]), text, *pieces))
     counted = int(np.count_nonzero(ids_differ)), int(np.count_nonzero(tokens_differ))
-    return TextChange(name, len(lines), *counted, (totals[0], totals[1]), tuple(changes))
+    return TextChange(name, count, *counted, (totals[0], totals[1]), tuple(changes))
 
 
 def _pieces_work(tokenizer: Tokenizer, text: str) -> Work[tuple[bytes, ...]]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -32,7 +31,7 @@ from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.core.base.wording import percent_text, several, shown, size_text
-from tokstudio.core.comparison.alignment import lines_work
+from tokstudio.core.comparison.alignment import line_units_work
 from tokstudio.core.comparison.engine_causes import (
     NOT_EXPLAINED,
     Cause,
@@ -57,8 +56,6 @@ from tokstudio.version import __version__
 PATIENCE = 60.0  # seconds for one answer of a library
 LARGEST = 1 << 22  # bytes of each text
 _PIECE = 1 << 16  # bytes to encode at once
-_LONGEST_WORD = 64  # bytes of the text behind a line
-_PLAIN_END, _FIRST_WORD = re.compile(rb"[^\s]\n\Z"), re.compile(rb"\s*[^\s]{1,40}")
 _MOST_TRIED = 2_000  # differing lines of a library for which a cause is looked for
 _LONGEST_REASON, _LONGEST_TEXT = 300, 160  # characters
 _BEFORE, _SHOWN_IDS = 2, 16  # ids of a line, of which some stand before those that differ
@@ -370,48 +367,19 @@ def _read_work(name: str, source: Source, notes: list[str]) -> Work[_Lines]:
     """The lines of a text, without ids."""
     if source.counts is not None:
         raise ConfigError(f"{name} has word counts, not text: libraries cannot be compared on it.")
-    lines = yield from lines_work(source)
-    starts = lines[:, 0]
-    is_empty = lines[:, 0] == lines[:, 1]
-    short = np.flatnonzero(lines[:, 1] - lines[:, 0] == 1)
-    is_empty[short] = np.asarray(source.data)[starts[short]] == ord("\r")
-    begins_document = np.isin(starts, np.concatenate([[0], np.asarray(source.ends, np.int64)]))
-    kept = np.flatnonzero(~is_empty | begins_document)
-    bounds = np.append(starts[kept], len(source.data))
-    most = int(np.searchsorted(bounds, LARGEST, side="right")) - 1
-    if most < len(kept):
-        kept = kept[: max(1, most)]
-        notes.append(
-            f"{name}: the first {several(len(kept), 'line')}, {size_text(int(bounds[len(kept)]))}, are compared."
-        )
-    document_ends = np.asarray(source.ends, np.int64)
-    stops: list[int] = document_ends[np.searchsorted(document_ends, starts[kept], side="right")].tolist()
-    texts: list[bytes] = []
-    replaced = 0
-    for begin, end, stop in zip(bounds[: len(kept)].tolist(), bounds[1:].tolist(), stops, strict=False):
-        raw = np.asarray(source.data[begin:end]).tobytes()
-        raw += _behind(raw, np.asarray(source.data[end : min(end + _LONGEST_WORD, stop)]).tobytes())
-        text = raw.decode("utf-8", "replace").encode()
-        replaced += text != raw
-        texts.append(text)
-        if len(texts) % 4096 == 0:
-            yield Progress("finding lines", len(texts), len(kept))
-    if replaced:
+    units = yield from line_units_work(source)
+    count, most = len(units.bounds), int(np.searchsorted(units.bounds[:, 1], LARGEST, side="right"))
+    if most < count:
+        count = max(1, most)
+        size = size_text(int(units.bounds[count - 1, 1]))
+        notes.append(f"{name}: the first {several(count, 'line')}, {size}, are compared.")
+    raw = yield from units.texts_work(0, count)
+    texts = [text.decode("utf-8", "replace").encode() for text in raw]
+    if replaced := sum(text != was for text, was in zip(texts, raw, strict=True)):
         notes.append(
             f"{name}: {several(replaced, 'line has', 'lines have')} bytes that are not UTF-8, compared as U+FFFD."
         )
-    return _Lines(name, texts, (kept + 1).tolist(), [])
-
-
-def _behind(line: bytes, following: bytes) -> bytes:
-    """What belongs to a line of the text after it: nothing where a line end stands alone between two words."""
-    if _PLAIN_END.search(line) and not following[:1].isspace():
-        return b""
-    word = _FIRST_WORD.match(following)
-    cut = word[0] if word else b""
-    while cut and len(cut) < len(following) and following[len(cut)] & 0xC0 == 0x80:
-        cut = cut[:-1]
-    return cut
+    return _Lines(name, texts, units.numbers[:count].tolist(), [])
 
 
 def _encoded_work(tokenizer: Tokenizer, text: _Lines) -> Work[_Lines]:
