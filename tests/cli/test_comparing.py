@@ -195,7 +195,7 @@ def test_diff_exits_with_1_where_anything_differs_and_where_it_cannot_be_told(to
     run(0, "train text.txt --vocab-size 260 --pattern gpt2 --export huggingface=other.json")
     other = run(1, "diff tokenizer.json other.json --texts text.txt --json").json
     assert other["texts"][0]["name"] == "text.txt"
-    assert other["texts"][0]["first"][0]["text"] == "The cat sat on the mat."
+    assert other["texts"][0]["first"][0]["text"] == "The cat sat on the mat.\n"
     shown = run(1, "diff tokenizer.json other.json --texts text.txt").out
     assert "\ntext.txt, line 1:\n  tokenizer  " in shown
     failed = run(1, "diff tokenizer.json nothing.json --json").json

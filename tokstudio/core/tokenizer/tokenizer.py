@@ -54,7 +54,8 @@ class Tokenizer:
         whole_words: Ids of tokens that an equal pre-token becomes, though merging would not make them of it.
         remarks: See `remarks`.
         run: The run it comes from, if any.
-        checked: Whether the merges are known to be valid. They may then join tokens that later ones make.
+        checked: Whether the merges are known to be valid. They may then join tokens that later ones make, and nothing
+            checks them: impossible ones, such as two that make one id of different bytes, can end the process.
 
     Raises:
         ConfigError: A merge names an id that neither a base token nor an earlier merge has, or two tokens share an id.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from tests.core.formats.gguf.llama import crossing, ids_of_llama, inputs_of_llam
 from tests.core.formats.trained import TEXT, same, trained, with_specials, with_unknown
 from tokstudio import ConfigError, FormatError, SuperBPE, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.resources import resource
 from tokstudio.core.formats.common.proof import NOT_PROVED
 from tokstudio.core.formats.gguf import proof, writer
 from tokstudio.core.formats.gguf.header import Value, header_work
@@ -88,6 +90,27 @@ def test_superbpe_is_written_where_it_splits_as_llama_cpp_does(tmp_path):
         texts = [torture_text(), TEXT, *NUMBERS]
         assert ids_of_llama(tmp_path / "a.gguf", texts) == [tokenizer.encode(text, "all") for text in texts]
         assert load(tmp_path / "a.gguf").pattern == SUPERBPE
+
+
+@needs_llama
+def test_no_line_of_a_story_in_many_languages_differs_under_llama_cpp(tmp_path):
+    files = sorted(resource("corpora/story").glob("*.txt"))
+    lines = [line for file in files for line in file.read_text("utf-8").splitlines() if line]
+    assert len(files) > 30
+    assert len(lines) > 300
+    # Without a pattern, merges cross every boundary of the languages themselves.
+    base = trained("\n".join(lines), 4000, special_tokens=ENDS)
+    for pattern in (*NAMED, covering(SUPERBPE)):
+        tokenizer = base.changed(pattern=pattern)
+        report = save(tokenizer, tmp_path / "a.gguf", "gguf", accept_loss=pattern in LOST)
+        assert report.is_proved
+        theirs = ids_of_llama(tmp_path / "a.gguf", lines)
+        held = finish(writer.held_work(tokenizer))
+        assert [held.encode(line, "all") for line in lines] == theirs, pattern
+        differ = [line for line, ids in zip(lines, theirs, strict=True) if tokenizer.encode(line, "all") != ids]
+        # What is lost by name is words in capitals, and mixed case, with letters outside ASCII.
+        assert all(re.search(r"[A-Z][^\W\d_a-zA-Z]|[^\W\d_a-zA-Z][A-Z]", line) for line in differ), differ[:3]
+        assert not differ or pattern == "o200k"
 
 
 def test_superbpe_of_another_second_pattern_is_told_which_one_can_be_written(tmp_path):

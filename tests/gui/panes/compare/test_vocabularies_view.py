@@ -256,7 +256,7 @@ def test_differences_are_told_with_the_lines_that_change(qtbot, view, session):
     )
     assert page.choice.choices[0].name == "deu, line 1"
     stack = page.lines.stack
-    assert (stack.text, [row.name for row in stack.rows]) == (GERMAN.split("\n")[0], ["Run 1", "Run 2"])
+    assert (stack.text, [row.name for row in stack.rows]) == (GERMAN.split("\n")[0] + "\n", ["Run 1", "Run 2"])
     assert stack.rows[1].cut.ids.tolist() == session.runs.all[1].tokenizer.encode(stack.text)
     qtbot.keyClick(page.lines, Qt.Key.Key_Right)
     assert page.choice.currentIndex() == 1
