@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from tokstudio import __version__, compare
 from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.progress import finish
 from tokstudio.gui.commands.compare_commands import CompareCommands
+from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.session.availability import nothing_compared
 from tokstudio.gui.session.measuring.compared import file_set, parallel_set, story_set
 from tokstudio.gui.session.preferences import Preferences
@@ -181,6 +183,25 @@ def test_what_is_copied_names_the_size_at_the_playhead(qtbot, compared, tmp_path
     assert "Run 1 (261 tokens)" in page
     assert digest in page
     assert "† Trained on this text" in page
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf"])
+def test_the_dots_are_written_with_what_they_are_of(qtbot, compared, tmp_path, theme, actions, ending):
+    made, window = commands(compared, tmp_path, tmp_path / f"dots.{ending}")
+    window.compare = ComparePane(compared, theme, actions)
+    qtbot.addWidget(window.compare)
+    compared.comparison.choose_figure("words_split")
+    made.save_dots()
+    qtbot.waitUntil((tmp_path / f"dots.{ending}").exists)
+    qtbot.waitUntil(lambda: not compared.jobs.running)
+    drawn = (tmp_path / f"dots.{ending}").read_bytes().decode("utf-8", "replace")
+    assert drawn.startswith({"svg": "<?xml", "pdf": "%PDF-"}[ending])
+    for _, fact in compared.comparison.comparison.facts:
+        assert fact in drawn
+    if ending == "svg":
+        assert ">deu</text>" in re.sub(r"\s*(?=</text>)", "", drawn)
+        assert "Words split" in drawn
+        assert drawn.count("<path") > 2
 
 
 def test_the_report_has_the_hashes_of_opened_files(qtbot, compared, tmp_path):

@@ -255,22 +255,24 @@ class Comparison:
         """Which texts have no premium because they do not have the lines of the base, as a sentence; "" for none."""
         return "" if self.base is None else premium_note(self.measured, self.base)
 
+    def formula(self, name: str) -> str:
+        """The formula of a figure, with the name of what it relates to."""
+        if name == "premium" and self.base is not None:
+            return f"N / N({self.texts[self.base]})"
+        return f"N / N({self.tokenizers[self.against]})" if name == "normalised_length" else figure_of(name).formula
+
     def table(self, name: str, level: float | None = None) -> FigureTable:
         """A figure as a table, with intervals of a level if it has some; raises as `figure`."""
-        figure, values = figure_of(name), self.figure(name)
-        formula, below = figure.formula, list[Below]()
+        figure, values, below = figure_of(name), self.figure(name), list[Below]()
         resampling = None if level is None or name not in INTERVALS else Resampling(level)
         intervals = None if resampling is None else finish(self.intervals_work(name, resampling))
         if len(self.measured) > 1:
             below.append(Below("All texts", tuple(self.totals(name)), figure.decimals, figure.is_share))
         if name == "premium" and self.base is not None:
-            formula = f"N / N({self.texts[self.base]})"
             below.append(Below("Worst premium", tuple(self.summary("worst_premium")), 2, better="less"))
             of_gini = None if resampling is None else finish(self.intervals_work("gini", resampling))
             gini_row = Below("Gini of tokens per line", tuple(self.summary("gini")), 3, better="less")
             below.append(replace(gini_row, intervals=of_gini))
-        elif name == "normalised_length":
-            formula = f"N / N({self.tokenizers[self.against]})"
         units = tuple(text.units for text in self.measured) if figure.is_of_words else None
         known_rows = tuple(row for row in below if row.is_known)
         learned = tuple(not isinstance(each.tokenizer, SimpleTokenizer) for each in self.compared)
@@ -280,7 +282,7 @@ class Comparison:
         notes = tuple(filter(None, (figure.note, of_premium, self._note_of_losses(ranked), *of_intervals)))
         names, of_cells = tuple(each.sized_name for each in self.compared), (self.loses_text, self.trained_on)
         rows = self.texts, values, known_rows, ranked, units
-        return FigureTable(figure, formula, notes, names, *rows, *of_cells, intervals)
+        return FigureTable(figure, self.formula(name), notes, names, *rows, *of_cells, intervals)
 
     def overlap_work(self) -> Work[Overlap]:
         """Compares the vocabularies of all tokenizers but the simple ones, with their uses in all texts."""

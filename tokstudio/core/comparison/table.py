@@ -81,10 +81,15 @@ class FigureTable:
     trained_on: NDArray[np.bool_] | None = None  # [texts, tokenizers], where it was trained on the text; None: nowhere
     intervals: NDArray[np.float64] | None = None  # [texts, tokenizers, 2], NaN where there is none; None for none
 
+    of_intervals: tuple[str, ...] = ()  # how the intervals were made, and where there is none
+
+    def ends(self, text: int, tokenizer: int) -> NDArray[np.float64]:
+        """The ends of the interval of a number, float64 [2]; NaN where there is none."""
+        return np.full(2, np.nan) if self.intervals is None else self.intervals[text, tokenizer]
+
     def interval(self, text: int, tokenizer: int) -> str:
         """The interval of a number as it is written, "" for none."""
-        of_cell = None if self.intervals is None else self.intervals[text, tokenizer]
-        return "" if of_cell is None else interval_text(of_cell, self.figure.decimals)
+        return interval_text(self.ends(text, tokenizer), self.figure.decimals)
 
     def cell(self, text: int, tokenizer: int) -> str:
         """A number as it is written."""

@@ -20,6 +20,7 @@ from tokstudio.core.hub.names import Name
 from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion
 from tokstudio.gui.dialogs.export.queue import TOKENIZERS
 from tokstudio.gui.find.finder import Finder
+from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
@@ -43,6 +44,7 @@ class Window(Protocol):
     """The methods and panes of `MainWindow` that actions need."""
 
     corpus: CorpusPane
+    compare: ComparePane
     compression: CompressionPane
     configure: ConfigurePane
     text: TextPane
@@ -208,7 +210,7 @@ _MENUS: dict[str, str] = {
     "open_parallel_table open_compared_words - measure_comparison "
     ">Me&asure_On measure_on_corpus measure_on_text measure_on_held_out measure_on_file < - "
     ">&Copy_Figure copy_figure copy_figure_latex copy_figure_csv < "
-    ">&Export_Comparison save_comparison_csv save_engines_csv save_report <",
+    ">&Export_Comparison save_comparison_csv save_engines_csv save_dots save_report <",
     "Too&ls": "check_tokenizer - check_training make_exercise your_turn",
     "&Help": "guide glossary - take_tour continue_tour - shortcuts about",
 }

@@ -116,6 +116,22 @@ class CompareCommands(QObject):
         """Writes all figures to a table."""
         self._save("Figures as CSV", "comparison.csv", "CSV (*.csv)", _csv_work)
 
+    def save_dots(self) -> None:
+        """Writes the shown figure as dots, to SVG, or to PDF where the name ends so."""
+        comparison, name = self._state.comparison, f"{self._state.figure}.svg"
+        if comparison is None:
+            return
+        filters = "Drawing (*.svg);;PDF (*.pdf)"
+        path = self._choosers.save_file("Dots as Picture", self._preferences.folder / name, filters)
+        if path is not None:
+            self._preferences.folder = path.parent
+            work = partial(_about_work, comparison, self._state.figure)
+            self._jobs.start(work, partial(self._draw_dots, comparison, path))
+
+    def _draw_dots(self, comparison: Comparison, path: Path, about: str) -> None:
+        picture = self._window.compare.picture(comparison, about, path.suffix.lower() == ".pdf")
+        self._jobs.start(partial(_write_picture_work, path, picture), self._written, writes=True)
+
     def save_report(self) -> None:
         """Writes the report, a page that a browser shows."""
         opened = {each.name: each.origin for each in self._runs.shown if each.origin is not None}
@@ -166,6 +182,17 @@ def _table_work(comparison: Comparison, figure: str, make: Callable[[Comparison,
         yield from comparison.words_work()
     yield Progress("writing")
     return make(comparison, [figure])
+
+
+def _about_work(comparison: Comparison, figure: str) -> Work[str]:
+    """What a picture of a figure is of, in one line; what the figure needs is measured."""
+    yield from comparison.tables_work([figure])
+    return "; ".join(f"{kind}: {fact}" for kind, fact in comparison.facts)
+
+
+def _write_picture_work(path: Path, picture: bytes) -> Work[Path]:
+    yield from write_files({path: [picture]})
+    return path
 
 
 def _csv(comparison: Comparison, figures: list[str]) -> str:

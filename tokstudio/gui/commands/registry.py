@@ -282,6 +282,8 @@ def list_actions(
             comparing.save_csv, icon="export", obstacle=availability.nothing_compared),
         Action("save_engines_csv", "&Engines as CSV…", "Write what other libraries gave to a table.",
             comparing.save_engines_csv, icon="export", obstacle=availability.no_engines),
+        Action("save_dots", "&Dots as Picture…", "Write the shown figure as dots: a vector drawing, SVG or PDF.",
+            comparing.save_dots, icon="export", obstacle=availability.no_figure),
         Action("save_report", "&Report…", "Write a page about the compared tokenizers: settings, curves, all figures.",
             comparing.save_report, icon="export", obstacle=availability.nothing_compared),
         # Tokenizers made of others.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from html import unescape
+from html import escape, unescape
 from typing import NamedTuple
 
 from PySide6.QtCore import (
@@ -13,13 +13,26 @@ from PySide6.QtCore import (
     QBuffer,
     QEvent,
     QIODevice,
+    QMarginsF,
     QModelIndex,
     QPersistentModelIndex,
     QRect,
     QSize,
+    QSizeF,
     Qt,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPageLayout,
+    QPageSize,
+    QPainter,
+    QPdfWriter,
+)
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QHeaderView, QLabel, QSizePolicy, QTableView, QWidget
 
@@ -53,6 +66,36 @@ def drawing_of(
     with QPainter(drawing) as painter:
         paint(painter)
     return _FAMILIES.sub(rf'font-family="\1,{generic}"', bytes(buffer.data().data()).decode())
+
+
+def pdf_of(width: int, height: int, paint: Callable[[QPainter], None], title: str, description: str) -> bytes:
+    """Returns a page of PDF of `width` by `height` points that `paint` draws; the metadata say what it is of."""
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    writer = QPdfWriter(buffer)
+    writer.setResolution(72)
+    size = QPageSize(QSizeF(width, height), QPageSize.Unit.Point, "", QPageSize.SizeMatchPolicy.ExactMatch)
+    writer.setPageLayout(QPageLayout(size, QPageLayout.Orientation.Portrait, QMarginsF()))
+    writer.setTitle(title)
+    writer.setCreator("TokStudio")
+    writer.setDocumentXmpMetadata(_xmp(title, description).encode())
+    with QPainter(writer) as painter:
+        paint(painter)
+    return bytes(buffer.data().data())
+
+
+def _xmp(title: str, description: str) -> str:
+    """The metadata of a document, as XMP (ISO 16684-1) in RDF."""
+    titles, descriptions = (
+        f'<rdf:Alt><rdf:li xml:lang="x-default">{escape(printable(text), quote=False)}</rdf:li></rdf:Alt>'
+        for text in (title, description)
+    )
+    return (
+        '<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/">'
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="" '
+        f'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{titles}</dc:title><dc:description>{descriptions}'
+        '</dc:description></rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>'
+    )
 
 
 def svg_of(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
+    QFontMetricsF,
     QHelpEvent,
     QMouseEvent,
     QPainter,
@@ -22,12 +23,13 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip
 
-from tokstudio.core.base.wording import percent_text
+from tokstudio.core.base.wording import percent_text, printable
 from tokstudio.core.comparison.table import TRAINED
 from tokstudio.gui.panes.compare.matrix import MatrixContent
 from tokstudio.gui.plot.content import COLOURS, GREY, curve_pen
 from tokstudio.gui.plot.scale import tick_texts, tick_values
-from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.style.theme import LIGHT, Palette, Theme
+from tokstudio.gui.widgets.figures import drawing_of, pdf_of
 from tokstudio.gui.widgets.labels import guarded_painter, plain
 from tokstudio.gui.widgets.layouts import Canvas, Fitting
 
@@ -37,6 +39,7 @@ _ROW = 22  # pixels
 _RADIUS = 4.5
 _SWATCH = 14  # pixels from the left of a mark in the legend to its name
 _LONGEST = 150  # pixels of a name in the legend
+_PICTURE = 720  # pixels of the width of a picture
 _NAMES = 0.34  # the most of the width for the names of texts
 _TICK = 90  # pixels between two ticks at least
 _RELATIVE = ("premium", "normalised_length")
@@ -85,6 +88,20 @@ def markers(hues: Sequence[int | None]) -> tuple[Marker, ...]:
         free = (Marker(colour, corners) for corners in order)
         marks.append(next((each for each in free if each not in marks), Marker(colour, label=f"{number + 1}")))
     return tuple(marks)
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """How dots are laid out: on screen a part of them, in a picture all."""
+
+    palette: Palette
+    width: int
+    height: int  # the axis is at its bottom
+    legend: Sequence[tuple[QRectF, str]]  # the place and the name of each tokenizer
+    above: int  # the height of the legend
+    top: int  # of what scrolls
+    offset: int = 0
+    pointed: int = -1  # the row under the pointer
 
 
 class Dots(Fitting, Canvas):
@@ -143,15 +160,56 @@ class Dots(Fitting, Canvas):
             if self._content is not None and self._values.size and not np.isnan(self._values).all():
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 painter.setFont(self._theme.tabular_font(12))
-                self._draw(painter, self._content)
+                size, palette, offset = self.viewport().size(), self._theme.palette, self.verticalScrollBar().value()
+                laid_out = self.legend, self._above, self._top, offset, self._pointed
+                self._draw(painter, self._content, _View(palette, size.width(), size.height(), *laid_out))
 
-    def _draw(self, painter: QPainter, content: MatrixContent) -> None:
-        palette, metrics = self._theme.palette, painter.fontMetrics()
-        offset = self.verticalScrollBar().value()
-        top, bottom = self._top, self.viewport().height() - self._head()
-        first = self._above - offset  # where the rows begin
-        names, left = content.comparison.texts, self._left(content)
-        right = self.viewport().width() - 18
+    # ---- pictures
+
+    def picture(self, content: MatrixContent, about: str, *, is_pdf: bool) -> bytes:
+        """All rows with the formula below them in light colours, as an SVG drawing or a page of PDF.
+
+        The heading of the figure and what it is `about` are in the metadata.
+        """
+        self.show_content(content)
+        self.setAccessibleName(printable(content.table.heading))
+        width, height, paint = self._picture(content)
+        if is_pdf:
+            return pdf_of(width, height, paint, self.accessibleName(), about)
+        return drawing_of(self, width, height, "sans-serif", paint, about).encode()
+
+    def _picture(self, content: MatrixContent) -> tuple[int, int, Callable[[QPainter], None]]:
+        """Width and height of a picture, and what paints it."""
+        width, line = self._theme.scaled(_PICTURE), self._head()
+        legend, above = self._legend(content, width, [each.sized_name for each in content.comparison.compared])
+        bottom = above + len(self.order) * self._theme.scaled(_ROW) + line
+        view = _View(LIGHT, width, bottom, legend, above, 0)
+        font = self._theme.tabular_font(12)
+        below = QRectF(12, bottom, width - 24, 40 * line)
+        about = "\n".join((content.table.heading, *content.table.legend, *content.table.of_intervals))
+        flags = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
+        needed = QFontMetricsF(font).boundingRect(below, flags, about).height()
+
+        def paint(painter: QPainter) -> None:
+            painter.fillRect(QRectF(0, 0, width, bottom + needed + line), QColor(LIGHT.surface))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(font)
+            if self._values.size and not np.isnan(self._values).all():
+                self._draw(painter, content, view)
+            painter.setClipping(False)
+            painter.setPen(QColor(LIGHT.text))
+            painter.drawText(below, flags, about)
+
+        return width, math.ceil(bottom + needed + line / 2), paint
+
+    # ---- drawing
+
+    def _draw(self, painter: QPainter, content: MatrixContent, view: _View) -> None:
+        palette, metrics = view.palette, painter.fontMetrics()
+        top, bottom = view.top, view.height - self._head()
+        first = view.above - view.offset  # where the rows begin
+        names, left = content.comparison.texts, self._left(content, view.width)
+        right = view.width - 18
         low, high = self._range(content)
         scale = (right - left - 12) / (high - low)
 
@@ -166,21 +224,24 @@ class Dots(Fitting, Canvas):
             painter.setPen(QPen(QColor(palette.control), 1.5))
             painter.drawLine(QPointF(x_of(1), max(top, first)), QPointF(x_of(1), bottom))
         painter.save()
-        painter.setClipRect(QRectF(0, top, self.viewport().width(), bottom - top))
+        painter.setClipRect(QRectF(0, top, view.width, bottom - top))
         height = self._theme.scaled(_ROW)
         for row, text in enumerate(self.order):
             y = first + row * height
             if y + height < top or y > bottom:
                 continue
-            if row == self._pointed:
-                painter.fillRect(QRectF(0, y, self.viewport().width(), height), QColor(palette.hover))
+            if row == view.pointed:
+                painter.fillRect(QRectF(0, y, view.width, height), QColor(palette.hover))
             painter.setPen(QColor(palette.text))
             name = metrics.elidedText(names[text], Qt.TextElideMode.ElideRight, left - 12)
             painter.drawText(QRectF(4, y, left - 8, height), _ALIGN | Qt.AlignmentFlag.AlignRight, name)
             for number, value in enumerate(self._values[text].tolist()):
                 if not np.isnan(value):
                     at = QPointF(x_of(value), y + height / 2)
-                    self._draw_mark(painter, number, at)
+                    if not np.isnan(ends := content.table.ends(text, number)).any():
+                        painter.setPen(QPen(curve_pen(palette, self._markers[number].colour, active=True).color(), 1))
+                        painter.drawLine(QPointF(x_of(ends[0]), at.y()), QPointF(x_of(ends[1]), at.y()))
+                    self._draw_mark(painter, palette, number, at)
                     if TRAINED in content.table.signs(text, number):
                         painter.setPen(QColor(palette.text))
                         painter.drawText(QRectF(at.x() + _RADIUS, y - 2, 12, height / 2 + 2), _ALIGN, TRAINED)
@@ -190,40 +251,45 @@ class Dots(Fitting, Canvas):
         texts = [percent_text(tick) for tick in ticks] if percent else tick_texts(ticks)
         for tick, text in zip(ticks, texts, strict=True):
             painter.drawText(QRectF(x_of(tick) - 50, bottom, 100, self._head()), Qt.AlignmentFlag.AlignCenter, text)
-        painter.setClipRect(QRectF(0, 0, self.viewport().width(), bottom))
-        for number, (place, name) in enumerate(self.legend):
-            at = place.translated(0, 0 if self._top else -offset)
-            self._draw_mark(painter, number, QPointF(at.left() + _RADIUS, at.center().y()))
+        painter.setClipRect(QRectF(0, 0, view.width, bottom))
+        for number, (place, name) in enumerate(view.legend):
+            at = place.translated(0, 0 if view.top else -view.offset)
+            self._draw_mark(painter, palette, number, QPointF(at.left() + _RADIUS, at.center().y()))
             painter.setPen(QColor(palette.text))
             painter.drawText(at.adjusted(_SWATCH, 0, 0, 0), _ALIGN, name)
 
-    def _left(self, content: MatrixContent) -> int:
+    def _left(self, content: MatrixContent, width: int) -> int:
         """The width of the names of texts."""
         longest = max(map(self._metrics().horizontalAdvance, content.comparison.texts))
-        return min(longest + 16, round(_NAMES * self.viewport().width()))
+        return min(longest + 16, round(_NAMES * width))
 
     def _metrics(self) -> QFontMetrics:
         return QFontMetrics(self._theme.tabular_font(12))
 
-    def _lay_out_legend(self, content: MatrixContent) -> None:
-        """Places the names of all tokenizers above the rows, in as many lines as they need."""
+    def _legend(self, content: MatrixContent, whole: int, names: Sequence[str]) -> tuple[list[tuple[QRectF, str]], int]:
+        """The names of all tokenizers, in as many lines as they need in a width, and the height of these."""
         metrics, head = self._metrics(), self._head()
-        left = self._left(content) + 12
-        x, line, self.legend = left, 0, list[tuple[QRectF, str]]()
-        for name in content.comparison.tokenizers:
-            short = metrics.elidedText(name, Qt.TextElideMode.ElideRight, self._theme.scaled(_LONGEST))
+        left = self._left(content, whole) + 12
+        longest = self._theme.scaled(_LONGEST) if names == content.comparison.tokenizers else whole - left - _SWATCH
+        x, line, legend = left, 0, list[tuple[QRectF, str]]()
+        for name in names:
+            short = metrics.elidedText(name, Qt.TextElideMode.ElideRight, longest)
             width = _SWATCH + metrics.horizontalAdvance(short) + 2
-            if x > left and x + width > self.viewport().width():
+            if x > left and x + width > whole:
                 x, line = left, line + 1
-            self.legend.append((QRectF(x, line * head, width, head), short))
+            legend.append((QRectF(x, line * head, width, head), short))
             x += width + 16
-        self._above = (line + 1) * head
+        return legend, (line + 1) * head
+
+    def _lay_out_legend(self, content: MatrixContent) -> None:
+        """Places the names of all tokenizers above the rows."""
+        self.legend, self._above = self._legend(content, self.viewport().width(), content.comparison.tokenizers)
         # A legend that leaves too little room scrolls with the rows.
         self._top = self._above if 2 * self._above <= self.viewport().height() else 0
 
-    def _draw_mark(self, painter: QPainter, number: int, place: QPointF) -> None:
+    def _draw_mark(self, painter: QPainter, palette: Palette, number: int, place: QPointF) -> None:
         """Draws the marker of a tokenizer."""
-        mark, palette = self._markers[number], self._theme.palette
+        mark = self._markers[number]
         painter.setPen(QPen(QColor(palette.surface), 1))
         painter.setBrush(curve_pen(palette, mark.colour, active=True).color())
         if mark.corners:
@@ -240,7 +306,10 @@ class Dots(Fitting, Canvas):
 
     def _range(self, content: MatrixContent) -> tuple[float, float]:
         """The ends of the axis: from 0, unless all values are far from it."""
-        low, high = float(np.nanmin(self._values)), float(np.nanmax(self._values))
+        values = self._values
+        if content.table.intervals is not None:
+            values = np.concatenate([values.ravel(), content.table.intervals.ravel()])
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
         if content.figure.name in _RELATIVE:
             low, high = min(low, 1), max(high, 1)
         if low > 0.6 * high:

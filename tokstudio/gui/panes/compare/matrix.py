@@ -54,7 +54,7 @@ class MatrixContent:
         trained = tuple(not self.is_simple(number) for number in range(len(comparison.compared)))
         return FigureTable(
             self.figure,
-            self.figure.formula,
+            comparison.formula(self.figure.name),
             tuple(filter(None, (self.figure.note, comparison.premium_note if self.figure.name == "premium" else ""))),
             comparison.tokenizers,
             comparison.texts,

@@ -12,6 +12,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.guide.glossary import meaning, slug
 from tokstudio.gui.panes.compare.dots import Dots
@@ -161,6 +162,11 @@ class ComparePane(Fitting, Pane):
         set_tab_order(*inner)
         return view
 
+    def picture(self, comparison: Comparison, about: str, is_pdf: bool) -> bytes:
+        """The chosen figure of all texts as dots, an SVG drawing or a page of PDF; its metadata are `about`."""
+        dots = Dots(self._theme)
+        return dots.picture(self._content_of(comparison), about, is_pdf=is_pdf)
+
     def fill_menu(self, menu: QMenu, number: int, at: int) -> None:
         """Fills the menu of a row, -1 for none, and a column of the matrix."""
         sort, comparison = self.matrix.table.sortByColumn, self._state.comparison
@@ -253,13 +259,16 @@ class ComparePane(Fitting, Pane):
             self._show_content(None)
             self.meaning.setText(said)
             return
-        active, hues = self._session.runs.active, {run.name: run.hue for run in self._session.runs.shown}
-        of_columns = tuple(None if name in SIMPLE else hues.get(name) for name in comparison.tokenizers)
-        content = MatrixContent(comparison, figure, active.name if active else None, of_columns)
+        content = self._content_of(comparison)
         self._show_content(content)
         unit = f"Unit: {figure.unit}." if figure.unit else ""
         sentences = f"{figure.formula}.", unit, figure.said_better, *content.table.notes, *content.table.legend
         self.meaning.setText(" ".join(filter(None, sentences)))
+
+    def _content_of(self, comparison: Comparison) -> MatrixContent:
+        active, hues = self._session.runs.active, {run.name: run.hue for run in self._session.runs.shown}
+        of_columns = tuple(None if name in SIMPLE else hues.get(name) for name in comparison.tokenizers)
+        return MatrixContent(comparison, FIGURES[self._state.figure], active.name if active else None, of_columns)
 
     def _show_content(self, content: MatrixContent | None) -> None:
         if content != self.matrix.model.content:
