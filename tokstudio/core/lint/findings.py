@@ -20,7 +20,7 @@ Level = Literal["error", "danger", "remark"]
 #: The levels, the worst first, with what each means.
 LEVELS: dict[Level, str] = {
     "error": "ids are wrong, or differ from one program to another",
-    "danger": "text can make special tokens, or what looks special is not",
+    "danger": "text can make special tokens, what looks special is not, or transformers does not follow the file",
     "remark": "good to know before a model is trained",
 }
 _COLUMNS = ("level", "rule", "message", "example", "advice")
