@@ -16,7 +16,7 @@ from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.progress import finish
 from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.panes.compare.pane import ComparePane
-from tokstudio.gui.session.availability import nothing_compared
+from tokstudio.gui.session.availability import no_intervals, nothing_compared
 from tokstudio.gui.session.measuring.compared import file_set, parallel_set, story_set
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -157,6 +157,44 @@ def test_the_shown_figure_is_copied_all_are_written_as_csv_and_a_failure_is_said
     made, _ = commands(compared, tmp_path, tmp_path / "missing" / "out.html")
     with qtbot.waitSignal(compared.jobs.failed):
         made.save_report()
+
+
+def test_intervals_are_shown_in_tips_and_dots_and_copied_where_they_are_asked_for(
+    qtbot, session, make_run, tmp_path, theme, actions
+):
+    lines = "".join(f"the cat {'and the dog ' * (number % 4)}sat\n" for number in range(20))
+    session.corpus.add_texts([("long", lines), ("short", "the cat\n")])
+    make_run(vocabulary_size=280)
+    state, pane = session.comparison, ComparePane(session, theme, actions)
+    qtbot.addWidget(pane)
+    state.set_seen(True)
+    pane.show()
+    qtbot.waitUntil(lambda: nothing_compared(session) is None and not session.jobs.running)
+    made, _ = commands(session, tmp_path)
+    assert no_intervals(session) is None
+    state.show_intervals(True)
+    qtbot.waitUntil(lambda: state.comparison.known_intervals("bytes_per_token") is not None)
+    qtbot.waitUntil(lambda: pane.dots.row_text(0).count("[") == 1)
+    low, high = state.comparison.intervals("bytes_per_token")[0, 0]
+    said = f"[{low:.2f}, {high:.2f}]"
+    model = pane.matrix.model
+    assert f"Interval: {said}" in model.tip(0, 1)
+    assert "Interval" not in model.tip(1, 1)
+    assert (
+        "resamples, seed 0. No interval where a text has fewer than 10 lines: short has 1 line." in pane.meaning.text()
+    )
+    clipboard = QGuiApplication.clipboard()
+    clipboard.clear()
+    made.copy_latex()
+    qtbot.waitUntil(lambda: said in clipboard.text())
+    state.choose_figure("tokens_per_line")
+    qtbot.waitUntil(lambda: state.comparison.known_intervals("tokens_per_line") is not None)
+    state.choose_figure("fertility")
+    state.show_intervals(False)
+    assert no_intervals(session) == "Intervals are known of these figures: Bytes per token, Tokens per line, Premium."
+    state.choose_figure("bytes_per_token")
+    assert "Interval" not in model.tip(0, 1)
+    assert "[" not in pane.dots.row_text(0)
 
 
 def test_what_is_copied_names_the_size_at_the_playhead(qtbot, compared, tmp_path):

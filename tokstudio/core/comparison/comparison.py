@@ -199,6 +199,10 @@ class Comparison:
             )
         return self._intervals[key]
 
+    def known_intervals(self, name: str) -> NDArray[np.float64] | None:
+        """The usual `intervals` of a figure where they were found already; None where not, or where it has none."""
+        return self._intervals.get((name, Resampling()))
+
     def tables_work(self, figures: Sequence[str] | None, level: float | None = None) -> Work[list[FigureTable]]:
         """`table` of several figures, None for all that have a number, in bounded pieces."""
         if figures is None or any(figure_of(name).needs_words for name in figures):
@@ -278,7 +282,7 @@ class Comparison:
         learned = tuple(not isinstance(each.tokenizer, SimpleTokenizer) for each in self.compared)
         ranked = learned if any(learned) else (True,) * len(learned)
         of_premium = self.premium_note if name == "premium" else ""
-        of_intervals = () if resampling is None else (f"{resampling}.", few_lines_note(self.measured))
+        of_intervals = () if resampling is None else self.notes_of_intervals(resampling)
         notes = tuple(filter(None, (figure.note, of_premium, self._note_of_losses(ranked), *of_intervals)))
         names, of_cells = tuple(each.sized_name for each in self.compared), (self.loses_text, self.trained_on)
         rows = self.texts, values, known_rows, ranked, units
@@ -409,6 +413,10 @@ class Comparison:
             ("text", f"{one.name}, {several(one.bytes, 'byte')}, SHA-256 {one.text_sha256}") for one in self.measured
         ]
         return (*facts, ("versions", ", ".join(versions())))
+
+    def notes_of_intervals(self, resampling: Resampling) -> tuple[str, ...]:
+        """How intervals are made, and which texts have none because of few lines, a sentence each."""
+        return tuple(filter(None, (f"{resampling}.", few_lines_note(self.measured))))
 
     def _note_of_losses(self, ranked: Sequence[bool]) -> str:
         """Which tokenizers are not ranked because they lose text, as a sentence; "" for none."""

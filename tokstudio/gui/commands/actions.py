@@ -209,7 +209,7 @@ _MENUS: dict[str, str] = {
     "C&ompare": "compare_algorithms compare_on_story open_compared_texts open_parallel_folder "
     "open_parallel_table open_compared_words - measure_comparison "
     ">Me&asure_On measure_on_corpus measure_on_text measure_on_held_out measure_on_file < - "
-    ">&Copy_Figure copy_figure copy_figure_latex copy_figure_csv < "
+    "show_intervals - >&Copy_Figure copy_figure copy_figure_latex copy_figure_csv < "
     ">&Export_Comparison save_comparison_csv save_engines_csv save_dots save_report <",
     "Too&ls": "check_tokenizer - check_training make_exercise your_turn",
     "&Help": "guide glossary - take_tour continue_tour - shortcuts about",

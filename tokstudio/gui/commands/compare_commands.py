@@ -18,7 +18,6 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.engines import EngineTable
-from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.report.report import ReadFrom, report_work
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.files import plain_errors, read_file_work
@@ -114,7 +113,7 @@ class CompareCommands(QObject):
 
     def save_csv(self) -> None:
         """Writes all figures to a table."""
-        self._save("Figures as CSV", "comparison.csv", "CSV (*.csv)", _csv_work)
+        self._save("Figures as CSV", "comparison.csv", "CSV (*.csv)", partial(_csv_work, level=self._level))
 
     def save_dots(self) -> None:
         """Writes the shown figure as dots, to SVG, or to PDF where the name ends so."""
@@ -125,7 +124,7 @@ class CompareCommands(QObject):
         path = self._choosers.save_file("Dots as Picture", self._preferences.folder / name, filters)
         if path is not None:
             self._preferences.folder = path.parent
-            work = partial(_about_work, comparison, self._state.figure)
+            work = partial(_about_work, comparison, self._state.figure, self._level)
             self._jobs.start(work, partial(self._draw_dots, comparison, path))
 
     def _draw_dots(self, comparison: Comparison, path: Path, about: str) -> None:
@@ -146,10 +145,17 @@ class CompareCommands(QObject):
             self._preferences.folder = path.parent
             self._jobs.start(partial(_engines_work, table, path), self._written, writes=True)
 
-    def _copy(self, make: Callable[[Comparison, list[str]], str], form: str) -> None:
+    def _copy(self, make: Callable[[Comparison, list[str], float | None], str], form: str) -> None:
         comparison = self._state.comparison
         if comparison is not None:
-            self._jobs.start(partial(_table_work, comparison, self._state.figure, make), partial(self._copied, form))
+            self._jobs.start(
+                partial(_table_work, comparison, self._state.figure, self._level, make), partial(self._copied, form)
+            )
+
+    @property
+    def _level(self) -> float | None:
+        """The level of the intervals that are shown."""
+        return 0.95 if self._state.intervals else None
 
     def _copied(self, form: str, text: str) -> None:
         QGuiApplication.clipboard().setText(text)
@@ -177,16 +183,20 @@ class CompareCommands(QObject):
         self._window.show_compare()
 
 
-def _table_work(comparison: Comparison, figure: str, make: Callable[[Comparison, list[str]], str]) -> Work[str]:
-    if FIGURES[figure].needs_words:
-        yield from comparison.words_work()
+def _table_work(
+    comparison: Comparison,
+    figure: str,
+    level: float | None,
+    make: Callable[[Comparison, list[str], float | None], str],
+) -> Work[str]:
+    yield from comparison.tables_work([figure], level)
     yield Progress("writing")
-    return make(comparison, [figure])
+    return make(comparison, [figure], level)
 
 
-def _about_work(comparison: Comparison, figure: str) -> Work[str]:
+def _about_work(comparison: Comparison, figure: str, level: float | None) -> Work[str]:
     """What a picture of a figure is of, in one line; what the figure needs is measured."""
-    yield from comparison.tables_work([figure])
+    yield from comparison.tables_work([figure], level)
     return "; ".join(f"{kind}: {fact}" for kind, fact in comparison.facts)
 
 
@@ -195,13 +205,13 @@ def _write_picture_work(path: Path, picture: bytes) -> Work[Path]:
     return path
 
 
-def _csv(comparison: Comparison, figures: list[str]) -> str:
-    return comparison.to_csv(figures=figures)
+def _csv(comparison: Comparison, figures: list[str], level: float | None) -> str:
+    return comparison.to_csv(figures=figures, level=level)
 
 
-def _csv_work(comparison: Comparison) -> Work[str]:
-    yield from comparison.words_work()
-    return comparison.to_csv()
+def _csv_work(comparison: Comparison, level: float | None) -> Work[str]:
+    yield from comparison.tables_work(None, level)
+    return comparison.to_csv(level=level)
 
 
 def _engines_work(table: EngineTable, path: Path) -> Work[Path]:

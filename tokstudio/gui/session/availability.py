@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from tokstudio.core.comparison.figures import FIGURES
+from tokstudio.core.comparison.intervals import INTERVALS
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.model.algorithms import PlainBPE
 from tokstudio.core.tokenizer.library_tokenizer import why_fixed
@@ -173,6 +175,14 @@ def no_figure(session: Session) -> str | None:
     comparison = session.comparison.comparison
     wrong = comparison is not None and comparison.base is None and session.comparison.figure == "premium"
     return nothing_compared(session) or ("Premiums need texts with the same lines." if wrong else None)
+
+
+def no_intervals(session: Session) -> str | None:
+    """Why the shown figure has no intervals; they can always be taken away."""
+    if session.comparison.intervals or session.comparison.figure in INTERVALS:
+        return None
+    titles = (FIGURES[name].title for name in INTERVALS if name in FIGURES)
+    return f"Intervals are known of these figures: {', '.join(titles)}."
 
 
 def nothing_to_measure(session: Session) -> str | None:

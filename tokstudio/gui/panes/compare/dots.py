@@ -151,7 +151,10 @@ class Dots(Fitting, Canvas):
         """The name of a row with the values of all tokenizers."""
         assert self._content is not None
         table, text = self._content.table, self.order[row]
-        values = (f"{name}: {table.signed(text, number)}" for number, name in enumerate(table.tokenizers))
+        values = (
+            f"{name}: {table.signed(text, number)} {table.interval(text, number)}".rstrip()
+            for number, name in enumerate(table.tokenizers)
+        )
         return "\n".join([table.texts[text], *values])
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -18,6 +18,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import Figure
+from tokstudio.core.comparison.intervals import Resampling
 from tokstudio.core.comparison.table import SIGNS, UNITS, Below, FigureTable
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.style.theme import Theme
@@ -46,11 +47,13 @@ class MatrixContent:
     figure: Figure
     active: str | None  # the name of the tokenizer that the window shows
     hues: tuple[int | None, ...]  # the colour number of each tokenizer; None for a simple one
+    has_intervals: bool = False  # whether its figures are shown with intervals, which must be known
 
     @cached_property
     def table(self) -> FigureTable:
         """What is known of the figure, which are the best of each row, and how much worse the others are."""
         comparison = self.comparison
+        intervals = comparison.known_intervals(self.figure.name) if self.has_intervals else None
         trained = tuple(not self.is_simple(number) for number in range(len(comparison.compared)))
         return FigureTable(
             self.figure,
@@ -64,6 +67,8 @@ class MatrixContent:
             tuple(text.units for text in comparison.measured) if self.figure.is_of_words else None,
             comparison.loses_text,
             comparison.trained_on,
+            intervals,
+            () if intervals is None else comparison.notes_of_intervals(Resampling()),
         )
 
     def is_simple(self, number: int) -> bool:
@@ -231,6 +236,8 @@ class MatrixModel(TableModel):
             return ["Not measured yet."]
         names = content.comparison.tokenizers[number], content.comparison.texts[row]
         lines = [", ".join(names), f"{content.figure.title}: {content.table.cell(row, number)}"]
+        if interval := content.table.interval(row, number):
+            lines.append(f"Interval: {interval}")
         worse = float(content.table.ratios[row, number])
         if 1 < worse < float("inf"):
             lines.append(f"The best of the row is {worse:,.2f} times better.")

@@ -262,13 +262,22 @@ class ComparePane(Fitting, Pane):
         content = self._content_of(comparison)
         self._show_content(content)
         unit = f"Unit: {figure.unit}." if figure.unit else ""
-        sentences = f"{figure.formula}.", unit, figure.said_better, *content.table.notes, *content.table.legend
+        sentences = (
+            f"{figure.formula}.",
+            unit,
+            figure.said_better,
+            *content.table.notes,
+            *content.table.legend,
+            *content.table.of_intervals,
+        )
         self.meaning.setText(" ".join(filter(None, sentences)))
 
     def _content_of(self, comparison: Comparison) -> MatrixContent:
         active, hues = self._session.runs.active, {run.name: run.hue for run in self._session.runs.shown}
         of_columns = tuple(None if name in SIMPLE else hues.get(name) for name in comparison.tokenizers)
-        return MatrixContent(comparison, FIGURES[self._state.figure], active.name if active else None, of_columns)
+        figure = FIGURES[self._state.figure]
+        has_intervals = self._state.intervals and comparison.known_intervals(figure.name) is not None
+        return MatrixContent(comparison, figure, active.name if active else None, of_columns, has_intervals)
 
     def _show_content(self, content: MatrixContent | None) -> None:
         if content != self.matrix.model.content:

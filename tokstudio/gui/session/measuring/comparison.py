@@ -22,6 +22,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.engines import EngineTable
 from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
+from tokstudio.core.comparison.intervals import INTERVALS
 from tokstudio.core.comparison.texts import ComparedText, base_of, text_work
 from tokstudio.core.project.schema import Json
 from tokstudio.core.warm_up import prepare_work
@@ -75,6 +76,7 @@ class ComparisonState(QObject):
         self.base: str | None = None  # the name of the text that premiums relate to; None for English, or the first
         self.against: str | None = None  # the tokenizer that normalised lengths relate to; None for the first
         self.simple: frozenset[str] = frozenset()  # the simple tokenizers that are compared, names of `SIMPLE`
+        self.intervals = False  # whether the figures that have intervals are shown with them
         self.own_words = ""  # words to compare, as the user wrote them
         self.problem = ""  # why the texts could not be read; "" if they could
         self.notes: tuple[str, ...] = ()  # what the user should know of how they were read, a sentence each
@@ -87,6 +89,8 @@ class ComparisonState(QObject):
         self._texts: dict[tuple[str, int], ComparedText] = {}
         self._job = LatestJob(jobs, self, self._done, self._failed, asked=False)
         self._asked: tuple[object, ...] = ()  # what the job measures
+        self._interval_job = LatestJob(jobs, self, self._done, self._without_intervals, asked=False)
+        self._intervals_of: tuple[Comparison, str] | None = None  # the comparison and figure of that job
         self._seen = False
         self._closed = False
         self.cancelled = False  # whether the user has cancelled the measuring
@@ -245,6 +249,15 @@ class ComparisonState(QObject):
         self.changed.emit()
         self._again()
 
+    def show_intervals(self, shown: bool) -> None:
+        """Shows figures with their intervals, or without."""
+        self.intervals = shown
+        if not shown:
+            self._interval_job.cancel()
+        self._intervals_of = None
+        self.changed.emit()
+        self._find_intervals()
+
     def choose_base(self, name: str) -> None:
         """Relates premiums to another text."""
         self.base = name
@@ -351,6 +364,7 @@ class ComparisonState(QObject):
             self._job.run(partial(self._work, self._changes, self.texts, self.rows, results, columns, needs_words))
         else:
             self._tell.start()
+            self._find_intervals()
 
     def _work(
         self,
@@ -402,6 +416,25 @@ class ComparisonState(QObject):
             self._tell.start()
 
     def _done(self) -> None:
+        self.changed.emit()
+        self._find_intervals()
+
+    def _find_intervals(self) -> None:
+        """Resamples the chosen figure where its intervals are asked for and not known."""
+        comparison, name = self.comparison, self.figure
+        if not (self.intervals and self._seen and not self._closed and name in INTERVALS and self.is_measured):
+            return
+        if comparison is None or (name == "premium" and comparison.base is None):
+            return
+        if comparison.known_intervals(name) is None and self._intervals_of != (comparison, name):
+            self._intervals_of = comparison, name
+            self._interval_job.run(partial(comparison.intervals_work, name))
+
+    def _without_intervals(self, error: Exception) -> None:
+        if isinstance(error, TokStudioError):
+            self._jobs.tell(str(error))
+        elif not isinstance(error, Cancelled):
+            self._jobs.report(error)
         self.changed.emit()
 
     def _failed(self, error: Exception) -> None:
