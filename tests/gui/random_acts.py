@@ -19,7 +19,7 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.window.main_window import MainWindow
 
 # What ends the program, shows a dialog of the system, or asks a server.
-_NOT = ("quit", "open_by_name", "report_problem")
+_NOT = ("quit", "open_by_name", "open_data_set", "report_problem")
 _TEXTS = (
     "a",
     "aaaa",

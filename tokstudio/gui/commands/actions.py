@@ -58,6 +58,7 @@ class Window(Protocol):
     def ask_name(
         self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None], name: Name | None = None
     ) -> None: ...
+    def ask_data_set(self, opened: Callable[[Any], None]) -> None: ...
     def show_train_several(
         self,
         plans: Sequence[TrainingPlan] = (),
@@ -184,7 +185,7 @@ _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
 # "-" is a separator, "> Title" opens a submenu, "<" closes it.
 _MENUS: dict[str, str] = {
     "&File": "open_project save_project save_project_as - open_experiment save_experiment - "
-    "open_tokenizer open_tokenizer_folder open_by_name - "
+    "open_tokenizer open_tokenizer_folder open_by_name - open_data_set - "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
     "export_ids export_plot_png export_plot_svg export_tree_svg < >&Recent < - quit",
     "&Edit": "undo redo - copy copy_ids - find find_next find_previous - filter - preferences",

@@ -377,6 +377,10 @@ class OpenCommands(QObject):
         """Asks for a tokenizer's name, and opens it from its source."""
         self._window.ask_name(open_work, self._opened)
 
+    def open_data_set(self) -> None:
+        """Asks for the name of a data set or another address, and adds what is taken of it to the corpus."""
+        self._window.ask_data_set(self._session.corpus.add_read)
+
     def load_tokenizer(self, path: Path) -> None:
         """Opens a tokenizer in the background, also one that is given by its name; several can be opened at a time."""
         if path.is_absolute():

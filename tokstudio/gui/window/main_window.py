@@ -261,6 +261,14 @@ class MainWindow(QMainWindow):
         dialog.opened.connect(opened)
         dialog.open()
 
+    def ask_data_set(self, opened: Callable[[Any], None]) -> None:
+        """Asks for the address of a text; `opened` gets what was read, unless cancelled."""
+        from tokstudio.gui.dialogs.open_data_set import OpenDataSetDialog
+
+        dialog = OpenDataSetDialog(self.session.jobs, self.theme, self)
+        dialog.opened.connect(opened)
+        dialog.open()
+
     def arrangement(self) -> str:
         """The layout of the panes."""
         return bytes(self.places.state().toBase64().data()).decode("ascii")

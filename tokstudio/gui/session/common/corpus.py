@@ -111,6 +111,10 @@ class CorpusState(QObject):
         work = partial(source_jobs.read_all, paths, encoding, self._documents, readings)
         self._jobs.start(work, self._add_read, self._reading_failed)
 
+    def add_read(self, read: Read) -> None:
+        """Adds sources that a dialog has read."""
+        self._add_read(read)
+
     def read_as_bytes(self, path: Path) -> None:
         """Reads a file without decoding it: again if it is in the corpus, else as a new source."""
         index_of_source = next((index for index, source in enumerate(self.sources) if source.path == path), None)

@@ -20,7 +20,7 @@ from tokstudio.core.corpus.corpus import counted_sources_work
 from tokstudio.core.corpus.open_sources import read_again_work, read_otherwise_work, read_source, read_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget
-from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
+from tokstudio.core.corpus.readers.folders import Entry, Fetching, Folder, expand_work, numbered_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import ProjectSource, keep_source_work, reopen_source_work
 from tokstudio.core.text.utf8 import to_utf8
@@ -66,11 +66,15 @@ class Unread:
 
 
 def read_all(
-    paths: list[Path], encoding: str | None, documents: str = "file", readings: Mapping[Path, Reading] | None = None
+    paths: list[Path],
+    encoding: str | None,
+    documents: str = "file",
+    readings: Mapping[Path, Reading] | None = None,
+    fetching: Fetching | None = None,
 ) -> Work[Read]:
     """Reads the readable files and folders; a file named twice, as by its folder, is read once.
 
-    `readings` says how some of them are read.
+    `readings` says how some of them are read, `fetching` how much of those that are given by their address.
     """
     files: list[Entry] = []
     chosen: dict[Entry, Reading] = {}
@@ -78,7 +82,7 @@ def read_all(
     folders: list[Folder] = []
     for path in paths:
         try:
-            entries = yield from expand_work([path], folders.append)
+            entries = yield from expand_work([path], folders.append, fetching)
             files += entries
             if readings is not None and path in readings:
                 chosen |= dict.fromkeys(entries, readings[path])

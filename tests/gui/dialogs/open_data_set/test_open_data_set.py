@@ -1,0 +1,123 @@
+"""Open Data Set by Name: the dialog, and what the window does with its answer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QApplication
+
+from tests.core.corpus.remote.sets import card, parquet, texts
+from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub
+from tests.gui.person import at_window
+from tokstudio.core.hub.addresses import parse_address
+from tokstudio.core.hub.kept_texts import kept_texts
+from tokstudio.gui.dialogs.open_data_set import WELL_KNOWN, OpenDataSetDialog
+from tokstudio.gui.window.main_window import MainWindow
+
+pytestmark = pytest.mark.usefixtures("unstyled")
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch) -> Iterator[Hub]:
+    """A hub with the data set `me/set`, and with empty caches."""
+    folder = tmp_path / "cache" / "tokstudio"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("tokstudio.core.hub.kept_texts.cache_folder", lambda: folder)
+    with local_hub(monkeypatch) as made:
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+        shards = {f"data/deu/train-{number}.parquet": parquet(texts(3_000, number), 300) for number in range(3)}
+        other = {"data/deu/test-0.parquet": parquet(["test"]), "data/fra/train-0.parquet": parquet(["un", "deux"])}
+        files = {"README.md": card("deu", "fra"), **shards, **other}
+        made.repositories["datasets/me/set"] = Repository(files, gated=True)
+        yield made
+
+
+def dialog_of(qtbot, window: MainWindow) -> OpenDataSetDialog:
+    """Chooses the action, and gives the dialog."""
+    window.actions_by_id["open_data_set"].trigger()
+    (dialog,) = (found for found in window.findChildren(OpenDataSetDialog) if found.isVisible())
+    qtbot.waitExposed(dialog)
+    return dialog
+
+
+@at_window()
+def test_a_sample_is_opened_after_a_look_at_it(qtbot, window, hub):
+    dialog = dialog_of(qtbot, window)
+    assert hub.asked == [], "nothing is asked for before Look is pressed"
+    qtbot.keyClicks(dialog.name, "me/set")
+    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: not dialog.is_busy, timeout=60_000)
+    note = dialog.note.text()
+    assert "2 configurations: choose one" in note
+    assert "licence odc-by" in note
+    assert "its owner asks for consent" in note
+    assert [choice.value for choice in dialog.configuration.choices] == ["", "deu", "fra"]
+    dialog.configuration.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: not dialog.is_busy and bool(dialog.text.choices), timeout=60_000)
+    assert dialog.texts.count() == 10
+    assert dialog.texts.item(0).text().startswith(texts(1, 0)[0][:100])
+    assert [choice.value for choice in dialog.split.choices] == ["train", "test"]
+    assert "3 files of Parquet" in dialog.note.text()
+    assert dialog.size.value() == 100
+    dialog.size.setValue(1)
+    dialog.seed.setValue(5)
+    dialog.open_button.click()
+    qtbot.waitUntil(lambda: any(one.origin for one in window.session.corpus.sources), timeout=60_000)
+    [source] = [one for one in window.session.corpus.sources if one.origin is not None]
+    assert source.name == "hf:datasets/me/set:deu/train"
+    assert 900_000 < source.bytes <= 1_000_000
+    request = source.origin.request
+    assert (source.origin.commit, request.sample_bytes, request.seed) == (COMMIT, 1_000_000, 5)
+    # The next time it is in the list, from which it is removed.
+    dialog = dialog_of(qtbot, window)
+    first = dialog.list.topLevelItem(0)
+    assert first.text(1).startswith("in the cache: sample of 1.0 MB")
+    first.setSelected(True)
+    assert dialog.name.text() == f"hf:datasets/me/set:deu/train@{COMMIT}"
+    dialog.remove_button.click()
+    assert kept_texts() == []
+    assert dialog.list.topLevelItemCount() == len(WELL_KNOWN)
+    dialog.reject()
+
+
+@pytest.fixture
+def dialog(qtbot, session, theme) -> Iterator[OpenDataSetDialog]:
+    made = OpenDataSetDialog(session.jobs, theme)
+    made.open()
+    qtbot.waitExposed(made)
+    yield made
+    made.close()
+
+
+def test_a_wrong_name_and_a_refusal_are_told_in_the_dialog(qtbot, dialog, hub):
+    dialog.name.setText("nothing")
+    dialog.open_button.click()
+    assert "is not a data set of the Hugging Face Hub" in dialog.note.text()
+    hub.repositories["datasets/me/set"].refusal = 401, "GatedRepo"
+    dialog.name.setText("me/set:deu")
+    dialog.open_button.click()
+    qtbot.waitUntil(lambda: not dialog.is_busy, timeout=60_000)
+    assert "accept the terms" in dialog.note.text()
+    assert "HF_TOKEN" in dialog.note.text()
+
+
+def test_cancel_ends_a_look_and_leaves_the_name(qtbot, dialog, hub):
+    hub.stalled.add("README.md")
+    dialog.name.setText("me/set")
+    dialog.open_button.click()
+    qtbot.waitUntil(hub.half_sent.is_set, timeout=60_000)
+    dialog.cancel.click()
+    assert dialog.isVisible()
+    assert (dialog.note.text(), dialog.name.text()) == ("Cancelled.", "me/set")
+
+
+def test_the_dialog_fits_any_screen_and_its_names_are_names(dialog, theme):
+    names = [str(parse_address(f"hf:datasets/{known.name}")) for known in WELL_KNOWN]
+    assert len(set(names)) == len(names)
+    for mode in ("light", "dark"):
+        theme.set_mode(mode)
+        QApplication.processEvents()
+        assert dialog.minimumSizeHint().boundedTo(QSize(960, 580)) == dialog.minimumSizeHint()
