@@ -35,6 +35,8 @@ _TRIM = "MALLOC_TRIM_THRESHOLD_"
 
 def absolute(entry: Entry) -> Entry:
     """The same files, for workers that run in other folders."""
+    if entry.size:  # at an address
+        return entry
     return replace(entry, path=entry.path.absolute(), shards=tuple(shard.absolute() for shard in entry.shards))
 
 

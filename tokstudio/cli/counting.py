@@ -29,8 +29,9 @@ from tokstudio.cli.reading import (
 from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.readers.folders import Entry, Folder
+from tokstudio.core.corpus.readers.folders import Entry, Folder, numbered_work, remote_entries_work
 from tokstudio.core.corpus.source import CountedWith
+from tokstudio.core.hub.addresses import address_of
 from tokstudio.core.pretokenization.count_words import CountedPart, Counting, count_corpus_work, stored_bytes
 from tokstudio.core.pretokenization.word_counts import WordCounts
 
@@ -119,15 +120,17 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
         if texts.leave_out or texts.leave_out_lists:
             part, folders = _count_without(replace(texts, documents=arguments.documents), settings, console)
         else:
-            entries = console.finish(expand_files_work(arguments.files, folders, console, texts.fetching))
+            entries = console.finish(_entries_work(texts, folders, console))
             if arguments.dask is not None:
                 part = count_on_cluster(counting, entries, arguments.dask, console)
             else:
                 part = console.finish(counting.count_work(entries))
             report_read(part.sources, console)
-    counts = part.counts
+    counts, least = part.counts, arguments.min_count
     if not len(counts):
         raise CorpusError("There are no words in these texts: nothing was written.")
+    if least > 1:
+        counts = _frequent(counts, least, console)
     out = console.finish(counts.save_work(arguments.out))
     if arguments.json:
         put(sys.stdout, json.dumps(_as_json(counts, out) | read_as_json(folders, part.sources)) + "\n")
@@ -136,6 +139,31 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
         f"Counted {several(text, 'byte')} of {several(len(counts.totals), 'source')}: "
         f"{several(len(counts), 'distinct word')}, in {out.name}."
     )
+
+
+def _frequent(counts: WordCounts, least: int, console: Console) -> WordCounts:
+    """The words that are not rare in the joined table, so that it does not matter how texts were divided among workers.
+
+    Reports what is left out.
+    """
+    frequent = counts.at_least(least)
+    rare, uses = len(counts) - len(frequent), int(counts.counts.sum() - frequent.counts.sum())
+    console.say(f"Left out {several(rare, 'word')} with fewer than {least:,} uses: {several(uses, 'use')} in all.")
+    if not len(frequent):
+        raise CorpusError(f"--min-count {least}: every word occurs less often: nothing was written.")
+    return frequent
+
+
+def _entries_work(texts: TextsToRead, folders: list[Folder], console: Console) -> Work[list[Entry]]:
+    """What is counted: each file of an address is fetched when its turn comes, where it is counted, and not kept."""
+    entries: list[Entry] = []
+    for file in texts.files:
+        address = address_of(file)
+        if address is not None and texts.sample_bytes is None:
+            entries += yield from remote_entries_work(address)
+        else:
+            entries += yield from expand_files_work([file], folders, console, texts.fetching)
+    return (yield from numbered_work(entries))
 
 
 def _count_without(texts: TextsToRead, settings: CountedWith, console: Console) -> tuple[CountedPart, list[Folder]]:

@@ -278,15 +278,24 @@ def count(words: Sequence[str]) -> argparse.Namespace:
     shared.add_encoding(add)
     shared.add_reading(parser, joins=True)
     add(
+        "--min-count",
+        type=shared.whole,
+        default=1,
+        metavar="N",
+        help="leave out words that occur fewer than N times in all texts together (default: 1)",
+    )
+    add(
         "--dask",
         metavar="local|ADDRESS",
-        help="count on a Dask cluster whose workers see the same files, such as tcp://10.0.0.1:8786; local starts a "
-        "worker per core here (needs tokstudio[dask])",
+        help="count on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers see the same files, or read them by "
+        "their addresses; local starts a worker per core here (needs tokstudio[dask])",
     )
     add("--json", action="store_true", help="print the result as one JSON object")
     shared.add_quiet(parser)
     _add_leaving_out(add)
     arguments = _check_left_out(parser, parser.parse_args(words))
+    if arguments.min_count < 1:
+        parser.error("--min-count must be at least 1")
     if arguments.dask is not None and (arguments.leave_out or arguments.leave_out_list):
         parser.error(
             "--leave-out and --leave-out-list are not for --dask: a worker sees only a part of the texts; count here"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tokstudio.core.base.errors import CorpusError, FormatError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.subprocesses import ChildProcess, ProcessEnded
-from tokstudio.core.hub.addresses import HUB, Address
+from tokstudio.core.hub.addresses import HUB, WEB, Address, parse_address
 from tokstudio.core.hub.fetching import SETTINGS
 from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_for, make_folder
 from tokstudio.core.hub.names import COMMIT
@@ -54,6 +54,36 @@ class ShowText:
     """Asks the process what is at an address."""
 
     address: str
+
+
+@dataclass(frozen=True)
+class ListText:
+    """Asks the process which files there are at an address."""
+
+    address: str
+
+
+@dataclass(frozen=True)
+class ListedText:
+    """The commit, "" where there is none, and the files: what the connection calls each, its path, and its bytes."""
+
+    commit: str
+    files: list[list[Any]]
+
+
+def files_work(address: Address) -> Work[list[tuple[Address, int]]]:
+    """The address of each file of an address, and its bytes; errors are those of `fetch_work`."""
+    listed = yield from ask_work(address, ListText(address.given), ListedText)
+    if address.scheme == WEB:
+        return [(address, int(listed.files[0][2]))]
+    found: list[tuple[Address, int]] = []
+    for place, path, size in listed.files:
+        if address.scheme == HUB:
+            one = Address(HUB, address.name, path=str(path), revision=listed.commit)
+        else:
+            one = parse_address(f"{address.scheme}://{str(place).lstrip('/')}")
+        found.append((one, int(size)))
+    return found
 
 
 def fetch_work(address: Address, request: TextRequest) -> Work[tuple[KeptText, str]]:

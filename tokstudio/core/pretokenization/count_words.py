@@ -25,7 +25,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.counts_file import SourceTotals
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers.contents import Reading
-from tokstudio.core.corpus.readers.folders import Entry, Fetching, expand_work
+from tokstudio.core.corpus.readers.folders import Entry, Fetching, at_hand_work, expand_work
 from tokstudio.core.corpus.source import CountedWith, EntryNumbers, Source, TextNumbers, entries, entry_name
 from tokstudio.core.pretokenization.patterns import Splitter, check_pattern, cut, splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces, cut_sources_work
@@ -151,11 +151,20 @@ class Counting:
     def _count_entry_work(
         self, entry: Entry, counter: WordCounter, cut_out: Counter[str], sources: list[Source]
     ) -> Work[None]:
-        for source in (yield from read_work(entry, self.settings.documents, self.encoding, self.reading)):
-            sources.append(replace(source, data=_NOTHING, ends=_NO_ENDS, places=None, counts=None, rows=None))
-            [(text, pieces)], cut = yield from cut_sources_work([source], self.settings.special_tokens)
-            cut_out.update(cut)
-            yield from counter.add_work(text, pieces)
+        entries, fetched = yield from at_hand_work(entry, Fetching(self.reading, self.encoding))
+        try:
+            for one in entries:
+                for source in (yield from read_work(one, self.settings.documents, self.encoding, self.reading)):
+                    sources.append(replace(source, data=_NOTHING, ends=_NO_ENDS, places=None, counts=None, rows=None))
+                    [(text, pieces)], cut = yield from cut_sources_work([source], self.settings.special_tokens)
+                    cut_out.update(cut)
+                    yield from counter.add_work(text, pieces)
+            if fetched is not None:
+                yield from counter.wait_work()
+        finally:
+            if fetched is not None:
+                with suppress(OSError):
+                    fetched.remove()
 
 
 def count_corpus_work(corpus: Corpus, settings: CountedWith, threads: int | None = None) -> Work[WordCounts]:
@@ -173,7 +182,7 @@ def _check_pattern(pattern: str) -> None:
 
 def stored_bytes(entry: Entry) -> int:
     """The size of the files of an entry; at least 1."""
-    size = 1
+    size = 1 + entry.size
     for path in entry.shards or (entry.path,):
         with suppress(OSError, ValueError):
             size += os.path.getsize(path)
@@ -267,6 +276,10 @@ class WordCounter:
                 yield from self._take_work(chunk)
                 yield self._progress_at(chunk.parts[0][0] - 2 * CHUNK * self._threads)
         self._before += len(source.data)
+
+    def wait_work(self) -> Work[None]:
+        """Waits until all that was added is counted, after which its text is needed no more."""
+        yield from self._wait_work(0)
 
     def made_work(self, cut_out: Mapping[str, int] = _NOTHING_CUT_OUT) -> Work[WordCounts]:
         """The table of all sources; nothing can be added afterwards."""

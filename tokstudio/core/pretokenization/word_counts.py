@@ -126,6 +126,27 @@ class WordCounts:
             files=self.files + files,
         )
 
+    def at_least(self, least: int) -> WordCounts:
+        """The table of the words that occur so often in all sources together; the totals stay those of all words.
+
+        That is for a whole table: words that are rare in every part may be frequent in all.
+        """
+        whole = np.zeros(len(self), np.int64)
+        np.add.at(whole, self.words, self.counts)
+        kept = whole >= least
+        rows, lengths = kept[self.words], np.diff(self.ends, prepend=0)
+        size = int(self.ends[-1]) if len(self) else 0
+        numbers = (np.cumsum(kept) - 1).astype(np.int32)
+        return replace(
+            self,
+            data=np.concatenate([self.data[:size][np.repeat(kept, lengths)], self.data[size:]]),
+            ends=np.cumsum(lengths[kept], dtype=np.int64),
+            words=numbers[self.words[rows]],
+            sources=self.sources[rows],
+            counts=self.counts[rows],
+            firsts=self.firsts[rows],
+        )
+
     def save(self, path: AnyPath) -> Path:
         """Writes the table to a Parquet file; raises FormatError where it cannot be written."""
         return finish(self.save_work(path))

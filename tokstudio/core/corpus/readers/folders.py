@@ -23,9 +23,9 @@ from tokstudio.core.corpus.readers.datasets import look
 from tokstudio.core.corpus.readers.files import plain_errors
 from tokstudio.core.corpus.readers.kinds import COLUMNAR, DATA, JSON, kind_of, suffix_of
 from tokstudio.core.corpus.readers.streams import OpenText
-from tokstudio.core.hub.addresses import Address, address_of
-from tokstudio.core.hub.fetching_texts import fetch_work
-from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at
+from tokstudio.core.hub.addresses import HUB, Address, address_of
+from tokstudio.core.hub.fetching_texts import fetch_work, files_work
+from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_texts
 from tokstudio.core.text.encodings import LFS_POINTER
 from tokstudio.core.text.utf8 import AnyPath
 
@@ -56,6 +56,7 @@ class Entry:
         is_found: Whether it was found in a folder, and not named itself.
         times: How many times it was given up to here: above 1 where the same files were given before.
         note: What else is said of it; "" for nothing.
+        size: The bytes of a file at an address, which is its `path`, and which is not fetched yet; else 0.
     """
 
     path: Path
@@ -65,6 +66,7 @@ class Entry:
     is_found: bool = False
     times: int = 1
     note: str = ""
+    size: int = 0
 
     @property
     def remark(self) -> str:
@@ -188,6 +190,28 @@ def expand_work(
         else:
             entries.append(Entry(path))
     return (yield from numbered_work(entries)) if len(several) > 1 else entries
+
+
+def remote_entries_work(address: Address) -> Work[list[Entry]]:
+    """Lists the files of an address, each to be fetched by `at_hand_work`; those of a data set are one source.
+
+    Raises:
+        CorpusError: There are none, or they may not be read.
+    """
+    files = yield from files_work(address)
+    group = str(address) if len(files) > 1 and address.scheme == HUB else ""
+    return [Entry(Path(one.given), group, is_found=True, size=size) for one, size in files]
+
+
+def at_hand_work(entry: Entry, fetching: Fetching) -> Work[tuple[list[Entry], KeptText | None]]:
+    """The entry itself, or what is fetched of one at an address, with what is to be removed after it was read."""
+    if not entry.size or (address := address_of(entry.path)) is None:
+        return [entry], None
+    before = {kept.folder for kept in kept_texts()}
+    fetched = yield from _fetched_work(address, fetching)
+    kept = kept_at(fetched[0].path)
+    is_new = kept is not None and kept.folder not in before
+    return [replace(one, group=entry.group or one.group) for one in fetched], kept if is_new else None
 
 
 def _fetched_work(address: Address, fetching: Fetching) -> Work[list[Entry]]:

@@ -27,7 +27,7 @@ from tokstudio.core.corpus.remote.preview import TextPreview
 from tokstudio.core.corpus.remote.taking import Taking, contents_of
 from tokstudio.core.hub.addresses import HUB, Address, parse_address
 from tokstudio.core.hub.fetching import without_secrets
-from tokstudio.core.hub.fetching_texts import FetchedText, FetchText, ShownText, ShowText
+from tokstudio.core.hub.fetching_texts import FetchedText, FetchText, ListedText, ListText, ShownText, ShowText
 from tokstudio.core.hub.kept_texts import TextOrigin, TextRequest, describe, kept_for, key_of, tags_of
 
 _LEFT_ON_DISK = 200_000_000
@@ -38,7 +38,7 @@ def main() -> int:
     """Fetches the text that the parent asks for, or shows it."""
     # As an exception, so that files that have not arrived whole are removed.
     signal.signal(signal.SIGTERM, _leave)
-    parent = ParentProcess(FetchText, ShowText)
+    parent = ParentProcess(FetchText, ShowText, ListText)
     if (question := parent.receive()) is not None:
         threading.Thread(target=end_with_parent, daemon=True).start()
         parent.send(Progress("downloading"))
@@ -53,13 +53,18 @@ def _leave(*_: object) -> NoReturn:
     sys.exit(1)
 
 
-def _answer(question: FetchText | ShowText, parent: ParentProcess) -> FetchedText | ShownText | Refused:
+def _answer(
+    question: FetchText | ShowText | ListText, parent: ParentProcess
+) -> FetchedText | ShownText | ListedText | Refused:
     name, secrets = "", [part for part in (question.address,) if part]
     try:
         address = parse_address(question.address)
         name = str(address)
         if isinstance(question, ShowText):
             return ShownText(json.dumps(asdict(_shown(address, _Reporter(parent)))))
+        if isinstance(question, ListText):
+            listing, _ = list_work(address, _Reporter(parent))
+            return ListedText(listing.commit, [[one.place, one.path, one.size] for one in listing.files])
         return _fetched(address, TextRequest(**question.request), Path(question.folder), _Reporter(parent))
     except TokStudioError as error:
         why = str(error)

@@ -1,0 +1,79 @@
+"""`count` with texts by their addresses, here and on a cluster, and without rare words."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import signal
+
+import distributed
+import pytest
+
+from tests.core.corpus.remote.sets import json_lines, parquet, texts
+from tests.core.corpus.remote.test_stores import put, store  # noqa: F401 -- a fixture
+from tokstudio import Corpus
+from tokstudio.cli.process.terminal import Console
+from tokstudio.core.hub.kept_texts import kept_texts
+
+WHERE = "s3://bucket/set/*"
+
+
+@pytest.fixture
+def counted(tmp_path, run, monkeypatch):
+    """Counts texts, and gives the bytes of the table; nothing is kept in the cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def count(files, name, *more):
+        run(0, f"count {files} --pattern gpt2 --out {name}.parquet", *more)
+        return (tmp_path / f"{name}.parquet").read_bytes()
+
+    return count
+
+
+def test_the_table_of_addresses_is_that_of_the_files_here_and_on_workers_one_of_which_dies(
+    store,  # noqa: F811
+    counted,
+    tmp_path,
+    monkeypatch,
+):
+    for number in range(6):
+        name, content = f"part-{number}.parquet", parquet(texts(300, number), 50)
+        if number == 5:
+            name, content = "rest.jsonl", json_lines(texts(100, number))
+        put(store, f"set/{name}", content)
+        (tmp_path / name).write_bytes(content)
+    local = counted(" ".join(sorted(file.name for file in tmp_path.iterdir() if file.is_file())), "local")
+    assert counted(WHERE, "one") == local
+    assert kept_texts() == [], "nothing of it stays"
+    killed, show = [], Console.show
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, **options) as workers:
+        worker = next(iter(workers.workers.values()))
+        worker.close_gracefully()  # then it is not started again
+        victim = worker.pid
+
+        def killing(self, progress, *more):
+            if progress.phase == "counting" and not killed:
+                killed.append(os.kill(victim, signal.SIGKILL))
+            show(self, progress, *more)
+
+        monkeypatch.setattr(Console, "show", killing)
+        assert counted(WHERE, "cluster", "--dask", workers.scheduler_address) == local
+    assert killed
+
+
+def test_rare_words_are_left_out_of_the_joined_table_and_that_is_said(write, run, tmp_path):
+    write("a.txt", "the the cat once\n")
+    write("b.txt", "the cat rare\n")
+    words = "count a.txt b.txt --pattern gpt2 --out c.parquet"
+    run(0, words, "--min-count", 2, says="Left out 3 words with fewer than 2 uses: 3 uses in all.\n")
+    left = {bytes(word) for word in words_of(tmp_path / "c.parquet")}
+    assert left == {b" cat", b"the", b"\n"}, "once in each file, twice in both"
+    run(1, words, "--min-count", 100, says="every word occurs less often: nothing was written")
+    run(2, words, "--min-count", 0, says="--min-count must be at least 1")
+
+
+def words_of(path):
+    for source in Corpus.from_counts(path).sources:
+        starts = [0, *source.ends[:-1].tolist()]
+        yield from (source.data[start:end] for start, end in zip(starts, source.ends.tolist(), strict=True))
