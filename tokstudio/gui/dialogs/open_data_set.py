@@ -105,8 +105,8 @@ class OpenDataSetDialog(Dialog):
         self.name = QLineEdit()
         self.name.setPlaceholderText("OWNER/NAME of the Hugging Face Hub, or an address")
         self.configuration, self.split, self.text = ChoiceBox(()), ChoiceBox(()), ChoiceBox(())
-        self.size = QSpinBox(minimum=1, maximum=_MOST, value=_DEFAULT, suffix=" MB")
-        self.size.setToolTip("How much text is taken, from up to 64 of the files")
+        self.amount = QSpinBox(minimum=1, maximum=_MOST, value=_DEFAULT, suffix=" MB")
+        self.amount.setToolTip("How much text is taken, from up to 64 of the files")
         self.seed = QSpinBox(minimum=0, maximum=2**31 - 1)
         self.seed.setToolTip("Chooses what is taken: the same number takes the same text")
         self.all = QCheckBox("Take a&ll of it")
@@ -119,9 +119,9 @@ class OpenDataSetDialog(Dialog):
         for at, (text, field) in enumerate(fields):
             grid.addWidget(label_for(text, field), at, 0)
             grid.addWidget(field, at, 1)
-        grid.addWidget(label_for("&Take", self.size), len(fields), 0)
-        amount = row(self.size, label_for("S&eed", self.seed), self.seed, self.all, STRETCH, spacing=8)
-        grid.addLayout(amount, len(fields), 1)
+        grid.addWidget(label_for("&Take", self.amount), len(fields), 0)
+        parts = row(self.amount, label_for("S&eed", self.seed), self.seed, self.all, STRETCH, spacing=8)
+        grid.addLayout(parts, len(fields), 1)
         self.list = _list()
         self.texts = named(QListWidget(), "First texts")
         self.texts.setSelectionMode(QListWidget.SelectionMode.NoSelection)
@@ -189,7 +189,7 @@ class OpenDataSetDialog(Dialog):
         for box in (self.configuration, self.split, self.text):
             box.setEnabled(not busy and bool(box.choices))
         self.all.setEnabled(not busy)
-        for field in (self.size, self.seed):
+        for field in (self.amount, self.seed):
             field.setEnabled(not busy and not self.all.isChecked())
         self.stack.setCurrentWidget(self.texts if has_text else self.list)
         self.remove_button.setVisible(not has_text)
@@ -288,7 +288,7 @@ class OpenDataSetDialog(Dialog):
         field = _value(self.text)
         is_rows = self._preview is not None and self._preview.contents is not None and self._preview.contents.is_data
         reading = Reading(field=field) if is_rows and field else Reading()
-        size = None if self.all.isChecked() else self.size.value() * _MB
+        size = None if self.all.isChecked() else self.amount.value() * _MB
         fetching = Fetching(reading, None, size, 0 if size is None else self.seed.value())
 
         def work(address: Address) -> Work[Read]:

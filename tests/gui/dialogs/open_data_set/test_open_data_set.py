@@ -61,8 +61,8 @@ def test_a_sample_is_opened_after_a_look_at_it(qtbot, window, hub):
     assert dialog.texts.item(0).text().startswith(texts(1, 0)[0][:100])
     assert [choice.value for choice in dialog.split.choices] == ["train", "test"]
     assert "3 files of Parquet" in dialog.note.text()
-    assert dialog.size.value() == 100
-    dialog.size.setValue(1)
+    assert dialog.amount.value() == 100
+    dialog.amount.setValue(1)
     dialog.seed.setValue(5)
     dialog.open_button.click()
     qtbot.waitUntil(lambda: any(one.origin for one in window.session.corpus.sources), timeout=60_000)
