@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QWidget
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QAction, QGuiApplication, QWheelEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QWidget
 
 from tests.core.libraries.test_chat_templates import folder
 from tests.gui.person import PATIENCE, at_window
@@ -122,6 +122,18 @@ def test_a_role_is_chosen_or_written(qtbot, pane, chat):
     chat.list.rows[0].role.setEditText("developer")
     settled(qtbot, pane)
     assert chat.encoded.text.startswith("<pad>developer: ")
+
+
+def test_the_wheel_over_a_role_scrolls_and_does_not_change_it(chat):
+    role = chat.list.rows[0].role
+    nothing, none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    for has_focus, expected in ((False, "user"), (True, "assistant")):
+        (role if has_focus else chat.view).setFocus()
+        place, turn = QPointF(role.rect().center()), QPoint(0, -120)
+        phase = Qt.ScrollPhase.NoScrollPhase
+        event = QWheelEvent(place, role.mapToGlobal(place), QPoint(), turn, nothing, none, phase, False)
+        QApplication.sendEvent(role, event)
+        assert role.currentText() == expected
 
 
 def test_the_prompt_of_an_answer_is_added(qtbot, session, pane, chat):

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QShowEvent
+from PySide6.QtGui import QAction, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QSizePolicy, QVBoxLayout, QWidget
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
@@ -57,6 +57,23 @@ _FIGURES = (
 # --- The messages to edit ---------------------------------------------------------------------------------------------
 
 
+class _RoleBox(QComboBox):
+    """A role to choose or to write."""
+
+    def __init__(self, role: str) -> None:
+        super().__init__(editable=True, insertPolicy=QComboBox.InsertPolicy.NoInsert)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.addItems(_ROLES)
+        self.setCurrentIndex(_ROLES.index(role))
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Ignores the mouse wheel without the focus: it scrolls the messages."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
 class _MessageRow(QWidget):
     """A message: its role, its text, and a menu that moves or removes it."""
 
@@ -64,9 +81,7 @@ class _MessageRow(QWidget):
 
     def __init__(self, role: str, content: str) -> None:
         super().__init__()
-        self.role = QComboBox(editable=True, insertPolicy=QComboBox.InsertPolicy.NoInsert)
-        self.role.addItems(_ROLES)
-        self.role.setCurrentText(role)
+        self.role = _RoleBox(role)
         self.role.setToolTip("Who says it: choose a role, or write another that the template knows")
         self.content = TextInput()
         self.content.set_text(content)
