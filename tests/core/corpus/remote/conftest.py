@@ -25,3 +25,12 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with local_hub(monkeypatch) as made:
         monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
         yield made
+
+
+@pytest.fixture
+def no_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the process try again at once."""
+    folder = tmp_path / "no pauses"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text("import time\n\ntime.sleep = lambda seconds: None\n")
+    monkeypatch.setenv("PYTHONPATH", str(folder))

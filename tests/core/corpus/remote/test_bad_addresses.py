@@ -28,15 +28,6 @@ def refused(address: str, **options: int) -> str:
     return str(caught.value)
 
 
-@pytest.fixture
-def no_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the process try again at once."""
-    folder = tmp_path / "no pauses"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text("import time\n\ntime.sleep = lambda seconds: None\n")
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-
-
 def test_what_is_not_on_the_hub_is_told(hub: Hub):
     assert "has no such repository, or it is private" in refused("hf:datasets/me/none")
     files = {"README.md": card("deu", "fra"), "data/deu/train-0.parquet": parquet(["one"])}
