@@ -78,6 +78,14 @@ def test_intervals_stand_in_every_form_and_few_lines_are_said(write, run):
     assert "--intervals: none is known of tokens" in run(1, f"{words} --figure tokens").err
 
 
+def test_words_of_lines_that_are_documents_are_not_joined(write, run):
+    write("lines.txt", "the cat\nsat on\nthe mat\n")
+    told = run(0, "compare words --texts lines.txt --documents line --json").json
+    words = {*["the", "cat", "sat", "on", "the", "mat"], " "}
+    assert told["figures"]["tokens"] == [[3 * 3]]
+    assert told["vocabulary_sizes"] == [len(words) + 1]
+
+
 def test_words_are_those_of_the_texts(compare):
     told = compare("words --texts texts --figure vocabulary_used --json").json
     assert told["tokenizers"] == ["words"]

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-import numpy as np
-
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import is_project, load_runs, load_tokenizer
 from tokstudio.cli.reading import TextsToRead, read_corpus, texts_of
@@ -28,6 +26,7 @@ from tokstudio.core.comparison.intervals import INTERVALS, Resampling, few_lines
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.report.report import origin_work, report_work
 from tokstudio.core.comparison.table import plain_text
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.common.format import Loaded
 from tokstudio.core.text.languages import language_name
@@ -175,7 +174,7 @@ def _compared(
 
 
 def _whole(text: Source | Sequence[bytes]) -> bytes:
-    return np.asarray(text.data).tobytes() if isinstance(text, Source) else b"\n".join(text)
+    return b"\n".join(Corpus((text,)).iter_documents() if isinstance(text, Source) else text)
 
 
 def _told(comparison: Comparison, console: Console) -> int:

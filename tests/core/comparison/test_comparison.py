@@ -65,6 +65,14 @@ def test_the_tokens_are_those_of_each_line(comparison: Comparison) -> None:
     assert comparison.tokens[:, 2].tolist() == [len("".join(lines).encode()) for lines in (ENGLISH, GERMAN)]
 
 
+def test_words_of_different_lines_are_not_joined() -> None:
+    lines = ["the cat", "sat there", "", "the cat"]
+    words = WordTokenizer.from_text("\n".join(lines))
+    made = compare({"words": words, "characters": CharacterTokenizer()}, {"lines": lines, "cut": [b"\xc3", b"\xa9"]})
+    assert made.tokens[0].tolist() == [sum(len(words.encode(line)) for line in lines), len("".join(lines))]
+    assert made.tokens[1, 1] == 2, "a character does not extend over two documents"
+
+
 def test_facts_of_the_texts(comparison: Comparison) -> None:
     assert comparison.bytes.tolist() == [len("".join(lines).encode()) for lines in (ENGLISH, GERMAN)]
     assert comparison.characters.tolist() == [len("".join(lines)) for lines in (ENGLISH, GERMAN)]

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, ByteTokenizer, WordTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts, TokenStore
 from tokstudio.core.base.atomic_files import file_name
@@ -297,7 +295,7 @@ def with_words_work(columns: Sequence[ComparedColumn], rows: Sequence[ComparedTe
     with_words: list[ComparedColumn] = []
     for column in columns:
         if column.tokenizer is None:
-            text = b"\n".join(np.asarray(row.source.data).tobytes() for row in rows)
+            text = b"\n".join(Corpus(tuple(row.source for row in rows)).iter_documents())
             words = yield from WordTokenizer.from_text_work(text, WORDS)
             column = ComparedColumn(column.name, (column.name, tuple(row.sha256 for row in rows)), words)
         with_words.append(column)
