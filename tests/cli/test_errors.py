@@ -71,7 +71,6 @@ STAGES = "--vocab-size 330 --algorithm superbpe --pattern gpt2 --transition 290"
         ("encode --text a --tokenizer none.json", "none.json: "),
         ("encode --text a --tokenizer TOKENIZER --out nowhere/ids.json", "ids.json: "),
         ("encode none.txt --tokenizer TOKENIZER", "none.txt: no such file or folder.\n"),
-        ("encode . --tokenizer TOKENIZER", ": this is a folder, not a file.\n"),
         ("compare bytes --texts en.txt de.txt --base fr", '--base: no text is named "fr"; the texts are en.txt, de.t'),
         ("compare bytes --texts en.txt --against gpt2", '--against: no tokenizer is named "gpt2"; the tokenizers a'),
         ("compare bytes --texts en.txt --figure premium", "--figure premium: say which text is the base with --base."),

@@ -66,7 +66,7 @@ def encode_shards(arguments: argparse.Namespace, console: Console) -> None:
     encode = encode_units_work if arguments.dask is None else _OnCluster(arguments.dask, folder).encode_work
     try:
         with plain_reading_errors():
-            made = console.finish(encode_dataset_work(arguments.files, settings, folder, encode, tell))
+            made = console.finish(encode_dataset_work(arguments.files, settings, folder, encode, tell, texts.fetching))
     except KeyboardInterrupt:
         if (folder / NAME).exists():
             console.say(f"{file_name(folder)}: its complete shards stay, and the same command goes on after them.")

@@ -50,6 +50,8 @@ from tokstudio.core.pretokenization.patterns import NAMES
         ("encode --text 1", "required: --tokenizer"),
         ("encode --tokenizer t --text a --field text", "--field is for a file"),
         ("encode --tokenizer t a.txt --field text --as-text", "give either --field or --as-text"),
+        ("encode --tokenizer t .", "a data set needs --out DIR, the folder for the shards"),
+        ("encode --tokenizer t a.txt --sample-bytes 9", "--sample-bytes needs --out DIR, the folder for the shards"),
         ("compare bytes", "required: --texts"),
         ("compare bytes --texts a.txt --figure speed", "invalid choice: 'speed'"),
         ("compare bytes --texts a.txt --json --markdown", "not allowed with argument --json"),

@@ -71,7 +71,7 @@ _READING = (
     "documents", "encoding", "field", "delimiter", "as_text", "min_document_chars", "max_document_chars", "max_bytes",
     "deduplicate", "keep_truncated",
 )  # fmt: skip
-_SHARDS = ("append_eos", "end_token", "shard_tokens", "format", "dtype", "dask", "json")
+_SHARDS = ("append_eos", "end_token", "shard_tokens", "format", "dtype", "dask", "json", "sample_bytes")
 _AMOUNT = re.compile(r"(\d[\d_]*)([kMG]?)")
 
 

@@ -19,7 +19,7 @@ from tokstudio.core.base.leftovers import recover_work
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.contents import Reading
-from tokstudio.core.corpus.readers.folders import Folder
+from tokstudio.core.corpus.readers.folders import Fetching, Folder
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.shards.encoding import encode_units_work
 from tokstudio.core.shards.inputs import SHARD_TOKENS, EncodingSettings, Unit, units_work
@@ -141,6 +141,7 @@ def encode_dataset_work(
     out: Path,
     encode: EncodeUnits = encode_units_work,
     tell: Callable[[Folder], None] | None = None,
+    fetching: Fetching | None = None,
 ) -> Work[EncodedDataset]:
     """Does the same as `encode_dataset` in bounded pieces.
 
@@ -150,8 +151,9 @@ def encode_dataset_work(
         out: The folder to write.
         encode: Encodes them, here or elsewhere.
         tell: Receives each folder among them, which says what it skipped.
+        fetching: What is taken of texts that are given by their address; None for all.
     """
-    paths, skipped = list(map(Path, paths)), list[tuple[str, str]]()
+    paths, skipped = list(paths), list[tuple[str, str]]()
     _refuse_inside(out, paths)
 
     def note(folder: Folder) -> None:
@@ -160,7 +162,7 @@ def encode_dataset_work(
             tell(folder)
 
     described = yield from settings.to_json_work()
-    units = yield from units_work(paths, settings, note)
+    units = yield from units_work(paths, settings, note, fetching)
     inputs = tuple(unit.input for unit in units)
     before = yield from _there_work(out, Manifest(described, inputs))
     if before.is_complete:
@@ -214,14 +216,13 @@ def _finished(files: Sequence[EncodedFile], shards: Sequence[Shard]) -> tuple[En
     return tuple(files[:within])
 
 
-def _refuse_inside(out: Path, paths: Iterable[Path]) -> None:
+def _refuse_inside(out: Path, paths: Iterable[AnyPath]) -> None:
     """Raises FormatError where a folder that is read holds the one that is written."""
     target = Path(os.path.realpath(out))
     for path in paths:
         if os.path.isdir(path) and target.is_relative_to(os.path.realpath(path)):
-            raise FormatError(
-                f"{file_name(out)}: the folder of the shards is in {file_name(path)}, which is read: choose another."
-            )
+            read = file_name(Path(path))
+            raise FormatError(f"{file_name(out)}: the folder of the shards is in {read}, which is read: take another.")
 
 
 def _there_work(out: Path, wanted: Manifest) -> Work[Manifest]:

@@ -19,10 +19,11 @@ from tokstudio.core.corpus.readers import kinds
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import look, plan_of, refuse_without_text, with_columns_work
 from tokstudio.core.corpus.readers.files import Budget, plain_errors
-from tokstudio.core.corpus.readers.folders import Entry, Folder, expand_work, numbered_work
+from tokstudio.core.corpus.readers.folders import Entry, Fetching, Folder, expand_work, numbered_work
 from tokstudio.core.corpus.readers.streams import OpenText, opened
 from tokstudio.core.corpus.source import check_documents
 from tokstudio.core.formats.common.added_tokens import named_roles
+from tokstudio.core.hub.addresses import address_of
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
 from tokstudio.core.shards.manifest import FORMATS, NPY, Input
 from tokstudio.core.text.encodings import encoding_name
@@ -176,46 +177,49 @@ class Unit:
 
 
 def units_work(
-    paths: Iterable[AnyPath], settings: EncodingSettings, tell: Callable[[Folder], None] | None = None
+    paths: Iterable[AnyPath],
+    settings: EncodingSettings,
+    tell: Callable[[Folder], None] | None = None,
+    fetching: Fetching | None = None,
 ) -> Work[list[Unit]]:
     """Lists the files to encode, in their order, and looks at the beginning of each.
 
-    `tell` receives each folder, which says what it skipped.
+    `tell` receives each folder, which says what it skipped. Texts that are given by their address are fetched before;
+    `fetching` says what is taken of them, None for all.
 
     Raises:
         CorpusError: There are none; one cannot be read, or has no such column of text.
     """
-    entries, roots = list[Entry](), list[Path | None]()
-    for path in map(Path, paths):
-        found = yield from expand_work([path], tell)
+    entries, given = list[Entry](), list[AnyPath]()
+    for path in paths:
+        found = yield from expand_work([path], tell, fetching or Fetching(settings.reading, settings.encoding))
         entries += found
-        roots += [path if entry.is_found else None for entry in found]
+        given += [path] * len(found)
     if not entries:
         raise CorpusError("No files given: name at least one.")
     entries = yield from numbered_work(entries)
     units = list[Unit]()
-    for number, (entry, root) in enumerate(zip(entries, roots, strict=True)):
-        units += yield from _units_of_entry_work(entry, root, settings)
+    for number, (entry, path) in enumerate(zip(entries, given, strict=True)):
+        units += yield from _units_of_entry_work(entry, path, settings)
         yield Progress("looking at files", number, len(entries))
     return units
 
 
-def _units_of_entry_work(entry: Entry, root: Path | None, settings: EncodingSettings) -> Work[list[Unit]]:
+def _units_of_entry_work(entry: Entry, given: AnyPath, settings: EncodingSettings) -> Work[list[Unit]]:
     files = entry.shards or (entry.path,)
     reading = yield from _checked_work(entry, files, settings)
     is_filtered = reading.deduplicate or reading.most_bytes is not None
     if entry.shards and not is_filtered:
-        return [_unit(replace(entry, shards=(file,)), reading, [file], root) for file in files]
-    return [_unit(entry, reading, files, root)]
+        return [_unit(replace(entry, shards=(file,)), reading, [file], given) for file in files]
+    return [_unit(entry, reading, files, given)]
 
 
-def _unit(entry: Entry, reading: Reading, files: Sequence[Path], root: Path | None) -> Unit:
-    if len(files) > 1:
-        name = "/".join(filter(None, (file_name(entry.path), entry.name)))
-    elif root is not None:
-        name = f"{file_name(root.absolute())}/{files[0].relative_to(root).as_posix()}"
-    else:
-        name = file_name(files[0])
+def _unit(entry: Entry, reading: Reading, files: Sequence[Path], given: AnyPath) -> Unit:
+    root, file = Path(given), files[0]
+    address = address_of(given)  # which has no password when it is written
+    whole = str(address) if address is not None else file_name(root.absolute()) if entry.is_found else ""
+    inner = file.relative_to(root).as_posix() if whole and file.is_relative_to(root) else file.name
+    name = "/".join(filter(None, (whole, entry.name if len(files) > 1 else inner)))
     return Unit(entry, reading, printable(name), *_state_of(files))
 
 
