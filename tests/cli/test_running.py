@@ -345,3 +345,17 @@ def test_python_has_the_same(run, experiment):
         for at, (left, right) in enumerate(run_of_core.merges.tolist())
     ]
     assert lines == lines_of("e.merges")
+
+
+def test_a_project_holds_the_same_text(run, texts, write):
+    run(0, f"train {texts[0]} --vocab-size 290 --experiment e.toml --project p.tokstudio")
+    text = run(0, "inspect p.tokstudio --json").json["experiment"]
+    assert Path("e.toml").read_text().startswith(text)
+    run(0, f"train {texts[0]} --vocab-size 290 --project q.tokstudio")
+    assert run(0, "inspect q.tokstudio --json").json["experiment"] == text.replace("e.toml", "q.toml").replace(
+        '"p.tokstudio"', '"q.tokstudio"'
+    )
+    write("e.toml", SHORT + "[output]\nproject = 'r.tokstudio'\n")
+    run(0, "run e.toml")
+    read = run(0, "inspect r.tokstudio --json").json["experiment"]
+    assert read == SHORT + "[output]\nproject = 'r.tokstudio'\n"

@@ -21,10 +21,10 @@ from tokstudio.core.corpus.leaving_out import told_totals
 from tokstudio.core.formats.common.format import Loaded, PatternNeeded
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.model.algorithms import ALGORITHMS
-from tokstudio.core.project import SUFFIX, Project, ProjectTokenizer, open_work, tokenizer_of_entry_work
+from tokstudio.core.project import EXPERIMENT, SUFFIX, Project, ProjectTokenizer, open_work, tokenizer_of_entry_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-Rows = dict[str, list[dict[str, Any]]]
+Rows = dict[str, Any]
 
 _BEFORE = " " * 9  # before further lines about a source or a run
 
@@ -84,7 +84,9 @@ def project_rows(path: Path, console: Console) -> Rows:
         }
         for source in project.sources
     ]
-    return {"sources": sources, "runs": list(_runs(project, console))}
+    # How to train without the project; None where nobody has described it.
+    experiment = project.state.get(EXPERIMENT) or None
+    return {"sources": sources, "runs": list(_runs(project, console)), EXPERIMENT: experiment}
 
 
 def project_lines(rows: Rows) -> Iterator[str]:

@@ -70,6 +70,7 @@ class CommandTexts:
 
     corpus: Corpus
     folders: tuple[Folder, ...]
+    experiment: str = ""  # the text of the experiment that they are of, for a project; "" for none
 
     def as_json(self) -> dict[str, object]:
         """What was passed over in folders, what is to be said of each text, and what was left out of them."""

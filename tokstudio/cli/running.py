@@ -185,7 +185,7 @@ def _read(experiment: Experiment, console: Console) -> CommandTexts:
     if experiment.leaving_out:
         totals = corpus.left.totals if corpus.left is not None else ()
         console.say(f"Left out: {told_totals(totals)}." if totals else "Left out: nothing, as nothing was found.")
-    return CommandTexts(corpus, tuple(folders))
+    return CommandTexts(corpus, tuple(folders), experiment.text)
 
 
 # --- Training, and what comes of it -----------------------------------------------------------------------------------

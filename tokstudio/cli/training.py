@@ -44,7 +44,7 @@ from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.experiment.experiment import Result
 from tokstudio.core.experiment.result import Trained, merges_in_words, result_work, texts_work
-from tokstudio.core.experiment.writing import Draft, PlannedTraining, draft_work
+from tokstudio.core.experiment.writing import SUFFIX, Draft, PlannedTraining, draft_work
 from tokstudio.core.formats.report import ExportReport
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.model.algorithms import OWN_SETTINGS, algorithm_of
@@ -53,7 +53,9 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, Run
 from tokstudio.core.model.settings import SETTINGS
-from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work
+from tokstudio.core.project import EXPERIMENT, Project, ProjectRun, save_work
+from tokstudio.core.project import SUFFIX as PROJECT
+from tokstudio.core.project.schema import Json
 from tokstudio.core.surgery.specials import check_reserved, fill_reserved
 from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -67,10 +69,10 @@ from tokstudio.core.training.trainer import Trainer
 _LONGEST_NAME = 60  # characters: a file name has at most 255 bytes, and the length may be what failed
 
 
-def save_project(run: Run, path: Path, console: Console) -> Path | None:
+def save_project(run: Run, path: Path, console: Console, experiment: str = "") -> Path | None:
     """Saves a run where the user asks for it, and reports that; None where it cannot be written."""
     try:
-        _save(run, path, console)
+        _save(run, path, console, experiment)
     except (TokStudioError, OSError) as error:
         console.complain(reason(error))
         return None
@@ -89,7 +91,7 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
     Returns:
         The project; None where it cannot be written.
     """
-    name = target.absolute().name.removesuffix(SUFFIX)[:_LONGEST_NAME].strip(".") or "run"
+    name = target.absolute().name.removesuffix(PROJECT)[:_LONGEST_NAME].strip(".") or "run"
     # The folder of the target, or the nearest existing one above it.
     nearest = next((above for above in target.absolute().parents if os.path.isdir(above)), Path.cwd())
     for folder in (nearest, _state_folder()):
@@ -115,8 +117,9 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
     return None
 
 
-def _save(run: Run, place: Path, console: Console) -> None:
-    console.finish(save_work(Project(runs=(ProjectRun("Run 1", run),), active=0), place))
+def _save(run: Run, place: Path, console: Console, experiment: str = "") -> None:
+    state: dict[str, Json] = {EXPERIMENT: experiment} if experiment else {}
+    console.finish(save_work(Project(runs=(ProjectRun("Run 1", run),), active=0, state=state), place))
 
 
 def _state_folder() -> Path:
@@ -126,7 +129,7 @@ def _state_folder() -> Path:
 def _reserved(folder: Path, name: str) -> Path:
     """Creates a new empty file, so that moving the project there replaces no other file."""
     for number in count(1):
-        place = folder / f"{name}{f'-{number}' * (number > 1)}{SUFFIX}"
+        place = folder / f"{name}{f'-{number}' * (number > 1)}{PROJECT}"
         with suppress(FileExistsError):
             place.touch(mode=0o600, exist_ok=False)
             return place
@@ -262,7 +265,8 @@ def train_on(
     try:
         code = _train(trainer, arguments, console, signals)
         trainer.stop()
-        written = _write(trainer, code in (DONE, FAILED), arguments, console, signals, extension)
+        is_complete = code in (DONE, FAILED)
+        written = _write(trainer, is_complete, arguments, console, signals, extension, read.experiment)
         if keep is not None and code in (DONE, FAILED):
             with signals.finishing():
                 keep(corpus, trainer.run)
@@ -304,6 +308,7 @@ def _write(
     console: Console,
     signals: Signals,
     extension: Extension | None,
+    described: str,
 ) -> _Written:
     """Exports and saves what was trained, also where it was interrupted after the first merge."""
     run = trainer.run
@@ -323,7 +328,7 @@ def _write(
             tokenizer, proof = extension.finished(tokenizer, sample)
             facts = extension.as_json(tokenizer, proof)
         reports = export(tokenizer, exports, arguments.accept_loss, sample, console, proof=proof)
-        kept = None if project is None else save_project(run, project, console)
+        kept = None if project is None else save_project(run, project, console, described)
         if extension is not None and proof is not None and len(reports) == len(exports):
             extension.proving.write(tokenizer, proof, reports)
     return _Written(reports, kept, len(reports) < len(exports) or (project is not None and kept is None), facts)
@@ -367,7 +372,8 @@ def read_to_train(
     The experiment is described at once, so that nothing is trained in vain if that is impossible.
     """
     texts = training_texts(arguments)
-    if arguments.experiment is None:
+    wanted = arguments.experiment or arguments.project
+    if wanted is None:
         return read_texts(texts, console), None
     settings = {**settings, "documents": texts.documents, "parallel": dict(arguments.parallel)}
     planned = PlannedTraining(settings, sample_bytes=texts.sample_bytes, exports=arguments.export)
@@ -375,8 +381,13 @@ def read_to_train(
 
     def describe(whole: Corpus, corpus: Corpus) -> None:
         more = {"project": arguments.project, "accept_loss": arguments.accept_loss}
-        work = draft_work(arguments.experiment, whole, [planned], corpus.leaving_out, **more)
-        described.append((console.finish(work), console.finish(texts_work(corpus))))
+        work = draft_work(wanted.with_suffix(SUFFIX), whole, [planned], corpus.leaving_out, **more)
+        try:
+            described.append((console.finish(work), console.finish(texts_work(corpus))))
+        except ConfigError:
+            # A project is saved without a description.
+            if arguments.experiment is not None:
+                raise
 
     def keep(_: Corpus, made: Run | Tokenizer) -> None:
         ((draft, result),), trained = described, [Trained("", made)]
@@ -385,7 +396,9 @@ def read_to_train(
         if draft.remark:
             console.say(draft.remark)
 
-    return read_texts(texts, console, describe), keep
+    read = read_texts(texts, console, describe)
+    text = described[0][0].text if described else ""
+    return replace(read, experiment=text), keep if arguments.experiment is not None else None
 
 
 def training_texts(arguments: argparse.Namespace) -> TextsToRead:

@@ -221,6 +221,7 @@ def test_what_is_copied_names_the_size_at_the_playhead(qtbot, compared, tmp_path
     assert "Run 1 (261 tokens)" in page
     assert digest in page
     assert "† Trained on this text" in page
+    assert "tokstudio run experiment.toml\n" in page
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf"])

@@ -11,10 +11,12 @@ import pytest
 from tests.gui.person import at_window, drop, quiet
 from tests.gui.project.behind import BOOK, Behind
 from tokstudio import cli, load_experiment, train
+from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.model.algorithms import ALGORITHMS
+from tokstudio.core.project import open_work
 from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
-from tokstudio.gui.project.experiment import ExperimentFiles
+from tokstudio.gui.project.experiment import ExperimentFiles, text_work
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.state.training_settings import Settings
@@ -242,3 +244,18 @@ def test_it_is_saved_from_the_menu_and_from_train_several_and_opened_where_it_is
     dialog = next(one for one in window.findChildren(TrainSeveralDialog) if one.isVisible())
     assert [plan.settings.vocabulary_size for plan in dialog.model.plans] == [1000, 400]
     dialog.reject()
+
+
+def test_a_project_and_a_report_hold_the_same_text(window, home):
+    window.train(280)
+    text = window.save("experiment.toml").read_text()
+    described = text.partition("\n[result]")[0].rstrip("\n")
+    window.answers.target = home / "p.tokstudio"
+    window.projects.save_as()
+    window.wait()
+    assert finish(open_work(home / "p.tokstudio")).state["experiment"].rstrip("\n") == described
+    settings = Settings(3)
+    corpus = window.session.corpus.current
+    assert finish(text_work(home, corpus, settings, LeavingOut())) == ""
+    page = finish(text_work(home, corpus, window.session.training.settings, LeavingOut()))
+    assert page.rstrip("\n") == described

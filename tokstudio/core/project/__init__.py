@@ -7,6 +7,7 @@ Imports `core.formats`, `core.training` and the folders below them.
 from __future__ import annotations
 
 from tokstudio.core.project.model import (
+    EXPERIMENT,
     Project,
     ProjectRun,
     ProjectSource,
@@ -28,6 +29,7 @@ from tokstudio.core.project.tokenizers import (
 from tokstudio.core.project.writer import save_work
 
 __all__ = [
+    "EXPERIMENT",
     "SUFFIX",
     "LeftBehind",
     "Project",

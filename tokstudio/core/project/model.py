@@ -16,6 +16,8 @@ from tokstudio.core.hub.kept_texts import TextOrigin
 from tokstudio.core.model.run import Run
 from tokstudio.core.project.schema import Json
 
+#: The state of a project that has the text of an experiment file.
+EXPERIMENT = "experiment"
 #: The state of a run or tokenizer that has the hashes of the texts that it was trained on.
 TRAINED_ON = "trained_on"
 _MOST_TRAINED_ON = 100_000  # hashes
@@ -144,7 +146,7 @@ class Project:
         sources: The corpus in its order, together with further sources of runs.
         runs: The list of runs in the window's order, including opened tokenizers.
         active: Index of the active run; None where there is none.
-        state: The rest, by names that the window chooses: text, playhead, settings, layout.
+        state: The rest, by names that the window chooses: text, playhead, settings, layout; and `EXPERIMENT`.
         leaving_out: What is left out of the corpus, as `Corpus.leaving_out`; its sources are those in the corpus.
     """
 

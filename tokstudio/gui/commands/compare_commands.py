@@ -19,10 +19,12 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.engines import EngineTable
 from tokstudio.core.comparison.report.report import ReadFrom, report_work
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.files import plain_errors, read_file_work
 from tokstudio.core.formats.report import WrittenFile
 from tokstudio.gui.commands.actions import Window, show_alone
+from tokstudio.gui.project.experiment import text_work
 from tokstudio.gui.session.measuring.compared import TextSet, file_set, parallel_set
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -134,7 +136,12 @@ class CompareCommands(QObject):
     def save_report(self) -> None:
         """Writes the report, a page that a browser shows."""
         opened = {each.name: each.origin for each in self._runs.shown if each.origin is not None}
-        make = partial(_report_work, opened=opened, engines=self._state.engines)
+        described = None
+        if any(each.origin is None for each in self._runs.shown):
+            corpus, settings = self._session.corpus, self._session.training.settings
+            whole = Corpus(corpus.sources).weighted(corpus.weights)
+            described = partial(text_work, self._preferences.folder, whole, settings, corpus.left_out)
+        make = partial(_report_work, opened=opened, engines=self._state.engines, described=described)
         self._save("Report of the Comparison", "comparison.html", "Web page (*.html)", make)
 
     def save_engines_csv(self) -> None:
@@ -219,12 +226,18 @@ def _engines_work(table: EngineTable, path: Path) -> Work[Path]:
     return path
 
 
-def _report_work(comparison: Comparison, opened: Mapping[str, RunOrigin], engines: EngineTable | None) -> Work[str]:
+def _report_work(
+    comparison: Comparison,
+    opened: Mapping[str, RunOrigin],
+    engines: EngineTable | None,
+    described: Callable[[], Work[str]] | None,
+) -> Work[str]:
     origins: dict[str, ReadFrom] = {}
     for name, origin in opened.items():
         if name in comparison.tokenizers:
             origins[name] = ReadFrom(origin.format, (yield from _hashed_work(origin)))
-    return (yield from report_work(comparison, origins, engines=engines))
+    experiment = "" if described is None else (yield from described())
+    return (yield from report_work(comparison, origins, engines=engines, experiment=experiment))
 
 
 def _hashed_work(origin: RunOrigin) -> Work[tuple[WrittenFile, ...]]:

@@ -285,7 +285,7 @@ def _save_work(
     taken: Snapshot, kept: KeptSources, path: Path, stamp: Stamp | None, state: object
 ) -> Work[tuple[Path, Stamp | None, Snapshot, object]]:
     """Writes a project, unless the file has another stamp than the one that is `known`; `state` is returned."""
-    project = yield from project_work(taken, kept)
+    project = yield from project_work(taken, kept, path.absolute().parent)
     now = _stamp(path)
     if stamp is not None and now not in (None, stamp):
         raise FormatError(

@@ -160,6 +160,18 @@ def planned(plan: TrainingPlan, name: str = "") -> PlannedTraining:
     return PlannedTraining(settings, name, sample_percent=plan.percent if plan.percent < 100 else None)
 
 
+def text_work(folder: Path, corpus: Corpus, settings: Settings, left_out: LeavingOut) -> Work[str]:
+    """The text that Save Experiment would write into a folder, for projects and reports; "" where there is none."""
+    if not corpus.sources or settings.problem is not None:
+        return ""
+    steps, place = (left_out,) if left_out else (), folder / f"experiment{SUFFIX}"
+    try:
+        draft = yield from draft_work(place, corpus, [planned(TrainingPlan(settings))], steps)
+    except TokStudioError:
+        return ""
+    return draft.text
+
+
 def _save_work(
     path: Path,
     whole: Corpus,

@@ -18,6 +18,7 @@ from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.open_sources import read_again_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import (
+    EXPERIMENT,
     Project,
     ProjectRun,
     ProjectSource,
@@ -27,6 +28,7 @@ from tokstudio.core.project import (
     trained_on_state,
 )
 from tokstudio.core.project.schema import Json
+from tokstudio.gui.project.experiment import text_work
 from tokstudio.gui.session.common.corpus import joined_steps
 from tokstudio.gui.session.common.source_jobs import KeptSources
 from tokstudio.gui.session.measuring.compared import text_sets_of
@@ -117,15 +119,20 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
     )
 
 
-def project_work(taken: Snapshot, kept: KeptSources) -> Work[Project]:
-    """Makes the project; this reads the text of new sources."""
+def project_work(taken: Snapshot, kept: KeptSources, folder: Path | None = None) -> Work[Project]:
+    """Makes the project; this reads the text of new sources. In a `folder`, it also says how to train without it."""
     sources: list[ProjectSource] = []
     for number, source in enumerate(taken.sources):
         kept_text = yield from kept.keep_work(source)
         weight = taken.weights[number] if number < taken.in_corpus else ONCE
         sources.append(replace(kept_text, in_corpus=number < taken.in_corpus, weight=weight))
     leaving_out = (taken.left_out,) if taken.left_out else ()
-    return Project(tuple(sources), taken.runs, taken.active, taken.state, leaving_out)
+    state = dict(taken.state)
+    if folder is not None:
+        corpus = Corpus(taken.sources[: taken.in_corpus]).weighted(taken.weights)
+        settings = Settings.from_plain(state["settings"])
+        state[EXPERIMENT] = yield from text_work(folder, corpus, settings, taken.left_out)
+    return Project(tuple(sources), taken.runs, taken.active, state, leaving_out)
 
 
 def run_state(run: StudioRun) -> dict[str, Json]:
