@@ -40,7 +40,7 @@ from tokstudio.core.comparison.intervals import (
     line_counts_work,
 )
 from tokstudio.core.comparison.table import Below, FigureTable, csv_text, latex, markdown, numbers
-from tokstudio.core.comparison.texts import ComparedText, text_work
+from tokstudio.core.comparison.texts import NO_WORDS, ComparedText, FoundWords, text_work
 from tokstudio.core.comparison.vocabularies import Overlap, overlap_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.report import versions
@@ -451,12 +451,13 @@ class Comparison:
         first = measured[0]
         if len(measured) == 1:
             return first
+        texts = self.measured
         text = replace(
             first.text,
-            bytes=sum(text.bytes for text in self.measured),
-            characters=sum(text.characters for text in self.measured),
-            lines=sum(text.lines for text in self.measured),
-            words=sum(text.words for text in self.measured),
+            bytes=sum(text.bytes for text in texts),
+            characters=sum(text.characters for text in texts),
+            lines=sum(text.lines for text in texts),
+            found_words=FoundWords(lambda: (NO_WORDS, texts[0].units, sum(text.words for text in texts))),
         )
         pieces = [cell.words for cell in measured if cell.words is not None]
         words = None

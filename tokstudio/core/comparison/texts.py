@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer
-from tokstudio.core.base.arrays import grown
+from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.source import CountedWith, Source
+from tokstudio.core.corpus.source import CountedWith, Source, groups
 from tokstudio.core.corpus.statistics import statistics_work
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import cut_sources_work
@@ -35,11 +36,9 @@ Units = Literal["words", "characters", "syllables"]
 # Scripts that put no space between words, with the long vowel marks of Kana, which several scripts share; Tibetan,
 # whose tshegs end syllables; and the Ethiopic space.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Khmer}\p{Lao}\p{Myanmar}"
-_UNIT = rf"[{_UNSPACED}]|[\p{{Tibetan}}--[\u0f0b\u0f0c]]+|[^\s\u1361{_UNSPACED}\p{{Tibetan}}]+"
-_SPECIAL = rf"[\s\u1361{_UNSPACED}\p{{Tibetan}}]"  # a run without any of these is one word
-_GRAPHIC = bytes(range(0x21, 0x7F))
 _UNITS: tuple[Units, ...] = ("words", "characters", "syllables")  # of equal counts, the first
 _WORDS = 1 << 12
+_CUT = 1 << 18  # bytes of runs that are cut into words at once
 
 
 class WordTypes:
@@ -77,25 +76,33 @@ NO_WORDS = WordTypes(np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, n
 
 def word_types_work(source: Source) -> Work[tuple[WordTypes, Units]]:
     """The words of a source, and what most of them are."""
+    from tokstudio.core.kernels.documents import ALONE, IN_WORD, SYLLABLE, cut_words
+
     pieces, _ = yield from cut_sources_work([source], ())
     counted = yield from count_work(pieces, CountedWith("whitespace"))
-    table, of_units, occurrences, start = WordTable(), Counter[Units](), np.zeros(_WORDS, np.int64), 0
-    for first in range(0, len(counted.ends), _WORDS):
+    table, occurrences, uses = WordTable(), np.zeros(_WORDS, np.int64), np.zeros(256, np.int64)
+    for first, last, start, stop in groups(counted.ends, _CUT, MOST_WORDS):
         yield Progress("counting words", first, len(counted.ends))
-        ends = counted.ends[first : first + _WORDS].tolist()
-        runs = [counted.data[begin:end].tobytes() for begin, end in zip([start, *ends[:-1]], ends, strict=True)]
-        start = ends[-1]
-        words = _words_of(runs, counted.counts[first : first + _WORDS].tolist(), of_units)
-        occurrences = _added(table, occurrences, words)
+        data, ends = read_only(counted.data[start:stop]), read_only(counted.ends[first:last] - start)
+        out, stops = np.zeros(stop - start + last - first + PADDING, np.uint8), np.empty(stop - start, np.int64)
+        runs, kinds = np.empty(len(stops), np.int32), np.empty(len(stops), np.uint8)
+        n, _ = cut_words(data, ends, _unit_classes(), out, stops, runs, kinds)
+        counts = counted.counts[first:last][runs[:n]]
+        occurrences = _added(table, occurrences, out, stops[:n], counts)
+        np.add.at(uses, kinds[:n], counts)
     size = int(table.offsets[-1])
     types = WordTypes(table.words[:size].copy(), table.offsets[1:].copy(), occurrences[: len(table)].copy())
-    return types, max(_UNITS, key=of_units.__getitem__)
+    return types, _UNITS[int(np.argmax(uses[[IN_WORD, ALONE, SYLLABLE]]))]
 
 
-def _added(table: WordTable, occurrences: NDArray[np.int64], words: Counter[bytes]) -> NDArray[np.int64]:
+def _added(
+    table: WordTable,
+    occurrences: NDArray[np.int64],
+    data: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> NDArray[np.int64]:
     """Adds words and their occurrences; returns the occurrences by number, in an array that may be longer."""
-    data = np.frombuffer(b"".join(words) + bytes(PADDING), np.uint8)
-    ends, counts = np.cumsum([len(word) for word in words], dtype=np.int64), np.array(list(words.values()), np.int64)
     for first in range(0, len(ends), MOST_WORDS):
         begin = int(ends[first - 1]) if first else 0
         numbers = table.look_up(data, begin, ends[first : first + MOST_WORDS])
@@ -105,31 +112,28 @@ def _added(table: WordTable, occurrences: NDArray[np.int64], words: Counter[byte
     return occurrences
 
 
-def _words_of(runs: list[bytes], counts: list[int], of_units: Counter[Units]) -> Counter[bytes]:
-    """How often each word occurs in runs between white space."""
+@cache
+def _unit_classes() -> NDArray[np.uint8]:
+    """What each code point is for `cut_words`: uint8 [0x110000], read-only."""
     import regex
 
-    types = Counter[bytes]()
-    unit, special = regex.compile(_UNIT, regex.V1), regex.compile(_SPECIAL, regex.V1)
-    unspaced, tibetan = regex.compile(f"[{_UNSPACED}]"), regex.compile(r"\p{Tibetan}")
-    apart = regex.compile(r"[\s\u1361]+")
-    for raw, occurs in zip(runs, counts, strict=True):
-        raw = raw.strip(b" ")
-        if raw.translate(None, _GRAPHIC):
-            run = raw.decode("utf-8", "surrogateescape").strip()
-            if special.search(run):
-                for part in apart.split(run):
-                    for place, word in enumerate(unit.findall(part)):
-                        kind = _UNITS[1 if unspaced.match(word) else 2 if tibetan.match(word) else 0]
-                        coded = word.encode("utf-8", "surrogateescape")
-                        types[coded if place or kind != "words" else b" " + coded] += occurs
-                        of_units[kind] += occurs
-                continue
-            raw = run.encode("utf-8", "surrogateescape")
-        if raw:
-            types[b" " + raw] += occurs
-            of_units["words"] += occurs
-    return types
+    from tokstudio.core.kernels import documents as kernel
+
+    every = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    kinds = np.full(len(every), kernel.IN_WORD, np.uint8)
+    for expression, kind in (
+        (r"[\x1c-\x1f]", kernel.AT_ENDS),  # white space for Python's `strip`
+        (r"\s", kernel.SPACE_BETWEEN),
+        (r"\p{Tibetan}", kernel.SYLLABLE),
+        (r"[\u0f0b\u0f0c]", kernel.BETWEEN_SYLLABLES),
+        (r"\u1361", kernel.WORD_SPACE),
+        (f"[{_UNSPACED}]", kernel.ALONE),
+    ):
+        for match in regex.finditer(f"(?:{expression})+", every):
+            kinds[match.start() : match.end()] = kind
+    classes = np.full(0x110000, kernel.IN_WORD, np.uint8)
+    classes[:0xD800], classes[0xE000:] = kinds[:0xD800], kinds[0xD800:]
+    return read_only(classes)
 
 
 def in_running_text(word: str) -> bytes:
@@ -144,6 +148,35 @@ def in_running_text(word: str) -> bytes:
 # The texts that tokenizers are compared on, with what does not depend on a tokenizer: characters, lines, words.
 
 _PIECE = 1 << 20
+
+
+class FoundWords:
+    """The words of a text, which `find` finds when they are asked for first. Safe in several threads.
+
+    It returns the distinct words, what most of them are, and how many all of them are.
+    """
+
+    def __init__(self, find: Callable[[], tuple[WordTypes, Units, int]]) -> None:
+        self._find, self._lock = find, threading.Lock()
+        self._found: tuple[WordTypes, Units, int] | None = None
+
+    @classmethod
+    def of(cls, source: Source) -> FoundWords:
+        """Those of a source."""
+
+        def find() -> tuple[WordTypes, Units, int]:
+            types, units = finish(word_types_work(source))
+            return types, units, types.total()
+
+        return cls(find)
+
+    @property
+    def found(self) -> tuple[WordTypes, Units, int]:
+        """What was found."""
+        with self._lock:
+            if self._found is None:
+                self._found = self._find()
+            return self._found
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +200,31 @@ class ComparedText:
     bytes: int
     characters: int  # code points; each byte that is not UTF-8 counts as one
     lines: int
-    words: int
-    units: Units
-    # Each distinct word as it is encoded, and how often it occurs. The first of a run has the space before it, as in
-    # running text, unless it is of a script without spaces.
-    word_types: WordTypes
+    found_words: FoundWords
+
+    @property
+    def words(self) -> int:
+        """How many words it has; they are found when they are asked for first."""
+        return self.found_words.found[2]
+
+    @property
+    def units(self) -> Units:
+        """What most words are."""
+        return self.found_words.found[1]
+
+    @property
+    def word_types(self) -> WordTypes:
+        """Each distinct word as it is encoded, and how often it occurs.
+
+        The first of a run has the space before it, as in running text, unless it is of a script without spaces.
+        """
+        return self.found_words.found[0]
+
+    def without_text(self) -> ComparedText:
+        """The same without its text and its distinct words."""
+        units, words = self.units, self.words
+        known = FoundWords(lambda: (NO_WORDS, units, words))
+        return replace(self, source=Source.from_texts([]), found_words=known)
 
     def is_among(self, trained_on: Collection[str]) -> bool:
         """Whether a training on texts with these hashes and marks, as of `trained_texts`, was on some of this text."""
@@ -213,6 +266,7 @@ def text_work(
     is_lines: bool = False,
     whole: str = "",
     held_out: frozenset[str] = frozenset(),
+    with_words: bool = False,
 ) -> Work[ComparedText]:
     """Measures a text: a source, one text, or a sequence of lines, each of which is a document.
 
@@ -222,6 +276,7 @@ def text_work(
         is_lines: Whether each document of a source is one line, even an empty one.
         whole: For held-out text, the hash of the text that it is from, of `Corpus.text_hashes`.
         held_out: For held-out text, `held_out_marks` of the training.
+        with_words: Whether its words are found now, not when they are asked for first.
 
     Raises:
         ConfigError: The source has word counts, not text.
@@ -236,7 +291,11 @@ def text_work(
         raise ConfigError(f"{name} has word counts, not text: tokenizers cannot be compared on it.")
     statistics = yield from statistics_work(Corpus((source,)))
     sha256, text_sha256, hashes = yield from _hashes_work(source)
-    types, units = yield from word_types_work(source)
+    found = FoundWords.of(source)
+    if with_words:
+        types, units = yield from word_types_work(source)
+        known = types, units, types.total()
+        found = FoundWords(lambda: known)
     return ComparedText(
         name=name,
         source=source,
@@ -247,9 +306,7 @@ def text_work(
         bytes=source.bytes,
         characters=statistics.characters + statistics.invalid_bytes,
         lines=source.documents if is_lines else statistics.lines,
-        words=types.total(),
-        units=units,
-        word_types=types,
+        found_words=found,
     )
 
 

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path, PurePath
 from typing import Protocol
 
@@ -19,12 +19,13 @@ from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget, TextStore
 from tokstudio.core.hub.kept_texts import TextOrigin
-from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
+from tokstudio.core.text.utf8 import Text, all_to_utf8, is_utf8
 
 DOCUMENTS = ("file", "line")
 
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
 _PIECE = 1 << 18
+_TEXTS = 1 << 6  # texts that are converted together
 _HELD = 1 << 22  # bytes of texts that are put into the store together
 
 
@@ -251,18 +252,20 @@ class Source:
     @classmethod
     def from_texts(cls, texts: Iterable[Text], name: str = "Pasted text") -> Source:
         """Makes a source of given texts, each a document; CorpusError where they do not even fit on the disk."""
-        store, held, ends, is_text = TextStore(name, Budget()), bytearray(), array("q"), True
-        for text in [texts] if isinstance(texts, (str, bytes)) else texts:
-            raw = to_utf8(text)
-            held += raw
-            ends.append(store.size + len(held))
-            is_text = is_text and is_utf8(raw)
-            if len(held) >= _HELD:
-                store.add(np.frombuffer(held, np.uint8))
-                held = bytearray()
-        store.add(np.frombuffer(held, np.uint8))
+        store, held, sizes, is_text, size = TextStore(name, Budget()), list[bytes](), array("q"), True, 0
+        each = iter([texts] if isinstance(texts, (str, bytes)) else texts)
+        while some := list(islice(each, _TEXTS)):
+            raws = all_to_utf8(some)
+            is_text = is_text and all(is_utf8(text) for text in some if isinstance(text, bytes))
+            held += raws
+            sizes.extend(map(len, raws))
+            size += sum(map(len, raws))
+            if size >= _HELD:
+                store.add(np.frombuffer(b"".join(held), np.uint8))
+                held, size = list[bytes](), 0
+        store.add(np.frombuffer(b"".join(held), np.uint8))
         whole = finish(store.finish_work())
-        return cls(name, None, "utf-8" if is_text else "bytes", "", whole, np.array(ends, np.int64))
+        return cls(name, None, "utf-8" if is_text else "bytes", "", whole, np.cumsum(np.array(sizes, np.int64)))
 
     @cached_property
     def bytes(self) -> int:

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: MIT
 # numpy's stubs cannot tell an element from an array where the index came out of an array itself.
-# pyright: reportArgumentType=false
+# pyright: reportArgumentType=false, reportReturnType=false
 from __future__ import annotations
 
 import numpy as np
@@ -12,8 +12,13 @@ from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.intrinsics import address_of, load_eight, wide
 from tokstudio.core.kernels.scan import scan
 from tokstudio.core.kernels.tables import Int32, Int64
+from tokstudio.core.text.unicode_classes import OTHER
 
 Bytes = NDArray[np.uint8]
+
+# What a code point is for `cut_words`: part of a word, as is a byte that is not UTF-8; a word by itself; part of a
+# syllable; a mark between two syllables; a space; another mark between words; white space at the ends of a run only.
+IN_WORD, ALONE, SYLLABLE, BETWEEN_SYLLABLES, SPACE_BETWEEN, WORD_SPACE, AT_ENDS, NOT_OPEN = OTHER, 1, 2, 3, 4, 5, 6, 7
 
 _NOT_ASCII = np.uint64(0x8080808080808080)  # the high bits of eight bytes; all are clear in ASCII
 
@@ -135,6 +140,63 @@ def cut_specials(
             document += 1
     state[0], state[1], state[2] = at, document, begin
     return written
+
+
+@njit(nogil=True, cache=True)
+def cut_words(
+    data: Bytes, ends: Int64, classes: Bytes, out: Bytes, stops: Int64, runs: Int32, kinds: Bytes
+) -> tuple[int, int]:
+    """Cuts runs between white space into the words that tokenizers are compared by; see `ComparedText`.
+
+    Args:
+        data: uint8, the runs one after another, each with the white space at its ends.
+        ends: int64 [runs], the end of each.
+        classes: uint8 [0x110000], what each code point is: `IN_WORD`, `ALONE`, `SYLLABLE`, or of the numbers below.
+        out: uint8, written: the words one after another; as long as the data, and a byte for each run.
+        stops: int64, written: the end of each word in `out`; as long as the data.
+        runs: int32, as long, written: the run that each is in.
+        kinds: uint8, as long, written: what each consists of.
+
+    Returns:
+        How many words, and how many bytes of them, were written.
+    """
+    text, table = address_of(data), address_of(classes)
+    start = words = size = 0
+    for run in range(ends.size):
+        stop = ends[run]
+        at, first, last = start, -1, start
+        while at < stop:
+            found = wide(text, at, stop, table) if data[at] >= 0x80 else np.int64(classes[data[at]]) | 0x100
+            if found & 0xFF != SPACE_BETWEEN and found & 0xFF != AT_ENDS:
+                first = at if first < 0 else first
+                last = at + (found >> 8)
+            at += found >> 8
+        at, open_kind, is_first = first, NOT_OPEN, True
+        while first >= 0 and at < last:
+            found = wide(text, at, stop, table) if data[at] >= 0x80 else np.int64(classes[data[at]]) | 0x100
+            kind, width = found & 0xFF, found >> 8
+            kind = IN_WORD if kind == AT_ENDS else kind
+            if open_kind != NOT_OPEN and (kind != open_kind or kind == ALONE):
+                stops[words], runs[words], kinds[words] = size, run, open_kind
+                words += 1
+                open_kind = NOT_OPEN
+            if kind in (SPACE_BETWEEN, WORD_SPACE):
+                is_first = True
+            elif kind != BETWEEN_SYLLABLES:
+                if open_kind == NOT_OPEN:
+                    if kind == IN_WORD and is_first:
+                        out[size] = 0x20
+                        size += 1
+                    open_kind, is_first = kind, False
+                for i in range(width):
+                    out[size + i] = data[at + i]
+                size += width
+            at += width
+        if open_kind != NOT_OPEN:
+            stops[words], runs[words], kinds[words] = size, run, open_kind
+            words += 1
+        start = stop
+    return words, size
 
 
 @njit(nogil=True, cache=True)

@@ -22,6 +22,14 @@ def to_utf8(text: Text) -> bytes:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
+def all_to_utf8(texts: list[Text]) -> list[bytes]:
+    """The UTF-8 of each text, as of `to_utf8`."""
+    try:
+        return list(map(str.encode, texts))  # pyright: ignore[reportArgumentType]
+    except (TypeError, UnicodeEncodeError):  # bytes, or a surrogate
+        return list(map(to_utf8, texts))
+
+
 def has_surrogates(text: str) -> bool:
     """Whether a string contains a surrogate, which no valid text does."""
     return any("\ud800" <= character <= "\udfff" for character in text)

@@ -20,7 +20,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.model.tokens import Tokens, several_ids
-from tokstudio.core.text.utf8 import Text, to_utf8
+from tokstudio.core.text.utf8 import Text, all_to_utf8
 
 if TYPE_CHECKING:
     import pyarrow
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _TOKENS = 1 << 15
 GROUP = 1 << 24  # bytes of texts to encode together
-TEXTS = 1 << 12  # looked at together
+TEXTS = 1 << 6  # converted together
 _SHOWN = 8  # rows of a batch
 
 
@@ -291,22 +291,15 @@ def grouped(texts: Iterable[Text]) -> Iterator[list[bytes]]:
     """Yields texts in UTF-8, in groups of about `GROUP` bytes; ConfigError for what is not a text."""
     waiting, group, size = iter(texts), list[bytes](), 0
     while some := list(islice(waiting, TEXTS)):
-        group += _utf8(some)
+        for text in some:
+            check_text(text)
+        group += all_to_utf8(some)
         size += sum(map(len, group[-len(some) :]))
         if size >= GROUP:
             yield group
             group, size = list[bytes](), 0
     if group:
         yield group
-
-
-def _utf8(texts: list[Text]) -> list[bytes]:
-    try:
-        return list(map(str.encode, texts))  # pyright: ignore[reportArgumentType]
-    except (TypeError, UnicodeEncodeError):  # bytes, or a surrogate
-        for text in texts:
-            check_text(text)
-        return list(map(to_utf8, texts))
 
 
 def each_by_itself(encode: Callable[[Text], NDArray[np.uint32]]) -> EncodeTexts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.counts import counts_work, words_work
 from tokstudio.core.comparison.figures import Cell, Compared
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work, story_work
-from tokstudio.core.comparison.texts import NO_WORDS, ComparedText, held_out_marks, how_read
+from tokstudio.core.comparison.texts import ComparedText, held_out_marks, how_read
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source
@@ -311,7 +311,6 @@ def _cell_work(row: ComparedText, column: ComparedColumn, needs_words: bool, sto
         find = partial(words_work, tokenizer, row)
         words = yield from store.answer_work("words", tokenizer, (row.source,), find)
     # What is kept does not keep the text.
-    text = replace(row, source=Source.from_texts([]), word_types=NO_WORDS)
-    cell = Cell(Compared(column.name, tokenizer), text, counts, words)
+    cell = Cell(Compared(column.name, tokenizer), row.without_text(), counts, words)
     _ = cell.cuts, cell.shares
     return cell
