@@ -53,18 +53,19 @@ def test_words_are_those_of_their_definition(parts):
     assert (dict(zip(types, types.counts.tolist(), strict=True)), units) == (dict(expected), of_most)
 
 
-def test_words_are_found_only_where_they_are_asked_for(monkeypatch):
-    def refuse(source):
-        raise AssertionError(f"The words of {source.name} are not needed.")
+def test_words_and_hashes_are_found_only_where_they_are_asked_for(monkeypatch):
+    def refuse(source, *_):
+        raise AssertionError(f"The words and hashes of {source.name} are not needed.")
 
     tokenizer = train(Corpus.from_text("the cat sat " * 9), TrainingConfig(vocabulary_size=260))
     with monkeypatch.context() as patch:
         patch.setattr(texts_module, "word_types_work", refuse)
+        patch.setattr(texts_module, "_hashes_work", refuse)
         comparison = compare({"one": tokenizer}, {"a": ["the cat", "sat"], "b": "the cat"}, base="a")
         for name in FIGURES.keys() - {"fertility", "words_split", "whole_words"}:
             comparison.figure(name)
             comparison.totals(name)
-            comparison.table(name)
         assert comparison.summary("gini").shape == (1,)
     assert comparison.words.tolist() == [3, 2]
+    assert not comparison.trained_on.any()
     assert comparison.totals("fertility")[0] == comparison.tokens.sum() / 5

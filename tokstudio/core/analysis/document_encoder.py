@@ -79,7 +79,10 @@ class DocumentEncoder:
             if tokenizer.library is None:
                 preparation = tokenizer.preparation if preparation is None else preparation
                 self._preparation = replace(preparation, prefix_space=False) if are_words else preparation
-                self._own, self._encoder = tokenizer, tokenizer.encoder(pattern)
+                self._own = tokenizer
+                # Its own encoder knows the words of texts before.
+                is_own = pattern == tokenizer.pattern
+                self._encoder = tokenizer.own_encoder if is_own else tokenizer.encoder(pattern)
                 self._finders = SpecialFinders(tokenizer.special_tokens)
 
     def ids_work(self, data: _Bytes, ends: _Ends) -> Work[list[_Ids]]:

@@ -98,7 +98,7 @@ class TokenStore:
         question = self.counts_question(tokenizer, recognise)
         parts, done = [TokenCounts(np.empty(0, np.int64), np.empty(0, np.int64))], 0
         for _, sources in by_entry(corpus.sources):
-            find = partial(_counts_work, tokenizer, Corpus(sources), recognise and bool(tokenizer.special_tokens))
+            find = partial(uses_work, tokenizer, Corpus(sources), recognise and bool(tokenizer.special_tokens))
             size = sum(source.bytes for source in sources)
             work = self.answer_work(question, tokenizer, sources, find)
             parts.append((yield from part_of(work, "counting uses", done, size, corpus.bytes)))
@@ -182,7 +182,8 @@ class TokenStore:
         return value_hash
 
 
-def _counts_work(tokenizer: AnyTokenizer, corpus: Corpus, recognise: bool) -> Work[TokenCounts]:
+def uses_work(tokenizer: AnyTokenizer, corpus: Corpus, recognise: bool = False) -> Work[TokenCounts]:
+    """How often each token occurs in a corpus; see `TokenStore.counts_work`."""
     if not isinstance(tokenizer, SimpleTokenizer):
         return TokenCounts.of((yield from count_uses_work(tokenizer, corpus, recognise)))
     encoder, by_id = DocumentEncoder(tokenizer), np.zeros(0, np.int64)

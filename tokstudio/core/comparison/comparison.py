@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer
-from tokstudio.core.analysis.token_store import TokenCounts, TokenStore, hash_work, joined_counts
+from tokstudio.core.analysis.token_store import TokenCounts, hash_work, joined_counts
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.machine import in_threads
@@ -40,7 +40,7 @@ from tokstudio.core.comparison.intervals import (
     line_counts_work,
 )
 from tokstudio.core.comparison.table import Below, FigureTable, csv_text, latex, markdown, numbers
-from tokstudio.core.comparison.texts import NO_WORDS, ComparedText, FoundWords, text_work
+from tokstudio.core.comparison.texts import NO_WORDS, ComparedText, FoundOnce, text_work
 from tokstudio.core.comparison.vocabularies import Overlap, overlap_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.report import versions
@@ -457,7 +457,7 @@ class Comparison:
             bytes=sum(text.bytes for text in texts),
             characters=sum(text.characters for text in texts),
             lines=sum(text.lines for text in texts),
-            found_words=FoundWords(lambda: (NO_WORDS, texts[0].units, sum(text.words for text in texts))),
+            found_words=FoundOnce(lambda: (NO_WORDS, texts[0].units, sum(text.words for text in texts))),
         )
         pieces = [cell.words for cell in measured if cell.words is not None]
         words = None
@@ -536,7 +536,6 @@ def cells_work(
         is_failure = isinstance(counts, TokStudioError)
         results[keys[number]] = counts if is_failure else Cell(compared[tokenizer], texts[text], counts)
 
-    store = TokenStore()
-    works = [partial(counts_work, compared[tokenizer].tokenizer, texts[text], store) for text, tokenizer in keys]
+    works = [partial(counts_work, compared[tokenizer].tokenizer, texts[text]) for text, tokenizer in keys]
     yield from in_threads("encoding", works, tell, threads)
     return results

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokenizer, WordTokenizer
-from tokstudio.core.analysis.token_store import TokenCounts, TokenStore
+from tokstudio.core.analysis.token_store import TokenCounts, TokenStore, uses_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
@@ -38,14 +38,17 @@ class WordPieces:
     whole: int  # distinct words with one token that is not the unknown one
 
 
-def counts_work(tokenizer: AnyTokenizer, text: ComparedText, store: TokenStore) -> Work[TokenCounts]:
+def counts_work(tokenizer: AnyTokenizer, text: ComparedText, store: TokenStore | None = None) -> Work[TokenCounts]:
     """Counts the tokens of a text, encoded document by document; special tokens in it are text like any other.
+
+    Without a `store`, nothing is kept, and no hash of text and tokenizer is needed.
 
     Raises:
         ConfigError: The text has a character that is not in the vocabulary.
         FormatError: The library that encodes for the tokenizer refuses the text.
     """
-    counts = yield from store.counts_work(tokenizer, Corpus((text.source,)))
+    corpus = Corpus((text.source,))
+    counts = yield from (uses_work(tokenizer, corpus) if store is None else store.counts_work(tokenizer, corpus))
     remarks, loses_text = yield from _remarks_work(tokenizer, text, counts)
     return replace(counts, remarks=remarks, loses_text=loses_text)
 
@@ -56,7 +59,8 @@ def _remarks_work(
     """What a reader of the figures must know, and whether text is lost: unknown tokens, and text not restored."""
     if isinstance(tokenizer, SimpleTokenizer):
         return (), False
-    if number := int(counts.counts[counts.ids == tokenizer.alphabet.unknown].sum()):
+    unknown = tokenizer.alphabet.unknown
+    if unknown is not None and (number := int(counts.counts[counts.ids == unknown].sum())):
         return (f"{several(number, 'unknown token')}.", _LOST), True
     is_normalised, is_lost = yield from _restores_work(tokenizer, text)
     return (_LOST,) if is_lost else (_NORMALISED,) if is_normalised else (), is_lost

@@ -7,8 +7,8 @@ import hashlib
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Literal
+from functools import cache, partial
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,15 @@ from tokstudio.core.analysis.baselines import AnyTokenizer
 from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import CountedWith, Source, groups
-from tokstudio.core.corpus.statistics import statistics_work
+from tokstudio.core.corpus.statistics import characters_and_lines_work
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import cut_sources_work
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.utf8 import Text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+T = TypeVar("T")
 
 # --- The distinct words of a text, and how often each occurs ----------------------------------------------------------
 # They are kept in arrays: the millions of objects of a dictionary would take ten times the memory, and Python would
@@ -150,33 +151,28 @@ def in_running_text(word: str) -> bytes:
 _PIECE = 1 << 20
 
 
-class FoundWords:
-    """The words of a text, which `find` finds when they are asked for first. Safe in several threads.
+class FoundOnce(Generic[T]):
+    """What `find` returns, found when it is asked for first. Safe in several threads."""
 
-    It returns the distinct words, what most of them are, and how many all of them are.
-    """
-
-    def __init__(self, find: Callable[[], tuple[WordTypes, Units, int]]) -> None:
-        self._find, self._lock = find, threading.Lock()
-        self._found: tuple[WordTypes, Units, int] | None = None
-
-    @classmethod
-    def of(cls, source: Source) -> FoundWords:
-        """Those of a source."""
-
-        def find() -> tuple[WordTypes, Units, int]:
-            types, units = finish(word_types_work(source))
-            return types, units, types.total()
-
-        return cls(find)
+    def __init__(self, find: Callable[[], T]) -> None:
+        self._find, self._lock, self._values = find, threading.Lock(), list[T]()
 
     @property
-    def found(self) -> tuple[WordTypes, Units, int]:
+    def value(self) -> T:
         """What was found."""
         with self._lock:
-            if self._found is None:
-                self._found = self._find()
-            return self._found
+            if not self._values:
+                self._values.append(self._find())
+            return self._values[0]
+
+
+#: The distinct words of a text, what most of them are, and how many all of them are.
+FoundWords = FoundOnce[tuple[WordTypes, Units, int]]
+
+
+def _words_of(source: Source) -> tuple[WordTypes, Units, int]:
+    types, units = finish(word_types_work(source))
+    return types, units, types.total()
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,11 +186,7 @@ class ComparedText:
 
     name: str
     source: Source  # its documents are encoded one by one
-    sha256: str  # of the documents; equal texts have equal ones
-    text_sha256: str  # of the bytes alone, as of a file in UTF-8
-    # Those of `Corpus.text_hashes` that a source with this text may have: also where its lines are documents without
-    # line ends, or line ends stand between these documents.
-    hashes: frozenset[str]
+    found_hashes: FoundOnce[tuple[str, str, frozenset[str]]]
     # Of held-out text: the mark of what the training held out, and `hashes` are also of the whole text that it is from.
     held_out: frozenset[str]
     bytes: int
@@ -203,14 +195,32 @@ class ComparedText:
     found_words: FoundWords
 
     @property
+    def sha256(self) -> str:
+        """The hash of the documents; equal texts have equal ones."""
+        return self.found_hashes.value[0]
+
+    @property
+    def text_sha256(self) -> str:
+        """The hash of the bytes alone, as of a file in UTF-8."""
+        return self.found_hashes.value[1]
+
+    @property
+    def hashes(self) -> frozenset[str]:
+        """Those of `Corpus.text_hashes` that a source with this text may have.
+
+        They are there also where its lines are documents without line ends, or line ends stand between these documents.
+        """
+        return self.found_hashes.value[2]
+
+    @property
     def words(self) -> int:
         """How many words it has; they are found when they are asked for first."""
-        return self.found_words.found[2]
+        return self.found_words.value[2]
 
     @property
     def units(self) -> Units:
         """What most words are."""
-        return self.found_words.found[1]
+        return self.found_words.value[1]
 
     @property
     def word_types(self) -> WordTypes:
@@ -218,13 +228,13 @@ class ComparedText:
 
         The first of a run has the space before it, as in running text, unless it is of a script without spaces.
         """
-        return self.found_words.found[0]
+        return self.found_words.value[0]
 
     def without_text(self) -> ComparedText:
         """The same without its text and its distinct words."""
-        units, words = self.units, self.words
-        known = FoundWords(lambda: (NO_WORDS, units, words))
-        return replace(self, source=Source.from_texts([]), found_words=known)
+        known, hashes = (NO_WORDS, self.units, self.words), self.found_hashes.value
+        empty = Source.from_texts([])
+        return replace(self, source=empty, found_words=FoundOnce(lambda: known), found_hashes=FoundOnce(lambda: hashes))
 
     def is_among(self, trained_on: Collection[str]) -> bool:
         """Whether a training on texts with these hashes and marks, as of `trained_texts`, was on some of this text."""
@@ -266,7 +276,7 @@ def text_work(
     is_lines: bool = False,
     whole: str = "",
     held_out: frozenset[str] = frozenset(),
-    with_words: bool = False,
+    at_once: bool = False,
 ) -> Work[ComparedText]:
     """Measures a text: a source, one text, or a sequence of lines, each of which is a document.
 
@@ -276,7 +286,7 @@ def text_work(
         is_lines: Whether each document of a source is one line, even an empty one.
         whole: For held-out text, the hash of the text that it is from, of `Corpus.text_hashes`.
         held_out: For held-out text, `held_out_marks` of the training.
-        with_words: Whether its words are found now, not when they are asked for first.
+        at_once: Whether its words and hashes are found now, not when they are asked for first.
 
     Raises:
         ConfigError: The source has word counts, not text.
@@ -289,29 +299,27 @@ def text_work(
     )
     if source.counts is not None:
         raise ConfigError(f"{name} has word counts, not text: tokenizers cannot be compared on it.")
-    statistics = yield from statistics_work(Corpus((source,)))
-    sha256, text_sha256, hashes = yield from _hashes_work(source)
-    found = FoundWords.of(source)
-    if with_words:
+    characters, lines = yield from characters_and_lines_work(source)
+    words, hashes = FoundOnce(partial(_words_of, source)), FoundOnce(lambda: finish(_hashes_work(source, whole)))
+    if at_once:
         types, units = yield from word_types_work(source)
         known = types, units, types.total()
-        found = FoundWords(lambda: known)
+        found = yield from _hashes_work(source, whole)
+        words, hashes = FoundOnce(lambda: known), FoundOnce(lambda: found)
     return ComparedText(
         name=name,
         source=source,
-        sha256=sha256,
-        text_sha256=text_sha256,
-        hashes=hashes.union((whole,) if whole else ()),
+        found_hashes=hashes,
         held_out=held_out,
         bytes=source.bytes,
-        characters=statistics.characters + statistics.invalid_bytes,
-        lines=source.documents if is_lines else statistics.lines,
-        found_words=found,
+        characters=characters,
+        lines=source.documents if is_lines else lines,
+        found_words=words,
     )
 
 
-def _hashes_work(source: Source) -> Work[tuple[str, str, frozenset[str]]]:
-    """`ComparedText.sha256`, `text_sha256` and `hashes`; none of the last for an empty text."""
+def _hashes_work(source: Source, of_whole: str) -> Work[tuple[str, str, frozenset[str]]]:
+    """`ComparedText.sha256`, `text_sha256` and `hashes`; an empty text has of the last only `of_whole`, if any."""
     whole = hashlib.sha256(source.ends.tobytes())
     as_it_is, bare, ended, open_ended = (hashlib.sha256() for _ in range(4))
     first = 0  # of the ends that are not yet reached
@@ -328,7 +336,8 @@ def _hashes_work(source: Source) -> Work[tuple[str, str, frozenset[str]]]:
         first = last
         yield Progress("reading", start, len(source.data))
     hashes = frozenset(one.hexdigest() for one in (as_it_is, bare, ended, open_ended))
-    return whole.hexdigest(), as_it_is.hexdigest(), hashes if len(source.data) else frozenset()
+    known = frozenset({of_whole} if of_whole else ())
+    return whole.hexdigest(), as_it_is.hexdigest(), known | hashes if len(source.data) else known
 
 
 def base_of(rows: Sequence[ComparedText], chosen: str | None, *, is_parallel: bool) -> int | None:

@@ -25,7 +25,7 @@ DOCUMENTS = ("file", "line")
 
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
 _PIECE = 1 << 18
-_TEXTS = 1 << 6  # texts that are converted together
+_TEXTS = 1 << 7  # texts that are converted together
 _HELD = 1 << 22  # bytes of texts that are put into the store together
 
 
@@ -256,10 +256,11 @@ class Source:
         each = iter([texts] if isinstance(texts, (str, bytes)) else texts)
         while some := list(islice(each, _TEXTS)):
             raws = all_to_utf8(some)
-            is_text = is_text and all(is_utf8(text) for text in some if isinstance(text, bytes))
+            if not {*map(type, some)} <= {str}:
+                is_text = is_text and all(map(is_utf8, raws))
             held += raws
-            sizes.extend(map(len, raws))
-            size += sum(map(len, raws))
+            sizes.extend(lengths := list(map(len, raws)))
+            size += sum(lengths)
             if size >= _HELD:
                 store.add(np.frombuffer(b"".join(held), np.uint8))
                 held, size = list[bytes](), 0

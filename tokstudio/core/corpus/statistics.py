@@ -100,6 +100,16 @@ def preview(source: Source, lines: int = 200) -> str:
     return "\n".join(text.split("\n", lines)[:lines])
 
 
+def characters_and_lines_work(source: Source) -> Work[tuple[int, int]]:
+    """How many code points a text has, with one for each byte that is not UTF-8, and how many lines."""
+    lines, _ = yield from _lines(source)
+    characters = done = 0
+    for points, size in _characters(source):
+        characters, done = characters + len(points), done + size
+        yield Progress("counting characters", done, len(source.data))
+    return characters, lines
+
+
 def _lines(source: Source) -> Work[tuple[int, int]]:
     """Counts lines and measures the longest: a line ends after a line feed and at the end of its document."""
     data, ends = source.data, source.ends

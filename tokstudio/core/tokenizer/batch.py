@@ -291,8 +291,9 @@ def grouped(texts: Iterable[Text]) -> Iterator[list[bytes]]:
     """Yields texts in UTF-8, in groups of about `GROUP` bytes; ConfigError for what is not a text."""
     waiting, group, size = iter(texts), list[bytes](), 0
     while some := list(islice(waiting, TEXTS)):
-        for text in some:
-            check_text(text)
+        if not {*map(type, some)} <= {str, bytes}:
+            for text in some:
+                check_text(text)
         group += all_to_utf8(some)
         size += sum(map(len, group[-len(some) :]))
         if size >= GROUP:

@@ -488,7 +488,9 @@ class Tokenizer:
             data, ends = yield from as_text_work(data[: ends[-1]], ends)
             data = np.concatenate([data, np.zeros(PADDING, np.uint8)])
         prepared = yield from prepare_work(self.preparation, self._tables.finders, data, ends, allowed_special)
-        return without_marks((yield from marked_work(self._encoder, self._content.special_tokens, prepared, threads)))
+        return without_marks(
+            (yield from marked_work(self.own_encoder, self._content.special_tokens, prepared, threads))
+        )
 
     def encode_iterable(self, texts: Iterable[Text], allowed_special: AllowedSpecial = ()) -> Iterator[int]:
         """Yields the ids of one text after another; holds one text at a time, such as a line of an open file."""
@@ -595,9 +597,9 @@ class Tokenizer:
         special_ids = np.array([*(specials[text.decode()] for text in prepared.specials), -1], np.int32)
         arguments = prepared.data, prepared.pieces, special_ids
         if self.dropout is None:
-            ids = yield from self._encoder.encode_work(*arguments, threads)
+            ids = yield from self.own_encoder.encode_work(*arguments, threads)
         else:
-            ids = yield from encode_with_dropout_work(self._encoder, self.dropout, *arguments)
+            ids = yield from encode_with_dropout_work(self.own_encoder, self.dropout, *arguments)
         return ids[0] if len(ids) == 1 else np.concatenate([*ids, np.empty(0, np.uint32)])
 
     def encode_with_ends_work(
@@ -703,7 +705,8 @@ class Tokenizer:
         return Tokenizer.of, (self._tables.closed(self._content),)
 
     @cached_property
-    def _encoder(self) -> Encoder:
+    def own_encoder(self) -> Encoder:
+        """The encoder by its own pattern, which keeps the tokens of frequent words."""
         return self.encoder(self.pattern)
 
     @cached_property
@@ -717,6 +720,6 @@ class Tokenizer:
         """None where a short text needs all that a long one does."""
         changes = self.preparation.nfc or self.preparation.prefix_space
         may = self.library is None and self.dropout is None and not changes
-        if not may or not ShortTexts.can_use(self._encoder):
+        if not may or not ShortTexts.can_use(self.own_encoder):
             return None
-        return ShortTexts(self.encoder(self.pattern, whole_words=False), self._encoder.whole_words)
+        return ShortTexts(self.encoder(self.pattern, whole_words=False), self.own_encoder.whole_words)

@@ -397,7 +397,7 @@ class ComparisonState(QObject):
                 continue
             text = self._texts.get((name, id(source.data)))
             if text is None or text.source.data is not source.data or text.source.ends is not source.ends:
-                text = yield from text_work(name, source, texts.is_parallel, whole, read.held_out, with_words=True)
+                text = yield from text_work(name, source, texts.is_parallel, whole, read.held_out, at_once=True)
             rows.append(text)
         return tuple(rows), read.notes
 
