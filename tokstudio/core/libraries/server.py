@@ -101,7 +101,8 @@ class Open(LibraryRequest):
 class Encode(LibraryRequest):
     """Asks for the uint32 ids of all texts together, and int64 how many each text has.
 
-    With `with_ends`, there are also int64 ends, each in its own text and never decreasing.
+    With `with_ends`, there are also int64 ends, each in its own text and never decreasing, and int64 [ids, 2], where
+    each token begins and ends by its library: they may overlap.
     """
 
     specials: bool
@@ -161,8 +162,8 @@ class Library(Protocol):
         """The ids of a text, with special tokens recognised in it or not."""
         ...
 
-    def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
-        """The ids of a text, and for each token its end in the UTF-8 of the text."""
+    def encode_with_spans(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+        """The ids of a text, and int64 [ids, 2], the beginning and end of each token in the UTF-8 of the text."""
         ...
 
     def encode_input(self, text: str, around: bool) -> Sequence[int]:
@@ -198,13 +199,12 @@ class _Tokenizers:
         self._tokenizer.encode_special_tokens = not specials
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
-    def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+    def encode_with_spans(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
         import numpy as np
 
         self._tokenizer.encode_special_tokens = not specials
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        ends = np.fromiter((end for _, end in encoding.offsets), np.int64, len(encoding.ids))
-        return encoding.ids, _bytes_before(text)[ends]
+        return encoding.ids, _bytes_before(text)[np.array(encoding.offsets, np.int64).reshape(-1, 2)]
 
     def encode_input(self, text: str, around: bool) -> Sequence[int]:
         self._tokenizer.encode_special_tokens = False
@@ -243,12 +243,12 @@ class _Tiktoken:
         allowed: Any = "all" if specials else set[str]()
         return self._encoding.encode(text, allowed_special=allowed, disallowed_special=())
 
-    def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+    def encode_with_spans(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
         import numpy as np
 
         ids = self.encode(text, specials)
-        lengths = [len(token) for token in self._encoding.decode_tokens_bytes(list(ids))]
-        return ids, np.cumsum(lengths, dtype=np.int64)
+        ends = np.cumsum([len(token) for token in self._encoding.decode_tokens_bytes(list(ids))], dtype=np.int64)
+        return ids, np.stack([np.concatenate([np.zeros(1, np.int64), ends[:-1]])[: len(ends)], ends], axis=1)
 
     def encode_input(self, text: str, around: bool) -> Sequence[int]:
         return self.encode(text, specials=True)  # it adds nothing
@@ -292,20 +292,20 @@ class _SentencePiece:
             ids += [token] if token is not None else processor.encode(text[start:stop])
         return ids
 
-    def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+    def encode_with_spans(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
         import numpy as np
 
-        ids, ends = list[int](), [np.zeros(0, np.int64)]
+        ids, spans = list[int](), [np.zeros((0, 2), np.int64)]
         for start, stop, token in self._parts(text, specials):
             before = len(text[:start].encode())
             if token is not None:
                 ids.append(token)
-                ends.append(np.array([before + len(text[start:stop].encode())], np.int64))
+                spans.append(np.array([[before, before + len(text[start:stop].encode())]], np.int64))
             else:
-                more, more_ends = self._with_ends(self._behind if start else self._processor, text[start:stop])
+                more, more_spans = self._with_spans(self._behind if start else self._processor, text[start:stop])
                 ids += more
-                ends.append(more_ends + before)
-        return ids, np.concatenate(ends)
+                spans.append(more_spans + before)
+        return ids, np.concatenate(spans)
 
     def encode_input(self, text: str, around: bool) -> Sequence[int]:
         return self.encode(text, specials=True)  # it adds nothing
@@ -330,19 +330,19 @@ class _SentencePiece:
             yield at, len(text), None
 
     @staticmethod
-    def _with_ends(processor: Any, text: str) -> tuple[Sequence[int], NDArray[np.int64]]:  # noqa: ANN401
+    def _with_spans(processor: Any, text: str) -> tuple[Sequence[int], NDArray[np.int64]]:  # noqa: ANN401
         import numpy as np
         from sentencepiece import sentencepiece_pb2
 
         schema: Any = sentencepiece_pb2
         pieces = schema.SentencePieceText.FromString(processor.encode(text, out_type="serialized_proto")).pieces
-        ends = np.array([piece.end for piece in pieces], np.int64)
+        spans = np.array([[piece.begin, piece.end] for piece in pieces], np.int64).reshape(-1, 2)
         # Of the tokens for the bytes of one character, only the last has an extent; all of them share its end.
         for number in range(len(pieces) - 2, -1, -1):
             here, following = pieces[number], pieces[number + 1]
             if here.begin == here.end and processor.IsByte(here.id) and processor.IsByte(following.id):
-                ends[number] = ends[number + 1]
-        return [piece.id for piece in pieces], ends
+                spans[number, 1] = spans[number + 1, 1]
+        return [piece.id for piece in pieces], spans
 
     def decode(self, ids: list[int]) -> str:
         if not self._texts:
@@ -451,12 +451,13 @@ class Answers:
 
 def _encode(request: Encode, library: Library) -> Iterable[bytes]:
     ids, counts = list[bytes](), array("q")
-    ends: list[NDArray[np.int64]] = []
+    ends, spans = list[bytes](), list[bytes]()
     with _refusals(f"{request.name}: {request.title} cannot encode with it"):
         for text in request.parts:
             if request.with_ends:
-                numbers, text_ends = library.encode_with_ends(text.decode(), request.specials)
-                ends.append(_in_order(text_ends, len(text)))
+                numbers, text_spans = library.encode_with_spans(text.decode(), request.specials)
+                ends.append(_in_order(text_spans[:, 1], len(text)).tobytes())
+                spans.append(text_spans.tobytes())
             else:
                 numbers = library.encode(text.decode(), request.specials)
             ids.append(_uint32(numbers))
@@ -464,7 +465,8 @@ def _encode(request: Encode, library: Library) -> Iterable[bytes]:
     yield b"".join(ids)
     yield counts.tobytes()
     if request.with_ends:
-        yield b"".join(part.tobytes() for part in ends)
+        yield b"".join(ends)
+        yield b"".join(spans)
 
 
 def _encode_input(request: EncodeInput, library: Library) -> Iterable[bytes]:

@@ -111,6 +111,15 @@ class FileSettings:
         return _title(name), templates[name]
 
     @property
+    def padding_token(self) -> str | None:
+        """The token that the padding of `tokenizer.json` names."""
+        match self.padding:
+            case {"pad_token": str(token)}:
+                return token
+            case _:
+                return None
+
+    @property
     def around(self) -> tuple[list[str], list[str]] | str:
         """The tokens that the post-processor adds before and after a text; or why that is not known, without a stop."""
         try:

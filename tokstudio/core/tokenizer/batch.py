@@ -191,13 +191,13 @@ class Batch:
         widths = np.maximum(sizes, np.max(sizes, initial=0) if width is None else width)
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(widths, dtype=np.int64)])
         padded = Batch(np.full(int(offsets[-1]), filler, np.uint32), read_only(offsets), sizes, left)
-        padded.flat[padded._is_text] = self.flat
+        padded.flat[padded.is_text] = self.flat
         padded.flat.setflags(write=False)
         return padded
 
     def without_padding(self) -> Batch:
         """The same with each row as long as its text."""
-        return self if self._is_whole else Batch.of(self.flat[self._is_text], self.tokens)
+        return self if self._is_whole else Batch.of(self.flat[self.is_text], self.tokens)
 
     @property
     def ids(self) -> BatchRows:
@@ -247,7 +247,7 @@ class Batch:
         return len(self.flat) == int(self.tokens.sum())
 
     @cached_property
-    def _is_text(self) -> NDArray[np.bool_]:
+    def is_text(self) -> NDArray[np.bool_]:
         """Bool [ids], which ids are not padding."""
         starts, stops = self.offsets[:-1], self.offsets[1:]
         begins = stops - self.tokens if self.padded_left else starts
@@ -260,7 +260,7 @@ class Batch:
     @cached_property
     def _mask(self) -> NDArray[np.uint32]:
         # Of text without padding, it takes no memory.
-        return np.broadcast_to(np.uint32(1), len(self.flat)) if self._is_whole else self._is_text.astype(np.uint32)
+        return np.broadcast_to(np.uint32(1), len(self.flat)) if self._is_whole else self.is_text.astype(np.uint32)
 
 
 #: Encodes several texts in UTF-8: uint32 [tokens], the ids of all of them, and int64 [texts], how many each has.
@@ -350,6 +350,13 @@ def check_text(text: Text) -> None:
         raise ConfigError(
             f"A text must be str or bytes, not {type(text).__name__}: encode takes one text, encode_batch several."
         )
+
+
+def several_texts(texts: Iterable[Text]) -> Iterable[Text]:
+    """The texts; raises ConfigError for what is neither a text nor several."""
+    if not isinstance(texts, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(f"A text must be str or bytes, or several of them, not {type(texts).__name__}.")
+    return texts
 
 
 def check_several(texts: Iterable[Text]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ class Vocabulary:
     unreachable: frozenset[int] = frozenset()  # ids of extra tokens that no text becomes
     model: str = "BPE"  # see `Tokenizer.model`
     tokens_beside: tuple[str, ...] = ()  # see `LibraryTokenizer.tokens_beside`
+    strings: Mapping[str, int] | None = None  # the tokens as the file spells them, with their ids
 
 
 class LibraryTokenizer(Tokenizer):
@@ -105,6 +107,12 @@ class LibraryTokenizer(Tokenizer):
         usual = next(iter(self._file.files))
         file = replace(self._file, files={**self._file.files, usual: content})
         return LibraryTokenizer(file, self._vocabulary, self._reason)
+
+    @cached_property
+    def _strings(self) -> dict[str, int]:
+        if self._vocabulary.strings is None:
+            return super()._strings
+        return {**self._vocabulary.strings, **self._content.special_tokens}
 
     def close(self) -> None:
         """Ends the process of the library; the next request starts another."""
@@ -180,9 +188,16 @@ class LibraryTokenizer(Tokenizer):
         self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]]:
         """Encodes each text by itself; see `Tokenizer.encode_texts_with_ends_work`."""
-        ids, counts, ends = yield from self._encode(map(_utf8, texts), self._recognised(allowed_special), True)
+        ids, counts, ends, _ = yield from self._encode(map(_utf8, texts), self._recognised(allowed_special), True)
         arrays = np.frombuffer(ids, np.uint32).copy(), np.frombuffer(ends, np.int64).copy()
         return *arrays, np.frombuffer(counts, np.int64)
+
+    def encode_with_spans_work(
+        self, text: Text, allowed_special: AllowedSpecial = ()
+    ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+        """See `Tokenizer.encode_with_spans_work`; the spans are those of the library."""
+        ids, _, _, spans = yield from self._encode([_utf8(text)], self._recognised(allowed_special), True)
+        return np.frombuffer(ids, np.uint32).copy(), np.frombuffer(spans, np.int64).reshape(-1, 2).copy()
 
     def _spelled(self, ids: Iterable[int]) -> bytes:
         return finish(self.decode_bytes_work(ids))

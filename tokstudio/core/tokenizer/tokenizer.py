@@ -27,12 +27,30 @@ from tokstudio.core.pretokenization.patterns import known_name
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.pretokenization.word_table import PADDING
-from tokstudio.core.text.utf8 import Text, to_utf8
-from tokstudio.core.tokenizer.batch import Batch, check_text, encode_each, encode_texts, ends_work, padding_id, rows_of
+from tokstudio.core.text.byte_level import to_characters
+from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
+from tokstudio.core.tokenizer.batch import (
+    Batch,
+    check_text,
+    encode_each,
+    encode_texts,
+    ends_work,
+    padding_id,
+    rows_of,
+    several_texts,
+)
 from tokstudio.core.tokenizer.content import SharedTables, TokenizerContent, content_of_parts
 from tokstudio.core.tokenizer.documents import as_text_work, joined_texts, marked_work, without_marks
 from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
 from tokstudio.core.tokenizer.encoder import LONGEST, Encoder, ShortTexts
+from tokstudio.core.tokenizer.model_input import (
+    ModelInput,
+    as_model_input,
+    in_characters,
+    input_shape,
+    offset_trims,
+    trimmed,
+)
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 
 if TYPE_CHECKING:
@@ -465,11 +483,164 @@ class Tokenizer:
     @property
     def _padding_id(self) -> int | None:
         """The id of the token to pad with; None where there is none."""
-        role = self.roles.get("pad_token")
+        role = self.roles.get("pad_token", self.settings.padding_token)
         filler = self._content.special_tokens.get(role or "")
         if filler is None and role is not None:
             filler = next(iter(self.tokens.spelling(role.encode())), None)
         return padding_id(self.special_tokens) if filler is None else filler
+
+    def __call__(
+        self,
+        text: Text | Iterable[Text],
+        *,
+        padding: bool | str = False,
+        truncation: bool | str | None = None,
+        max_length: int | None = None,
+        add_special_tokens: bool = True,
+        return_offsets: bool = False,
+        return_tensors: Literal["np"] | None = None,
+    ) -> ModelInput:
+        """What a model is given for a text or several: ids with the special tokens that the file adds, and a mask.
+
+        Special tokens in a text are recognised. Arguments mean what they mean to transformers; the sides are those of
+        the files (`padding_side`, `truncation_side`).
+
+        Example:
+            >>> tokenizer = Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, [], special_tokens={"<pad>": 256})
+            >>> tokenizer(["ab", "c"], padding=True)
+            {'input_ids': [[97, 98], [99, 256]], 'attention_mask': [[1, 1], [1, 0]]}
+            >>> tokenizer("abc", max_length=2, return_offsets=True)["offset_mapping"]
+            [(0, 1), (1, 2)]
+
+        Args:
+            text: A text, or several.
+            padding: True or "longest" to pad to the longest text, "max_length" to pad to that.
+            truncation: True, "longest_first" or "only_first" to cut at `max_length`; None does so where there is one
+                and no padding.
+            max_length: The most ids; None for the `model_max_length` of the files.
+            add_special_tokens: Whether to add what the post-processor of the file adds.
+            return_offsets: Whether to tell also the characters of each token, as `offset_mapping`.
+            return_tensors: "np" for arrays, int64 [texts, ids]; None for lists.
+
+        Raises:
+            ConfigError: As for `encode_batch`; or an argument has no meaning for this tokenizer.
+        """
+        settings, is_one = self.settings, isinstance(text, (str, bytes))
+        shape = input_shape(settings, padding, truncation, max_length, add_special_tokens, self._padding_id)
+        texts: Iterable[Text] = [text] if isinstance(text, (str, bytes)) else several_texts(text)
+        allowed = () if (settings.config or {}).get("split_special_tokens") is True else "all"
+        if return_offsets:
+            encoded = self._with_offsets(texts, allowed)
+        else:
+            encoded = self.encode_batch(texts, allowed_special=allowed), None
+        return as_model_input(*shape.applied(*encoded), is_one, return_tensors)
+
+    def _with_offsets(self, texts: Iterable[Text], allowed: AllowedSpecial) -> tuple[Batch, NDArray[np.int64]]:
+        """Encodes texts; the places of all tokens as the files tell them, int64 [ids, 2], in characters."""
+        ids, offsets, trims = [np.empty(0, np.uint32)], [np.zeros((0, 2), np.int64)], offset_trims(self.settings)
+        for text in texts:
+            some, places = self.encode_with_offsets(text, allowed_special=allowed)
+            # A library has done so already.
+            if trims and self.library is None:
+                spelled = {token: self._spaces_of(token) for token in {*some.tolist()}}
+                places = trimmed(places, some, spelled, trims)
+            ids.append(some)
+            offsets.append(places)
+        tokens = np.array(list(map(len, ids[1:])), np.int64)
+        return Batch.of(np.concatenate(ids), tokens), np.concatenate(offsets)
+
+    def _spaces_of(self, token: int) -> tuple[int, int]:
+        """How many spaces a token has at its beginning and end."""
+        raw = self.tokens[token] or b""
+        return len(raw) - len(raw.lstrip(b" ")), len(raw) - len(raw.rstrip(b" "))
+
+    def encode_with_offsets(
+        self,
+        text: Text,
+        unit: Literal["characters", "bytes"] = "characters",
+        allowed_special: AllowedSpecial = (),
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of a text, and where each token begins and ends in it.
+
+        Example:
+            >>> tokenizer = Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, [])
+            >>> ids, offsets = tokenizer.encode_with_offsets("é!")
+            >>> ids.tolist(), offsets.tolist()
+            ([195, 169, 33], [[0, 1], [0, 1], [1, 2]])
+            >>> tokenizer.encode_with_offsets("é!", "bytes")[1].tolist()
+            [[0, 1], [1, 2], [2, 3]]
+
+        Args:
+            text: The text. Of bytes that are not UTF-8, each counts as one character.
+            unit: What is counted: code points, or bytes of UTF-8.
+            allowed_special: As for `encode`.
+
+        Returns:
+            uint32 [tokens], and int64 [tokens, 2]. A token that is a part of a character has all of it.
+
+        Raises:
+            ConfigError: As for `encode`; or this tokenizer reads characters, and the text is not UTF-8.
+        """
+        if unit not in ("characters", "bytes"):
+            raise ConfigError(f'Offsets count "characters" or "bytes", not {unit!r}.')
+        check_text(text)
+        raw = to_utf8(text)
+        if (self.library is not None or self.alphabet.base == "characters") and not is_utf8(raw):
+            raise ConfigError(
+                "The text is not UTF-8, and this tokenizer reads characters: decode it first, so that offsets are "
+                "those of the text that is encoded."
+            )
+        ids, spans = finish(self.encode_with_spans_work(raw, allowed_special))
+        return ids, spans if unit == "bytes" else in_characters(raw, spans)
+
+    def encode_with_spans_work(
+        self, text: Text, allowed_special: AllowedSpecial = ()
+    ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+        """The ids of a text, and int64 [tokens, 2], where each begins and ends in its UTF-8."""
+        ids, ends = yield from self.encode_with_ends_work(text, allowed_special)
+        begins = np.concatenate([np.zeros(1, np.int64), ends])[: len(ends)]
+        return ids, np.stack([begins, ends], axis=1)
+
+    def token_to_id(self, token: str) -> int | None:
+        """The id of a token as its file spells it, such as "Ġthe"; None where there is none.
+
+        Example:
+            >>> tokenizer = Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, [], special_tokens={"<s>": 256})
+            >>> tokenizer.token_to_id("Ġ"), tokenizer.token_to_id("<s>"), tokenizer.token_to_id("none")
+            (32, 256, None)
+        """
+        return self._strings.get(token)
+
+    def id_to_token(self, token: int) -> str | None:
+        """A token as its file spells it, by its id; None where there is none.
+
+        Example:
+            >>> Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, []).id_to_token(32)
+            'Ġ'
+        """
+        return self._string_of.get(whole_number("An id", token))
+
+    def get_vocab(self) -> dict[str, int]:
+        """All tokens as the file spells them, with their ids: of one that splits text into bytes, a character a byte.
+
+        Example:
+            >>> Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, []).get_vocab()["Ġ"]
+            32
+        """
+        return dict(self._strings)
+
+    @cached_property
+    def _strings(self) -> dict[str, int]:
+        special, spelled = {number: token for token, number in self._content.special_tokens.items()}, dict[str, int]()
+        in_bytes = self.alphabet.base == "bytes"
+        for number, token in enumerate(self.tokens):
+            if token is not None and number not in special:
+                spelled[to_characters(token) if in_bytes else token.decode("utf-8", "replace")] = number
+        return {**spelled, **self._content.special_tokens}
+
+    @cached_property
+    def _string_of(self) -> dict[int, str]:
+        return {number: token for token, number in self._strings.items()}
 
     def encode_texts_work(
         self, texts: Sequence[bytes], allowed_special: AllowedSpecial = (), threads: int | None = None

@@ -142,6 +142,7 @@ def library_work(path: Path | bytes, name: str, parsed: ParsedFile, reason: str)
     extra = {number: token for number, token in tokens.items() if number not in inner}
     added = [{"content": token.content, **token.flags} for token in parsed.new]
     files = {"tokenizer.json": content, **parsed.beside.files}
+    strings = {**parsed.vocabulary, **{token.content: token.id for token in parsed.added}}
     shown = TokenizerContent(
         *(rows[:, :2], rows[:, 2], alphabet, specials),
         extra_tokens=extra,
@@ -151,7 +152,7 @@ def library_work(path: Path | bytes, name: str, parsed: ParsedFile, reason: str)
     with sensible_ids(name):
         tokenizer = LibraryTokenizer(
             LibraryFile("tokenizers", name, files, {"added_tokens": added} if added else {}),
-            Vocabulary(shown, pieces, model=parsed.kind, tokens_beside=parsed.tokens_beside),
+            Vocabulary(shown, pieces, model=parsed.kind, tokens_beside=parsed.tokens_beside, strings=strings),
             reason,
         )
     yield from tokenizer.open_work()

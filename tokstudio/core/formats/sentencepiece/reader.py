@@ -118,6 +118,7 @@ def _vocabulary(pieces: _Pieces, rows: NDArray[np.int32], unreachable: frozenset
         byte_tokens=frozenset(number for number, kind in enumerate(pieces.kinds) if kind == _BYTE),
         unreachable=unreachable,
         model=model,
+        strings={text: number for number, text in enumerate(pieces.texts)},
     )
 
 

@@ -1,0 +1,256 @@
+"""What a model is given for texts: the tokens that a file adds, cutting, padding, and where each token is in its text.
+
+The rules are those of transformers, whose settings the files of a tokenizer hold.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, TypedDict, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.arguments import told, whole_number
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import several
+from tokstudio.core.model.file_settings import FileSettings
+from tokstudio.core.text.utf8 import is_utf8
+from tokstudio.core.tokenizer.batch import Batch
+
+_PADDING: Mapping[object, str] = {
+    False: "", "do_not_pad": "", True: "longest", "longest": "longest", "max_length": "max"
+}  # fmt: skip
+_TRUNCATION: Mapping[object, bool | None] = {
+    None: None, False: False, "do_not_truncate": False, True: True, "longest_first": True, "only_first": True
+}  # fmt: skip
+
+#: Numbers of one text, of several, or an array of them.
+Numbers = list[int] | list[list[int]] | NDArray[np.int64]
+Offsets = list[tuple[int, int]] | list[list[tuple[int, int]]] | NDArray[np.int64]
+
+
+class _ModelInput(TypedDict):
+    input_ids: Numbers
+    attention_mask: Numbers
+
+
+class ModelInput(_ModelInput, total=False):
+    """What a model is given; without `return_tensors`, lists of one text or of each text.
+
+    `input_ids` are the ids, `attention_mask` is 0 for padding, and `offset_mapping` has the characters from which and
+    up to which each token goes; (0, 0) for those that are not in the text.
+    """
+
+    offset_mapping: Offsets
+
+
+@dataclass(frozen=True)
+class InputShape:
+    """What is done to the ids of each text.
+
+    Attributes:
+        before: The ids to put before each text.
+        after: The ids to put after it.
+        most: The most ids of a text, with those around it; None for any number.
+        cut_left: Whether text is cut off at its beginning, not at its end.
+        filler: The id to pad with; None not to pad.
+        width: How many ids are filled up; None for those of the longest text.
+        pad_left: Whether the padding is before the ids.
+    """
+
+    before: list[int]
+    after: list[int]
+    most: int | None
+    cut_left: bool
+    filler: int | None
+    width: int | None
+    pad_left: bool
+
+    def applied(self, batch: Batch, places: NDArray[np.int64] | None) -> tuple[Batch, NDArray[np.int64] | None]:
+        """A batch without padding in this shape, and the int64 [ids, 2] places of its ids, where they are given."""
+        around = len(self.before) + len(self.after)
+        if self.most is not None or around:
+            batch, places = self._surrounded(batch, places)
+        if self.filler is None:
+            return batch, places
+        padded = batch.padded(self.filler, self.width, self.pad_left)
+        if places is not None:
+            places, inner = np.zeros((len(padded.flat), 2), np.int64), places
+            places[padded.is_text] = inner
+        return padded, places
+
+    def _surrounded(self, batch: Batch, offsets: NDArray[np.int64] | None) -> tuple[Batch, NDArray[np.int64] | None]:
+        first, last = len(self.before), len(self.after)
+        kept = batch.tokens if self.most is None else np.minimum(batch.tokens, self.most - first - last)
+        begins = batch.offsets[1:] - kept if self.cut_left else batch.offsets[:-1]
+        sizes = kept + first + last
+        ends = np.cumsum(sizes)
+        number = np.arange(int(kept.sum())) - np.repeat(np.cumsum(kept) - kept, kept)
+        here, there = np.repeat(begins, kept) + number, np.repeat(ends - sizes + first, kept) + number
+        ids = np.empty(int(sizes.sum()), np.uint32)
+        ids[there] = batch.flat[here]
+        for place, token in enumerate(self.before):
+            ids[ends - sizes + place] = token
+        for place, token in enumerate(self.after):
+            ids[ends - last + place] = token
+        places = None
+        if offsets is not None:
+            places = np.zeros((len(ids), 2), np.int64)
+            places[there] = offsets[here]
+        return Batch.of(ids, sizes), places
+
+
+def input_shape(
+    settings: FileSettings,
+    padding: bool | str,
+    truncation: bool | str | None,
+    max_length: int | None,
+    add_special_tokens: bool,
+    filler: int | None,
+) -> InputShape:
+    """What arguments of a call ask for, with what files say; `filler` is the padding token.
+
+    Raises:
+        ConfigError: An argument has no meaning, alone or with these files.
+    """
+    pads, cuts = _chosen("padding", padding, _PADDING), _chosen("truncation", truncation, _TRUNCATION)
+    if max_length is not None:
+        max_length = whole_number("max_length", max_length, 1)
+        if pads == "longest" and not cuts:
+            raise ConfigError(
+                "max_length does nothing where padding is True and nothing is cut: add truncation=True, or pad to it "
+                'by padding="max_length".'
+            )
+        cuts = not pads if cuts is None else cuts
+    most = settings.model_max_length if max_length is None else max_length
+    if (cuts or pads == "max") and most is None:
+        raise ConfigError("The files of this tokenizer name no largest number of tokens: give it as max_length.")
+    if pads and filler is None:
+        raise ConfigError(
+            "This tokenizer has no padding token: give it one, as by set_roles(tokenizer, pad=...), or encode without "
+            "padding."
+        )
+    before, after = list[int](), list[int]()
+    if add_special_tokens:
+        if isinstance(reason := settings.around, str):
+            raise ConfigError(f"What this file adds to each text is not known: {reason}. Use add_special_tokens=False.")
+        before, after = settings.around_ids
+    if cuts and most is not None and most < len(before) + len(after):
+        added = several(len(before) + len(after), "token")
+        raise ConfigError(f"max_length {most:,} has no room for the {added} that this tokenizer adds to each text.")
+    return InputShape(
+        before,
+        after,
+        most if cuts else None,
+        _is_left(settings, "truncation"),
+        filler if pads else None,
+        most if pads == "max" else None,
+        _is_left(settings, "padding"),
+    )
+
+
+def _chosen(name: str, value: object, choices: Mapping[Any, Any]) -> Any:  # noqa: ANN401
+    try:
+        if isinstance(value, (bool, str)) or value is None:
+            return choices[value]
+    except KeyError:
+        pass
+    known = ", ".join(repr(choice) for choice in choices)
+    raise ConfigError(f"{name} must be one of {known}, not {told(value)}.")
+
+
+def _is_left(settings: FileSettings, what: Literal["padding", "truncation"]) -> bool:
+    """The side that the configuration names, else `tokenizer.json`, else the right one."""
+    side = (settings.config or {}).get(f"{what}_side")
+    part: object = getattr(settings, what)
+    if not isinstance(side, str) and isinstance(part, dict):
+        side = cast("dict[str, object]", part).get("direction")
+    return isinstance(side, str) and side.lower() == "left"
+
+
+def as_model_input(
+    batch: Batch, offsets: NDArray[np.int64] | None, is_one: bool, return_tensors: str | None
+) -> ModelInput:
+    """The lists or arrays of a batch; raises ConfigError where its rows are no array."""
+    if return_tensors not in (None, "np"):
+        raise ConfigError(
+            f'return_tensors must be "np" or None, not {told(return_tensors)}: arrays are those of NumPy.'
+        )
+    bounds: list[int] = batch.offsets.tolist()
+    if return_tensors is None:
+        values: dict[str, Any] = {"input_ids": batch.ids.tolist(), "attention_mask": batch.attention_mask.tolist()}
+        if offsets is not None:
+            every: list[Any] = list(map(tuple, cast("list[Any]", offsets.tolist())))
+            values["offset_mapping"] = [every[start:stop] for start, stop in pairwise(bounds)]
+        return cast("ModelInput", {name: rows[0] for name, rows in values.items()} if is_one else values)
+    try:
+        values = {
+            "input_ids": np.array(batch.ids, np.int64).reshape(len(batch), -1),
+            "attention_mask": np.array(batch.attention_mask, np.int64).reshape(len(batch), -1),
+        }
+    except ValueError:
+        raise ConfigError("The texts have different numbers of tokens: use padding=True to get one array.") from None
+    if offsets is not None:
+        values["offset_mapping"] = offsets.reshape(len(batch), -1, 2)
+    return cast("ModelInput", values)
+
+
+# --- Where tokens are in a text ---------------------------------------------------------------------------------------
+
+
+def in_characters(raw: bytes, spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Spans of bytes of a text, int64 [tokens, 2], as spans of its characters.
+
+    A token within a character has all of it. A byte that is not UTF-8 counts as one character.
+    """
+    data = np.frombuffer(raw, np.uint8)
+    if is_utf8(raw):
+        is_first = (data & 0xC0) != 0x80
+    else:
+        text = np.array([raw.decode("utf-8", "surrogateescape")]).view(np.uint32)
+        widths = 1 + (text >= 0x80).astype(np.int64) + (text >= 0x800) + (text >= 0x10000)
+        widths[(text >= 0xDC80) & (text < 0xDD00)] = 1
+        is_first = np.zeros(len(data), np.bool_)
+        is_first[np.cumsum(widths) - widths] = True
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_first)])
+    begins, ends = spans[:, 0], spans[:, 1]
+    inside = (np.append(~is_first, np.False_)[begins] & (ends > begins)).astype(np.int64)
+    return np.stack([before[begins] - inside, before[ends]], axis=1).astype(np.int64)
+
+
+def offset_trims(settings: FileSettings) -> list[bool]:
+    """The steps of the post-processor that take spaces off offsets: whether each leaves one before the first token."""
+    return list(_trims(settings.post_processor))
+
+
+def _trims(step: object) -> Iterable[bool]:
+    match step:
+        case {"type": "ByteLevel" | "RobertaProcessing", "trim_offsets": True, "add_prefix_space": bool(adds)}:
+            yield adds
+        case {"type": "Sequence", "processors": list()}:
+            for each in cast("dict[str, list[object]]", step)["processors"]:
+                yield from _trims(each)
+        case _:
+            pass
+
+
+def trimmed(
+    offsets: NDArray[np.int64], ids: NDArray[np.uint32], spaces: Mapping[int, tuple[int, int]], trims: Iterable[bool]
+) -> NDArray[np.int64]:
+    """Offsets of the tokens of one text without the spaces at their ends, of which `spaces` says how many each has."""
+    if not len(ids):
+        return offsets
+    begins: NDArray[np.int64] = offsets[:, 0]
+    ends: NDArray[np.int64] = offsets[:, 1]
+    counts = np.array([spaces[token] for token in ids.tolist()], np.int64)
+    for keeps_first in trims:
+        leading, trailing = counts[:, 0], counts[:, 1]
+        if keeps_first:
+            leading = np.where((begins == 0) | (np.arange(len(ids)) == 0), 0, leading)
+        begins = np.minimum(begins + leading, ends)
+        ends = np.where((trailing > 0) & (ends >= trailing), np.maximum(ends - trailing, begins), ends)
+    return np.stack([begins, ends], axis=1)
