@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import re
 import shlex
 import shutil
@@ -55,6 +56,17 @@ def test_the_examples_of_the_python_page_are_true(books):
     failed, tried = doctest.testfile(str(DOCS / "api.md"), module_relative=False, encoding="utf-8")
     assert tried > 30
     assert failed == 0
+
+
+def test_the_examples_in_docstrings_are_true(books):
+    names = {name: getattr(tokstudio, name) for name in tokstudio.__all__ if name != "__version__"}
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
+    for name in ("Tokenizer", "Batch", "EmbeddingMap"):
+        module = importlib.import_module(names[name].__module__)
+        for example in finder.find(names[name], name, module, globs={**vars(module), **names}):
+            runner.run(example)
+    assert runner.summarize(verbose=False).failed == 0
+    assert runner.tries > 20
 
 
 def test_the_python_page_has_every_public_name_once():

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from tokstudio.core.surgery.specials import fill_reserved as fill_reserved
     from tokstudio.core.surgery.specials import replace_specials as replace_specials
     from tokstudio.core.surgery.specials import set_roles as set_roles
+    from tokstudio.core.tokenizer.batch import Batch as Batch
     from tokstudio.core.tokenizer.origin import Proof as Proof
     from tokstudio.core.tokenizer.tokenizer import Tokenizer as Tokenizer
     from tokstudio.core.training.trainer import Trainer as Trainer
@@ -99,6 +100,7 @@ _MODULES = {
     "WordCounts": "pretokenization.word_counts",
     "count": "pretokenization.count_words",
     "count_shard": "pretokenization.count_words",
+    "Batch": "tokenizer.batch",
     "Tokenizer": "tokenizer.tokenizer",
     "prune": "surgery.prune",
     "Pruned": "surgery.prune",

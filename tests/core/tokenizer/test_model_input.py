@@ -229,7 +229,7 @@ def test_what_is_no_text_and_what_is_not_known_is_refused(opened):
         with pytest.raises(ConfigError, match="text must be str or bytes"):
             ours(given_texts)
     plain = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=260))
-    with pytest.raises(ConfigError, match="no padding token: give it one"):
+    with pytest.raises(ConfigError, match="no padding token: give one of its"):
         plain(["a", "bb"], padding=True)
     strange = plain.changed(settings=plain.settings.__class__(post_processor={"type": "Unknown"}))
     with pytest.raises(ConfigError, match="What this file adds to each text is not known"):

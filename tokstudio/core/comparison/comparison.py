@@ -17,6 +17,7 @@ from tokstudio.core.analysis.token_store import TokenCounts, hash_work, joined_c
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.machine import in_threads
+from tokstudio.core.base.markup import Markup, joined, table_view, tag
 from tokstudio.core.base.progress import Work, finish, together
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.counts import WordPieces, counts_work, words_work
@@ -417,6 +418,20 @@ class Comparison:
     def notes_of_intervals(self, resampling: Resampling) -> tuple[str, ...]:
         """How intervals are made, and which texts have none because of few lines, a sentence each."""
         return tuple(filter(None, (f"{resampling}.", few_lines_note(self.measured))))
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {several(len(self.compared), 'tokenizer')}, {several(len(self.measured), 'text')}>"
+
+    def _repr_html_(self) -> str:
+        tables: list[Markup] = [tag("p", repr(self))]
+        for name in ("bytes_per_token", "tokens"):
+            figure, values = figure_of(name), self.figure(name)
+            cells = [
+                ["" if np.isnan(value) else f"{value:,.{figure.decimals}f}" for value in row] for row in values.tolist()
+            ]
+            rows = [[text, *row] for text, row in zip(self.texts, cells, strict=True)]
+            tables.append(table_view([figure.title, *self.tokenizers], rows, figure.formula))
+        return joined(*tables)
 
     def _note_of_losses(self, ranked: Sequence[bool]) -> str:
         """Which tokenizers are not ranked because they lose text, as a sentence; "" for none."""

@@ -16,7 +16,10 @@ from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts, TokenStore
 from tokstudio.core.base.arguments import plain_number, several_of, told, whole_number
 from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.markup import joined as markup
+from tokstudio.core.base.markup import table_view, tag
 from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.rules import RULES, check_rules, repeated_bytes_work
 from tokstudio.core.corpus.sampling import hold_out_work
@@ -89,6 +92,16 @@ class Exploration:
         other = Exploration(self.corpus, tokenizer, self.store, self._most_kept)
         other._of_text = self._of_text
         return other
+
+    def __repr__(self) -> str:
+        sources = several(len(self.corpus.sources), "source")
+        return f"<Exploration: {sources}, {several(self.corpus.documents, 'document')}, {self.corpus.bytes:,} bytes>"
+
+    def _repr_html_(self) -> str:
+        # What is here without reading or encoding the text.
+        rows = [[each.name, f"{each.documents:,}", f"{each.bytes:,}"] for each in self.corpus.sources]
+        by = "No tokenizer." if self.tokenizer is None else f"Tokens are those of {self.tokenizer!r}."
+        return markup(tag("p", repr(self)), table_view(["Source", "Documents", "Bytes"], rows, by))
 
     # --- Parts --------------------------------------------------------------------------------------------------------
 

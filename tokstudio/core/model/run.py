@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.markup import table_view
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.columns import Columns, stage_of
@@ -202,6 +204,24 @@ class Run:
     def falls(self) -> Falls | None:
         """Of Picky BPE: what removed tokens fall into."""
         return None if self.removals is None else falls_of(self.merges, self.removals, self.base_size)
+
+    def __repr__(self) -> str:
+        return f"<Run: {several(len(self), 'merge')}, {self.vocabulary_size:,} tokens, {self.ended}>"
+
+    def _repr_html_(self) -> str:
+        scale, after = self.weight_scale, int(self.tokens_after[-1]) if len(self) else self.tokens_before
+        facts = [
+            ("Algorithm", self.config.algorithm.title),
+            ("Pattern", self.config.pattern),
+            ("Merges", f"{len(self):,}"),
+            ("Vocabulary", f"{self.vocabulary_size:,} tokens"),
+            ("Text", f"{self.corpus.bytes // scale:,} bytes, {several(self.corpus.documents, 'document')}"),
+            ("Tokens of the text", f"{self.tokens_before // scale:,} before, {after // scale:,} after"),
+            ("Bytes per token", f"{self.bytes_per_token():.2f}"),
+            ("Ended", self.ended),
+            ("Time", f"{self.seconds:.1f} s"),
+        ]
+        return table_view(["Run", ""], facts)
 
     @property
     def weight_scale(self) -> int:

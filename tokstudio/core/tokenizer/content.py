@@ -32,6 +32,7 @@ from tokstudio.core.tokenizer.origin import Origin, frozen_new_ids
 if TYPE_CHECKING:
     from tokstudio.core.kernels.replay import Events
 
+_LOOKED_AT = 1 << 6  # merges at either end
 _SOON = 1 << 14  # merges that fit into a hash table in a few milliseconds
 
 
@@ -103,6 +104,33 @@ class TokenizerContent:
     def alone(self) -> TokenizerContent:
         """The content without where it is from and without dropout."""
         return replace(self, run=None, origin=None, first_stage=None, dropout=None)
+
+    def quick_hash(self) -> int:
+        """A hash of what decides the ids, of which it looks at a part: equal contents have equal ones."""
+        ends = self.merges[:_LOOKED_AT].tobytes(), self.merges[-_LOOKED_AT:].tobytes()
+        specials = frozenset(self.special_tokens.items())
+        return hash((self.pattern, self.alphabet.base, len(self.merges), *ends, specials, len(self.extra_tokens)))
+
+    def decides_like(self, other: TokenizerContent) -> bool:
+        """Whether another content gives the same ids, but for whole words, which a playhead may add."""
+        pairs = [
+            (getattr(self, name), getattr(other, name))
+            for name in ("pattern", "special_tokens", "extra_tokens", "preparation", "first_stage", "dropout")
+        ]
+        mine, theirs = self.alphabet, other.alphabet
+        pairs += [(mine.base, theirs.base), (mine.unknown, theirs.unknown)]
+        arrays: list[tuple[NDArray[Any], NDArray[Any]]] = [
+            (mine.units, theirs.units),
+            (mine.ids, theirs.ids),
+            (self.merges, other.merges),
+            (self.merge_results, other.merge_results),
+        ]
+        for one, two in ((self.supermerges, other.supermerges), (self.removals, other.removals)):
+            if one is None or two is None:
+                pairs.append((one is None, two is None))
+            else:
+                arrays.append((one, two))
+        return all(one == two for one, two in pairs) and all(np.array_equal(one, two) for one, two in arrays)
 
     def of_merges(self) -> TokenizerContent:
         """The content with its tokens, merges and pattern alone."""

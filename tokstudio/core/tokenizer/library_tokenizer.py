@@ -114,6 +114,13 @@ class LibraryTokenizer(Tokenizer):
             return super()._strings
         return {**self._vocabulary.strings, **self._content.special_tokens}
 
+    def _is_like(self, other: Tokenizer) -> bool:
+        if not isinstance(other, LibraryTokenizer):
+            return False
+        mine, theirs = self._file, other._file
+        same = mine.library == theirs.library and mine.settings == theirs.settings
+        return same and dict(mine.files) == dict(theirs.files) and super()._is_like(other)
+
     def close(self) -> None:
         """Ends the process of the library; the next request starts another."""
         self._process.close()

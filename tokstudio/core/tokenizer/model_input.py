@@ -70,10 +70,18 @@ class InputShape:
     width: int | None
     pad_left: bool
 
-    def applied(self, batch: Batch, places: NDArray[np.int64] | None) -> tuple[Batch, NDArray[np.int64] | None]:
-        """A batch without padding in this shape, and the int64 [ids, 2] places of its ids, where they are given."""
-        around = len(self.before) + len(self.after)
-        if self.most is not None or around:
+    def cut(self, batch: Batch, places: NDArray[np.int64] | None) -> tuple[Batch, NDArray[np.int64] | None]:
+        """A batch without padding cut to fit, and the int64 [ids, 2] places of its ids, where they are given."""
+        if self.most is None:
+            return batch, places
+        kept = np.minimum(batch.tokens, self.most - len(self.before) - len(self.after))
+        begins = batch.offsets[1:] - kept if self.cut_left else batch.offsets[:-1]
+        here = np.repeat(begins - (np.cumsum(kept) - kept), kept) + np.arange(int(kept.sum()))
+        return Batch.of(batch.flat[here], kept), None if places is None else places[here]
+
+    def filled(self, batch: Batch, places: NDArray[np.int64] | None) -> tuple[Batch, NDArray[np.int64] | None]:
+        """The same with the ids around each text, and padded."""
+        if self.before or self.after:
             batch, places = self._surrounded(batch, places)
         if self.filler is None:
             return batch, places
@@ -85,14 +93,12 @@ class InputShape:
 
     def _surrounded(self, batch: Batch, offsets: NDArray[np.int64] | None) -> tuple[Batch, NDArray[np.int64] | None]:
         first, last = len(self.before), len(self.after)
-        kept = batch.tokens if self.most is None else np.minimum(batch.tokens, self.most - first - last)
-        begins = batch.offsets[1:] - kept if self.cut_left else batch.offsets[:-1]
-        sizes = kept + first + last
+        sizes = batch.tokens + first + last
         ends = np.cumsum(sizes)
-        number = np.arange(int(kept.sum())) - np.repeat(np.cumsum(kept) - kept, kept)
-        here, there = np.repeat(begins, kept) + number, np.repeat(ends - sizes + first, kept) + number
+        added = np.arange(len(batch)) * (first + last) + first
+        there = np.arange(len(batch.flat)) + np.repeat(added, batch.tokens)
         ids = np.empty(int(sizes.sum()), np.uint32)
-        ids[there] = batch.flat[here]
+        ids[there] = batch.flat
         for place, token in enumerate(self.before):
             ids[ends - sizes + place] = token
         for place, token in enumerate(self.after):
@@ -100,7 +106,7 @@ class InputShape:
         places = None
         if offsets is not None:
             places = np.zeros((len(ids), 2), np.int64)
-            places[there] = offsets[here]
+            places[there] = offsets
         return Batch.of(ids, sizes), places
 
 
@@ -131,8 +137,8 @@ def input_shape(
         raise ConfigError("The files of this tokenizer name no largest number of tokens: give it as max_length.")
     if pads and filler is None:
         raise ConfigError(
-            "This tokenizer has no padding token: give it one, as by set_roles(tokenizer, pad=...), or encode without "
-            "padding."
+            "This tokenizer has no padding token: give one of its special tokens that role by set_roles, or encode "
+            "without padding."
         )
     before, after = list[int](), list[int]()
     if add_special_tokens:
@@ -239,18 +245,17 @@ def _trims(step: object) -> Iterable[bool]:
 
 
 def trimmed(
-    offsets: NDArray[np.int64], ids: NDArray[np.uint32], spaces: Mapping[int, tuple[int, int]], trims: Iterable[bool]
+    batch: Batch, offsets: NDArray[np.int64], spaces: Mapping[int, tuple[int, int]], trims: Iterable[bool]
 ) -> NDArray[np.int64]:
-    """Offsets of the tokens of one text without the spaces at their ends, of which `spaces` says how many each has."""
-    if not len(ids):
-        return offsets
+    """Offsets of the tokens of texts without the spaces at their ends, of which `spaces` says how many each has."""
     begins: NDArray[np.int64] = offsets[:, 0]
     ends: NDArray[np.int64] = offsets[:, 1]
-    counts = np.array([spaces[token] for token in ids.tolist()], np.int64)
+    counts = np.array([spaces[token] for token in batch.flat.tolist()], np.int64).reshape(-1, 2)
+    leading, trailing = counts[:, 0], counts[:, 1]
+    is_first = np.zeros(len(batch.flat), np.bool_)
+    is_first[batch.offsets[:-1][batch.tokens > 0]] = True
     for keeps_first in trims:
-        leading, trailing = counts[:, 0], counts[:, 1]
-        if keeps_first:
-            leading = np.where((begins == 0) | (np.arange(len(ids)) == 0), 0, leading)
-        begins = np.minimum(begins + leading, ends)
+        here = np.where(is_first | (begins == 0), 0, leading) if keeps_first else leading
+        begins = np.minimum(begins + here, ends)
         ends = np.where((trailing > 0) & (ends >= trailing), np.maximum(ends - trailing, begins), ends)
     return np.stack([begins, ends], axis=1)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import whole_number
-from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.errors import ConfigError, TokStudioError
+from tokstudio.core.base.markup import Markup, joined, tag, token_view
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.libraries.chat_templates import ChatRenderer, variables_of
 from tokstudio.core.model.alphabet import Alphabet
@@ -23,7 +24,7 @@ from tokstudio.core.model.file_settings import ROLES, FileSettings
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.model.tokens import TokenKind, Tokens, several_ids
-from tokstudio.core.pretokenization.patterns import known_name
+from tokstudio.core.pretokenization.patterns import NAMES, known_name
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.pretokenization.word_table import PADDING
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from tokstudio.core.kernels.replay import Events
 
 _FEW = 1 << 9  # ids that are decoded without a compiled loop
+_SAMPLE = "Tokenizers split text: größer, 日本語, 12345 and 🙂."
 
 
 class Tokenizer:
@@ -530,20 +532,20 @@ class Tokenizer:
         texts: Iterable[Text] = [text] if isinstance(text, (str, bytes)) else several_texts(text)
         allowed = () if (settings.config or {}).get("split_special_tokens") is True else "all"
         if return_offsets:
-            encoded = self._with_offsets(texts, allowed)
+            encoded = shape.cut(*self._with_offsets(texts, allowed))
         else:
-            encoded = self.encode_batch(texts, allowed_special=allowed), None
-        return as_model_input(*shape.applied(*encoded), is_one, return_tensors)
+            encoded = shape.cut(self.encode_batch(texts, allowed_special=allowed), None)
+        batch, places = encoded
+        # A library has trimmed them already.
+        if places is not None and self.library is None and (trims := offset_trims(settings)):
+            places = trimmed(batch, places, {token: self._spaces_of(token) for token in {*batch.flat.tolist()}}, trims)
+        return as_model_input(*shape.filled(batch, places), is_one, return_tensors)
 
     def _with_offsets(self, texts: Iterable[Text], allowed: AllowedSpecial) -> tuple[Batch, NDArray[np.int64]]:
-        """Encodes texts; the places of all tokens as the files tell them, int64 [ids, 2], in characters."""
-        ids, offsets, trims = [np.empty(0, np.uint32)], [np.zeros((0, 2), np.int64)], offset_trims(self.settings)
+        """Encodes texts; the places of all tokens, int64 [ids, 2], in characters."""
+        ids, offsets = [np.empty(0, np.uint32)], [np.zeros((0, 2), np.int64)]
         for text in texts:
             some, places = self.encode_with_offsets(text, allowed_special=allowed)
-            # A library has done so already.
-            if trims and self.library is None:
-                spelled = {token: self._spaces_of(token) for token in {*some.tolist()}}
-                places = trimmed(places, some, spelled, trims)
             ids.append(some)
             offsets.append(places)
         tokens = np.array(list(map(len, ids[1:])), np.int64)
@@ -871,6 +873,49 @@ class Tokenizer:
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
         """Does the same as `decode_bytes` in bounded pieces."""
         return (yield from self.tokens.joined_work(ids)).tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another tokenizer gives every text the same ids, and all ids the same bytes, at each playhead.
+
+        What files say besides (roles, chat templates, what they add to texts) is in `settings`; a run does not count.
+
+        Example:
+            >>> parts = {n: bytes([n]) for n in range(256)}
+            >>> Tokenizer.from_parts(parts, []) == Tokenizer.from_parts(parts, [])
+            True
+            >>> Tokenizer.from_parts(parts, []) == Tokenizer.from_parts(parts, [], "gpt2")
+            False
+        """
+        if self is other:
+            return True
+        if not isinstance(other, Tokenizer):
+            return NotImplemented
+        return hash(self) == hash(other) and self._is_like(other)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.library, self._content.quick_hash()))
+
+    def _is_like(self, other: Tokenizer) -> bool:
+        return self.whole_words == other.whole_words and self._content.decides_like(other.content)
+
+    def __repr__(self) -> str:
+        pattern = self.pattern if self.pattern in NAMES else "of its own"
+        by = f"pattern {pattern}" if self.library is None else f"{self.library} encodes"
+        return f"<Tokenizer: {self.model}, {len(self):,} tokens, {len(self.merges):,} merges, {by}>"
+
+    def _repr_html_(self) -> str:
+        shown: list[Markup] = [tag("p", repr(self))]
+        try:
+            ids: list[int] = self.encode_array(_SAMPLE).tolist()
+            texts = [(self.tokens[token] or b"").decode("utf-8", "backslashreplace") for token in ids]
+            shown.append(token_view(zip(ids, texts, strict=True)))
+        except TokStudioError as error:  # a character that is not in its vocabulary
+            shown.append(tag("p", str(error)))
+        return joined(*shown)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tokenizer.of, (self._tables.closed(self._content),)

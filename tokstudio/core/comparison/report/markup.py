@@ -5,40 +5,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
-import re
 
-from tokstudio.core.base.wording import printable
+from tokstudio.core.base.markup import Markup as Markup
+from tokstudio.core.base.markup import escaped as escaped
+from tokstudio.core.base.markup import joined as joined
+from tokstudio.core.base.markup import tag as tag
 
-# --- Markup of which every text is escaped: names, tokens and texts are from strangers --------------------------------
-
-# What XML cannot hold and `printable` leaves.
-_NO_CHARACTER = re.compile("[\ufffe\uffff]")
-_EMPTY = ("meta", "br")
-
-
-class Markup(str):
-    """Markup that is complete; any other string is a text, which is escaped."""
-
-    __slots__ = ()
-
-
-def escaped(text: str) -> Markup:
-    r"""A text as markup: no element of its own, control characters and direction marks as `\x1b` or `\u202e`."""
-    return text if isinstance(text, Markup) else Markup(html.escape(_NO_CHARACTER.sub("\ufffd", printable(text))))
-
-
-def tag(name: str, /, *children: str, **attributes: str) -> Markup:
-    """An element: `tag("td", "a<b", class_="number")` is `<td class="number">a&lt;b</td>`."""
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"' for key, value in attributes.items() if value
-    )
-    return Markup(f"<{name}{written}/>" if name in _EMPTY else f"<{name}{written}>{joined(*children)}</{name}>")
-
-
-def joined(*children: str) -> Markup:
-    """Markup and texts one after another."""
-    return Markup("".join(map(escaped, children)))
+# --- Parts of a page --------------------------------------------------------------------------------------------------
 
 
 def section(title: str, *parts: str, place: str = "") -> Markup:
