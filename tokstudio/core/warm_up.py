@@ -122,6 +122,7 @@ def _exercise_text() -> None:
 
     from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
     from tokstudio.core.base.arrays import read_only
+    from tokstudio.core.comparison.texts import word_types_work
     from tokstudio.core.corpus.corpus import Corpus
     from tokstudio.core.formats.common.recover_merges import recover_merges_work
     from tokstudio.core.kernels.encode import add_tokens, take_apart
@@ -142,10 +143,12 @@ def _exercise_text() -> None:
         tokenizer.encode("a tail")  # by longest matches, without a pattern
         tokenizer.encode("a tail " * 40)  # as a longer text
         tokenizer.tokens.length(0)
+        tokenizer.decode([97] * 1000)  # by a loop
     take_apart(tokenizer.merges, tokenizer.merge_results, np.zeros(512, np.int64))
     # Merges of which the first joins what the others make.
     finish(recover_merges_work([*(bytes([value]) for value in range(256)), b"abcd", b"ab", b"cd"]))
     Tokenizer(np.array([[257, 258], [97, 98], [99, 100]], np.int32), checked=True)
+    finish(word_types_work(corpus.sources[0]))
     none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros((1, 2), np.uint64)
     cut(none8, 0, 1)
     spread(slots, slots)
