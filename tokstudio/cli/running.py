@@ -232,10 +232,10 @@ class _Running:
         return not self.signals.received
 
     def _outcome(self, plan: _Plan, read: CommandTexts) -> TrainingOutcome:
-        def keep(corpus: Corpus, made: Run | Tokenizer) -> None:
-            if isinstance(made, Tokenizer) or made.ended != STOPPED:
+        def keep(corpus: Corpus, product: Run | Tokenizer) -> None:
+            if isinstance(product, Tokenizer) or product.ended != STOPPED:
                 repeatable = not isinstance(plan.config, LibraryConfig) or plan.config.repeatable
-                self.trained.append(Trained(plan.training.name, made, repeatable))
+                self.trained.append(Trained(plan.training.name, product, repeatable))
 
         if isinstance(plan.config, LibraryConfig):
             from tokstudio.cli.library_training import train_by_library_on
@@ -324,7 +324,7 @@ class _Running:
 
 
 def _tokenizer(trained: Trained) -> Tokenizer:
-    return Tokenizer.from_run(trained.made) if isinstance(trained.made, Run) else trained.made
+    return Tokenizer.from_run(trained.product) if isinstance(trained.product, Run) else trained.product
 
 
 def _texts_work(corpus: Corpus, share: float) -> Work[dict[str, Source]]:

@@ -66,23 +66,25 @@ def encode_shards(arguments: argparse.Namespace, console: Console) -> None:
     encode = encode_units_work if arguments.dask is None else _OnCluster(arguments.dask, folder).encode_work
     try:
         with plain_reading_errors():
-            made = console.finish(encode_dataset_work(arguments.files, settings, folder, encode, tell, texts.fetching))
+            encoded = console.finish(
+                encode_dataset_work(arguments.files, settings, folder, encode, tell, texts.fetching)
+            )
     except KeyboardInterrupt:
         if (folder / NAME).exists():
             console.say(f"{file_name(folder)}: its complete shards stay, and the same command goes on after them.")
         raise
-    _report(made, settings, console)
+    _report(encoded, settings, console)
     if arguments.json:
-        put(sys.stdout, json.dumps(_as_json(made)) + "\n")
+        put(sys.stdout, json.dumps(_as_json(encoded)) + "\n")
 
 
-def _report(made: EncodedDataset, settings: EncodingSettings, console: Console) -> None:
-    name = file_name(made.folder.absolute())
-    if not made.tokens_per_second:
+def _report(encoded: EncodedDataset, settings: EncodingSettings, console: Console) -> None:
+    name = file_name(encoded.folder.absolute())
+    if not encoded.tokens_per_second:
         console.say(f"{name} has these shards already, of files with these names and sizes: nothing was encoded.")
         return
     columns = dict[str, list[str]]()
-    for file in made.files:
+    for file in encoded.files:
         remarks = [*([] if file.encoding in ("", "utf-8", "bytes") else [f"read as {file.encoding}"]), *file.notes]
         if file.column:
             columns.setdefault(file.column, []).append(file.name)
@@ -90,28 +92,29 @@ def _report(made: EncodedDataset, settings: EncodingSettings, console: Console) 
             console.say(f"{file.name}: {'; '.join(remarks)}.")
     for column, names in columns.items():
         console.say(f"{first_few(names, _NAMED, str)}: column {column}.")
-    if empty := sum(shard.empty_documents for shard in made.shards):
+    if empty := sum(shard.empty_documents for shard in encoded.shards):
         console.say(f"{several(empty, 'document has', 'documents have')} no text.")
-    if unknown := sum(shard.unknown_tokens for shard in made.shards):
+    if unknown := sum(shard.unknown_tokens for shard in encoded.shards):
         console.say(f"{several(unknown, 'id is', 'ids are')} the unknown token, {settings.tokenizer.alphabet.unknown}.")
-    if longer := sum(shard.tokens > settings.shard_tokens for shard in made.shards):
+    if longer := sum(shard.tokens > settings.shard_tokens for shard in encoded.shards):
         console.say(f"{several(longer, 'shard has', 'shards have')} more tokens: those of one whole document.")
-    before = f", {made.shards_before:,} of which were there" if made.shards_before else ""
+    before = f", {encoded.shards_before:,} of which were there" if encoded.shards_before else ""
     console.say(
-        f"Encoded {several(made.documents, 'document')}, {size_text(made.bytes)}: {several(made.tokens, 'token')} in "
-        f"{several(len(made.shards), 'shard')}{before}, in {name}; {made.tokens_per_second:,.0f} tokens/s."
+        f"Encoded {several(encoded.documents, 'document')}, {size_text(encoded.bytes)}: "
+        f"{several(encoded.tokens, 'token')} in "
+        f"{several(len(encoded.shards), 'shard')}{before}, in {name}; {encoded.tokens_per_second:,.0f} tokens/s."
     )
 
 
-def _as_json(made: EncodedDataset) -> dict[str, object]:
+def _as_json(encoded: EncodedDataset) -> dict[str, object]:
     return {
-        "folder": str(made.folder),
-        "tokens": made.tokens,
-        "documents": made.documents,
-        "bytes": made.bytes,
-        "shards": list(map(asdict, made.shards)),
-        "shards_before": made.shards_before,
-        "files": list(map(asdict, made.files)),
+        "folder": str(encoded.folder),
+        "tokens": encoded.tokens,
+        "documents": encoded.documents,
+        "bytes": encoded.bytes,
+        "shards": list(map(asdict, encoded.shards)),
+        "shards_before": encoded.shards_before,
+        "files": list(map(asdict, encoded.files)),
     }
 
 

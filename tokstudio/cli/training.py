@@ -389,8 +389,8 @@ def read_to_train(
             if arguments.experiment is not None:
                 raise
 
-    def keep(_: Corpus, made: Run | Tokenizer) -> None:
-        ((draft, result),), trained = described, [Trained("", made)]
+    def keep(_: Corpus, product: Run | Tokenizer) -> None:
+        ((draft, result),), trained = described, [Trained("", product)]
         console.finish(draft.write_work(trained, console.finish(result_work(result, trained))))
         console.say(f"Wrote {draft.path}: tokstudio run trains it again.")
         if draft.remark:

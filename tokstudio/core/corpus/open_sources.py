@@ -433,11 +433,11 @@ def _with_origin(entry: Entry, sources: list[Source]) -> list[Source]:
         for one in sources
         if not one.member
     ]
-    made = named if len(named) == len(sources) else [replace(one, origin=kept.origin) for one in sources]
+    of_set = named if len(named) == len(sources) else [replace(one, origin=kept.origin) for one in sources]
     # Of several texts of one address, the first says it.
-    if made and name == kept.sets[0].name:
-        made[0] = replace(made[0], note="; ".join(filter(None, (kept.origin.note, made[0].note))))
-    return made
+    if of_set and name == kept.sets[0].name:
+        of_set[0] = replace(of_set[0], note="; ".join(filter(None, (kept.origin.note, of_set[0].note))))
+    return of_set
 
 
 def _read_file_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:

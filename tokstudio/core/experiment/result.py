@@ -80,23 +80,23 @@ class Trained:
 
     Attributes:
         name: Of the variant; "" where there is only one.
-        made: The run, or the tokenizer, which has a run unless it is of another library.
+        product: The run, or the tokenizer, which has a run unless it is of another library.
         repeatable: Whether training again gives the same, which not every library promises.
     """
 
     name: str
-    made: Run | Tokenizer
+    product: Run | Tokenizer
     repeatable: bool = True
 
     @property
     def run(self) -> Run | None:
         """The run; None where another library trained."""
-        return self.made if isinstance(self.made, Run) else self.made.run
+        return self.product if isinstance(self.product, Run) else self.product.run
 
     @property
     def number(self) -> int:
         """How many merges there are, or tokens of another library."""
-        return len(self.run or self.made)
+        return len(self.run or self.product)
 
     @property
     def unit(self) -> str:
@@ -107,8 +107,8 @@ class Trained:
         """The merges, or the tokens of another library, as lines."""
         if self.run is not None:
             return lines_of_run(self.run)
-        assert isinstance(self.made, Tokenizer)
-        return lines_of_tokens(self.made)
+        assert isinstance(self.product, Tokenizer)
+        return lines_of_tokens(self.product)
 
     def gave_work(self) -> Work[Gave]:
         """Their number and hash."""

@@ -120,15 +120,15 @@ class TextOrigin:
         pieces = row.pop("pieces")
         if not isinstance(pieces, list) or len(cast("list[object]", pieces)) > _MOST_PIECES:
             raise ValueError("its pieces are not a list")
-        made: list[FilePiece] = []
+        of_files: list[FilePiece] = []
         for one in cast("list[object]", pieces):
             piece = _checked(FilePiece, one)
             parts = piece.pop("parts", [])
             if not isinstance(parts, list) or not all(type(part) is int for part in cast("list[object]", parts)):
                 raise ValueError("the parts of a file are no numbers")
-            made.append(FilePiece(**piece, parts=tuple(cast("list[int]", parts))))
+            of_files.append(FilePiece(**piece, parts=tuple(cast("list[int]", parts))))
         request = TextRequest(**_checked(TextRequest, row.pop("request")))
-        return cls(request, pieces=tuple(made), **row)
+        return cls(request, pieces=tuple(of_files), **row)
 
     @property
     def address(self) -> str:

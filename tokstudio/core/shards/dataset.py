@@ -190,8 +190,8 @@ def encode_dataset_work(
                 (out / NAME).unlink()
                 out.rmdir()
         if isinstance(error, FormatError) and writer.shards:
-            made = several(len(writer.shards), "shard is complete", "shards are complete")
-            raise FormatError(f"{error} {made}: the same call goes on after them.") from error
+            complete = several(len(writer.shards), "shard is complete", "shards are complete")
+            raise FormatError(f"{error} {complete}: the same call goes on after them.") from error
         raise
     return EncodedDataset(out, tuple(writer.shards), tuple(files), len(before.shards), speed)
 

@@ -259,7 +259,7 @@ def readable(files: Iterable[RemoteFile]) -> list[RemoteFile]:
 
 def _of_card(card: Mapping[str, Any]) -> list[SetConfiguration]:
     """The configurations that the YAML of a description lists; of other values nothing is taken."""
-    made: list[SetConfiguration] = []
+    configurations: list[SetConfiguration] = []
     for config in map(_mapping, _list(card.get("configs"))):
         name, files, folder = config.get("config_name"), config.get("data_files"), config.get("data_dir")
         before = f"{folder.strip('/')}/" if isinstance(folder, str) and folder else ""
@@ -273,8 +273,8 @@ def _of_card(card: Mapping[str, Any]) -> list[SetConfiguration]:
                 splits[str(one.get("split", "train"))] = _patterns(one.get("path"), before)
         splits = {split: patterns for split, patterns in splits.items() if patterns}
         if splits and isinstance(name, str):
-            made.append(SetConfiguration(name, splits))
-    return made
+            configurations.append(SetConfiguration(name, splits))
+    return configurations
 
 
 def _list(value: object) -> list[object]:
@@ -307,13 +307,13 @@ def _of_paths(paths: Iterable[str]) -> list[SetConfiguration]:
 
 def _of_converted(paths: Iterable[str]) -> list[SetConfiguration]:
     """The configurations of converted files: `CONFIG/SPLIT/0000.parquet`, or `CONFIG/partial-SPLIT/...`."""
-    made: dict[str, dict[str, tuple[str, ...]]] = {}
+    globs: dict[str, dict[str, tuple[str, ...]]] = {}
     for path in paths:
         name, _, rest = path.partition("/")
         split, _, file = rest.partition("/")
         if file.endswith(".parquet"):
-            made.setdefault(name, {})[split.removeprefix("partial-")] = (f"{name}/{split}/*.parquet",)
-    return [SetConfiguration(name, splits) for name, splits in made.items()]
+            globs.setdefault(name, {})[split.removeprefix("partial-")] = (f"{name}/{split}/*.parquet",)
+    return [SetConfiguration(name, splits) for name, splits in globs.items()]
 
 
 def _split_of(path: str) -> str | None:

@@ -198,13 +198,13 @@ class Taking:
         stem, dot, suffix = name.partition(".")
         base = safe_name(stem, "text")
         end = f"{dot}{safe_name(suffix, 'text')}" if dot else ""
-        made = base + end + ("" if end.endswith(ending) and end else ending)
+        name = base + end + ("" if end.endswith(ending) and end else ending)
         number = 1
-        while made.lower() in self._names:
+        while name.lower() in self._names:
             number += 1
-            made = f"{base} ({number}){end}" + ("" if end.endswith(ending) and end else ending)
-        self._names.add(made.lower())
-        return self._folder / made
+            name = f"{base} ({number}){end}" + ("" if end.endswith(ending) and end else ending)
+        self._names.add(name.lower())
+        return self._folder / name
 
     def _say(self, text: str) -> None:
         """Adds one to the number of files of which a note is."""
