@@ -196,7 +196,7 @@ def test_a_short_file_is_enough_and_says_what_is_trained(load, tmp_path):
             "path = 'a.txt'\n",
             "path = 'a.txt'\n[[export]]\nformat = 'huggingfase'\npath = 'b'",
             'e.toml, line 9: there is no format "huggingfase": use huggingface, classic, gpt2, tiktoken, tekken, '
-            "minbpe, sentencepiece, gguf, merges-csv, merges-jsonl, vocabulary-csv, token-bytes.",
+            "minbpe, sentencepiece, gguf, loader, merges-csv, merges-jsonl, vocabulary-csv, token-bytes.",
         ),
         (
             "path = 'a.txt'\n",

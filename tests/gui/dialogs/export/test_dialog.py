@@ -499,7 +499,8 @@ def test_the_rows_appear_with_their_final_height(qtbot, session, with_special, t
 
     def note(name, fit):
         refresh(name, fit)
-        QApplication.processEvents()
+        for _ in range(3):  # Qt lays out what is new in several turns before it paints
+            QApplication.processEvents()
         if dialog.list.rows["classic"].isVisible():
             places.append([(row.y(), row.height()) for row in dialog.list.rows.values()])
 
