@@ -434,7 +434,7 @@ def test_impossible_settings_are_refused(tokenizer, write, tmp_path):
     ):
         with pytest.raises(ConfigError, match=message):
             encode_dataset(path, tokenizer, out, **options)
-    with pytest.raises(ConfigError, match="name one; it has none"):
+    with pytest.raises(ConfigError, match="name it as the end token; it has none"):
         encode_dataset(path, tokenizer.changed(special_tokens={}), out, end_token=True)
     with pytest.raises(ConfigError, match="without dropout"):
         encode_dataset(path, tokenizer.with_dropout(0.1), out)

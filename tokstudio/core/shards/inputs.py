@@ -117,7 +117,9 @@ class EncodingSettings:
             return token
         there = f"there are {first_few(list(ids), _SPECIALS_NAMED)}" if ids else "it has none"
         if token is None:
-            raise ConfigError(f"No special token of this tokenizer is known to end texts: name one; {there}.")
+            raise ConfigError(
+                f"No special token of this tokenizer is known to end texts: name it as the end token; {there}."
+            )
         raise ConfigError(f"The tokenizer has no special token {shown(token)} to end documents with; {there}.")
 
     @cached_property

@@ -45,7 +45,10 @@ class LoadedTokenizer:
         self._joined_words = frozenset(vocabulary["joined_words"])
         self._pattern: Any = None
         if vocabulary["regex"] is not None:
-            import regex
+            try:
+                import regex
+            except ImportError as error:
+                raise ImportError("This tokenizer splits text by a pattern: pip install regex") from error
 
             self._pattern = regex.compile(vocabulary["regex"])
         columns, rows = merges["columns"], merges["merges"]
