@@ -39,7 +39,8 @@ class Hub:
     """What the server has, what it does wrong, and what it was asked."""
 
     repositories: dict[str, Repository] = field(default_factory=dict)
-    pages: dict[str, bytes] = field(default_factory=dict)
+    pages: dict[str, bytes] = field(default_factory=dict)  # by their paths, some with their queries
+    page_headers: dict[str, str] = field(default_factory=dict)
     stalled: set[str] = field(default_factory=set)  # files of which only the first half is sent
     cut: set[str] = field(default_factory=set)  # files after whose first half the connection ends
     damaged: set[str] = field(default_factory=set)  # files that are sent with other content
@@ -86,7 +87,9 @@ class _Handler(BaseHTTPRequestHandler):
         if hub.status is not None:
             return self._send(hub.status, b"")
         if path.startswith(PAGE):
-            return self._send_file(path.removeprefix(PAGE), hub.pages.get(path.removeprefix(PAGE)))
+            page, whole = path.removeprefix(PAGE), self.path.removeprefix(PAGE)
+            name = whole if whole in hub.pages else page
+            return self._send_file(name, hub.pages.get(name), dict(hub.page_headers))
         prefix = "datasets/" if path.startswith(("/api/datasets/", "/datasets/")) else ""
         if path.startswith(("/api/models/", "/api/datasets/")):
             parts = path.split("/")[3:]

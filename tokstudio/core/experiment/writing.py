@@ -19,7 +19,7 @@ import numpy as np
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import safe_name
+from tokstudio.core.base.wording import first_few, printable, safe_name
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.left_out_list import named_list_work
@@ -89,12 +89,14 @@ class Draft:
         text: The content of the file.
         beside: What is stored beside it: pasted and parallel texts, lists of what is left out.
         bound: Absolute paths in it, which bind it to this computer.
+        hidden: Addresses in it that lack their secret parts.
     """
 
     path: Path
     text: str
     beside: Mapping[Path, bytes] = field(default_factory=dict[Path, bytes])
     bound: tuple[Path, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     def write_work(self, trained: Sequence[Trained] = (), result: Result | None = None) -> Work[None]:
         """Writes all files together, with the result if there is one; raises FormatError as `write_files`."""
@@ -107,7 +109,19 @@ class Draft:
 
     @property
     def remark(self) -> str:
-        """What is said of absolute paths; "" where there are none."""
+        """What is said of absolute paths and of addresses without secrets; "" where there are none."""
+        return " ".join(filter(None, (self._of_bound(), self._of_hidden())))
+
+    def _of_hidden(self) -> str:
+        if not self.hidden:
+            return ""
+        addresses = first_few(self.hidden, 2, printable)
+        return (
+            f"{file_name(self.path)} names {addresses} without the secret parts of the address: give the address "
+            "again there before it is run."
+        )
+
+    def _of_bound(self) -> str:
         if not self.bound:
             return ""
         first, *others = self.bound
@@ -156,7 +170,7 @@ def draft_work(
         draft.table("[output]", "What is written beside exports, and whether they are made with losses.", output)
     text = "".join(draft.parts)
     experiment_of(path, text.encode())  # which finds what would not be read again
-    return Draft(path, text, draft.beside, tuple(dict.fromkeys(draft.bound)))
+    return Draft(path, text, draft.beside, tuple(dict.fromkeys(draft.bound)), _without_secrets(corpus))
 
 
 class _Drafting:
@@ -375,10 +389,16 @@ def _of_address(source: Source) -> dict[str, Any]:
     origin = source.origin
     if origin is None:
         return {}
-    request = request_again(origin, parse_address(origin.request.address))
+    request = request_again(origin, parse_address(origin.request.address)) if origin.commit else origin.request
     sample = {SAMPLE_BYTES: request.sample_bytes, "seed": request.seed, "scheme": origin.scheme}
     values = {"path": request.address, "encoding": request.encoding, **(sample if request.sample_bytes else {})}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _without_secrets(corpus: Corpus) -> tuple[str, ...]:
+    """The addresses of a corpus that are stored without their secrets."""
+    requests = [source.origin.request for source in corpus.sources if source.origin is not None]
+    return tuple(dict.fromkeys(request.address for request in requests if request.hidden))
 
 
 def _root(source: Source) -> Path:

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from dataclasses import dataclass, field, replace
@@ -31,14 +32,20 @@ _DATA_SET = re.compile(
 )
 _OF_LIBRARY = re.compile(r"(?P<name>[^/:@]+/[^/:@]+)(?:@(?P<revision>[^/:@]+))?(?:/(?P<path>[^@]+))?", re.DOTALL)
 _HERE = frozenset(("localhost", "127.0.0.1", "::1"))
-_SECRET = re.compile("sig|token|key|secret|pass|auth|cred|policy", re.IGNORECASE)
+_HIDDEN = "…"
+_IS_HIDDEN = re.compile(r":/+…@|[=?&#]…(?:[&#]|$)")
+# The parameters of a query whose values are shown and stored; any other may be a secret.
+_HARMLESS = frozenset((
+    *("dl", "download", "export", "format", "inline", "lang", "language", "limit", "offset", "page", "raw", "ref"),
+    *("revision", "version"),
+))  # fmt: skip
 _LONGEST = 2_000
 _HOSTS = frozenset(("huggingface.co", "www.huggingface.co", "hf.co"))
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where texts are; as a text it has neither a password nor a signature, and can be stored.
+    """Where texts are; as a text it has … for each part that may be secret, and can be stored.
 
     Attributes:
         scheme: `HUB`, `WEB`, or a key of `PACKAGES`.
@@ -70,6 +77,13 @@ class Address:
     def given(self) -> str:
         """The address with its secrets, for the process that connects."""
         return self.whole or str(self)
+
+    @property
+    def hidden(self) -> str:
+        """The SHA-256 of an address whose text lacks secret parts, which tells it from others; "" for the rest."""
+        if self.scheme == HUB or str(self) == self.whole:
+            return ""
+        return hashlib.sha256(self.whole.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def host(self) -> str:
@@ -125,6 +139,8 @@ def parse_address(text: str) -> Address:
         return _data_set(text, rest.removeprefix("hf:"), is_of_library=not match["hub"])
     whole = f"{scheme}://{rest}"
     name = shown(_without_secrets(whole), 100)
+    if _IS_HIDDEN.search(whole):
+        raise ConfigError(f"{name}: the address was stored without its secret parts: give it again.")
     try:
         parts = urlsplit(whole)
         _ = parts.port
@@ -164,22 +180,36 @@ def _data_set(text: str, rest: str, is_of_library: bool) -> Address:
 
 
 def _without_secrets(text: str) -> str:
-    """An address without name and password, and with … for what looks like a signature in its query."""
-    scheme, mark, rest = text.partition("://")
-    if not mark:
+    """An address with … for its name and password, and for all values of its query that may be secret."""
+    match = _ADDRESS.match(text)
+    if match is None or match["hub"]:
         return text
+    scheme, rest = match["scheme"], match["rest"]
+    is_store = scheme.lower() in PACKAGES
     place, question, query = rest.partition("?")
     # A password may itself have a slash or a question mark.
     if "@" in query and "@" not in place.partition("/")[0]:
-        place, question, query = rest.rpartition("@")[2].partition("?")
+        before, _, after = rest.rpartition("@")
+        if ":" in before or "/" not in before:
+            place, question, query = f"{_HIDDEN}@{after}".partition("?")
     before, at, after = place.rpartition("@")
-    if at and ("/" not in before or ":" in before):
-        place = after
-    if not question:
-        return f"{scheme}://{place}"
-    pairs = (pair.partition("=") for pair in query.partition("#")[0].split("&"))
-    kept = "&".join(name + sign + ("…" if _SECRET.search(name) and value else value) for name, sign, value in pairs)
-    return f"{scheme}://{place}?{kept}"
+    # The name of a store before @, without a password, is no secret.
+    if at and (":" in before or not ("/" in before or is_store)):
+        place = f"{_HIDDEN}@{after}"
+    if is_store:
+        return f"{scheme}://{place}{question}{'&'.join(_pair(pair, pair) for pair in query.split('&'))}"
+    place, mark, _ = place.partition("#")
+    query, mark_behind, _ = query.partition("#")
+    pairs = "&".join(_pair(pair, _HIDDEN if pair else "") for pair in query.split("&"))
+    return f"{scheme}://{place}{question}{pairs}{f'#{_HIDDEN}' if mark or mark_behind else ''}"
+
+
+def _pair(pair: str, other: str) -> str:
+    """A pair of a query without its value, unless its name is harmless; `other` where it has no value."""
+    name, sign, value = pair.partition("=")
+    if name.lower() in _HARMLESS:
+        return pair
+    return f"{name}={_HIDDEN if value else ''}" if sign else other
 
 
 def without_query(address: str) -> str:

@@ -63,6 +63,7 @@ class TextRequest:
         encoding: As of `read_work`.
         sample_bytes: How many bytes of text are taken; None for all.
         seed: Of the choice of shards and of their parts.
+        hidden: Of the `Address`, which tells addresses apart that differ in their secrets only.
     """
 
     address: str
@@ -74,6 +75,7 @@ class TextRequest:
     encoding: str | None = None
     sample_bytes: int | None = None
     seed: int = 0
+    hidden: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,11 +142,12 @@ class TextOrigin:
     @property
     def note(self) -> str:
         """In words: how much of what was read."""
+        secrets = "its secret parts are not stored: give the address again to fetch it" if self.request.hidden else ""
         taken = f"{several(len(self.pieces), 'file')} of {self.files:,}" if self.files > 1 else "1 file"
         if self.request.sample_bytes is None:
-            return "; ".join(filter(None, (f"from {self.address}", self.notes)))
+            return "; ".join(filter(None, (f"from {self.address}", secrets, self.notes)))
         sample = f"sample (seed {self.request.seed}) of {taken}, {size_text(self.size)}, at {self.address}"
-        return "; ".join(filter(None, (sample, self.notes)))
+        return "; ".join(filter(None, (sample, secrets, self.notes)))
 
 
 def _without_defaults(piece: FilePiece) -> dict[str, Any]:

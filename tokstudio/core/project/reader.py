@@ -125,13 +125,12 @@ def _path_of_origin_work(path: Path, origin: TextOrigin, fetches: bool) -> Work[
     name = origin.address
     if origin.scheme != SCHEME:
         raise CorpusError(f"{name}: its sample was chosen in a way that this version of TokStudio does not know.")
-    address = parse_address(name)
-    request = replace(origin.request, address=str(address))
+    request = replace(origin.request, address=name)
     found = kept_for(request, origin.commit) if origin.commit else kept_for(request)
     if found is None and not fetches:
         raise CorpusError(f"{name}: its text is no longer in the cache; read it again to fetch it.")
     if found is None:
-        found, _ = yield from fetch_work(address, request)
+        found, _ = yield from fetch_work(parse_address(name), request)
     return found.folder / path.name if any(path.name in one.files for one in found.sets) else found.folder
 
 

@@ -20,7 +20,7 @@ from tokstudio.core.hub.addresses import Address, address_in, address_of, parse_
         ("hf:datasets/a/b/data/train-*.parquet", Address("hf", "a/b", path="data/train-*.parquet")),
         ("hf:datasets/a/b/x.txt@main", Address("hf", "a/b", path="x.txt", revision="main")),
         ("s3://b/x/*.parquet", Address("s3", whole="s3://b/x/*.parquet")),
-        ("https://example.org/a.txt?x=1", Address("https", whole="https://example.org/a.txt?x=1")),
+        ("https://example.org/a.txt?page=1", Address("https", whole="https://example.org/a.txt?page=1")),
         ("http://127.0.0.1:80/a", Address("https", whole="http://127.0.0.1:80/a")),
     ],
 )
@@ -71,6 +71,10 @@ def test_paths_and_names_of_tokenizers_are_no_addresses(tmp_path, monkeypatch):
         "https://me:pa55/w0rd@example.org/a.txt",
         "https://me:pa55?w0rd@example.org/a.txt",
         "https://example.org/a.txt?sig=pa55w0rd&X-Amz-Signature=pa55w0rd&access_token=pa55w0rd",
+        "https://example.org/a.txt?code=pa55w0rd&jwt=pa55w0rd&access=pa55w0rd&pa55w0rd",
+        "https://example.org/a.txt?to=pa55w0rd@example.org",
+        "https://example.org/a.txt#pa55w0rd",
+        "https://pa55w0rd@example.org/a.txt",
         "sftp://me:pa55w0rd@example.org/a.txt",
         "nothing://me:pa55w0rd@example.org/a.txt",
     ],
@@ -85,3 +89,26 @@ def test_a_password_is_never_written(text):
         assert address.given == text
     assert "pa55" not in shown
     assert "w0rd" not in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://me:w0rd@h/a.txt", "https://…@h/a.txt"),
+        ("https://h/a?author=w0rd&format=csv&Page=2&x=", "https://h/a?author=…&format=csv&Page=2&x="),
+        ("https://h/a?raw", "https://h/a?raw"),
+        ("https://h/a?w0rd#b", "https://h/a?…#…"),
+        ("s3://b/part-?.txt", "s3://b/part-?.txt"),
+        ("abfs://box@h/a.txt", "abfs://box@h/a.txt"),
+    ],
+)
+def test_what_may_be_a_secret_is_replaced_and_then_asked_for(text, shown):
+    address = parse_address(text)
+    assert str(address) == shown
+    assert address.given == text
+    if shown == text:
+        assert address.hidden == ""
+        return
+    assert len(address.hidden) == 64
+    with pytest.raises(ConfigError, match="the address was stored without its secret parts: give it again"):
+        parse_address(shown)

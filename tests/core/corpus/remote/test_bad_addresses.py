@@ -15,7 +15,11 @@ from tokstudio import Corpus
 from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus as CorpusClass
+from tokstudio.core.corpus.readers.folders import numbered_work, remote_entries_work
+from tokstudio.core.corpus.source import CountedWith
+from tokstudio.core.hub.addresses import parse_address
 from tokstudio.core.hub.kept_texts import kept_texts
+from tokstudio.core.pretokenization.count_words import Counting
 
 NAME = "hf:datasets/me/set"
 
@@ -177,3 +181,23 @@ def test_a_list_of_files_never_goes_on_at_another_server(hub: Hub, monkeypatch):
         hub.tree, hub.tree_headers = b"[]", {"Link": link}
         assert "refers to another server for the rest of its list of files" in refused(NAME)
         assert other.asked == []
+
+
+def test_addresses_that_differ_in_their_secrets_are_different_texts(hub: Hub, cache: Path):
+    hub.pages = {f"get.txt?key={one}": f"the text of {one}\n".encode() for one in "ab"}
+    hub.page_headers = {"ETag": '"same"'}
+    for _ in range(2):
+        for one in "ab":
+            [source] = Corpus.from_files(f"{hub.address}/pages/get.txt?key={one}").sources
+            assert bytes(source.data) == f"the text of {one}\n".encode()
+    assert "its secret parts are not stored" in source.note
+    assert len(kept_texts()) == 2
+
+
+def test_an_address_is_counted_as_it_was_given(hub: Hub):
+    hub.pages = {f"get.txt?to=https://h//{one}/./x": f"{one} {one}\n".encode() for one in "ab"}
+    addresses = [f"{hub.address}/pages/{page}" for page in hub.pages]
+    entries = [entry for one in addresses for entry in finish(remote_entries_work(parse_address(one)))]
+    assert [entry.times for entry in finish(numbered_work(entries))] == [1, 1]
+    part = finish(Counting(CountedWith("gpt2")).count_work(entries))
+    assert [one.bytes for one in part.counts.totals] == [4, 4]

@@ -74,3 +74,19 @@ def test_a_sample_that_cannot_be_taken_is_told_with_its_line(tmp_path: Path, old
         load_experiment(tmp_path / "e.toml")
     line = source.replace(old, new).split("\n").index(new if "=" in new else "sample_bytes = 9") + 2
     assert str(caught.value).startswith(f"e.toml, line {line}: {says}")
+
+
+def test_an_address_with_secrets_is_stored_without_them_and_that_is_said(hub: Hub, tmp_path: Path):
+    hub.pages["get.txt?code=w0rd"] = b"a text of some words\n" * 20
+    corpus = Corpus.from_files(f"{hub.address}/pages/get.txt?code=w0rd")
+    draft = finish(draft_work(tmp_path / "e.toml", corpus, [PLAIN]))
+    assert "w0rd" not in draft.text
+    assert draft.remark == (
+        f"e.toml names {hub.address}/pages/get.txt?code=… without the secret parts of the address: give the address "
+        "again there before it is run."
+    )
+    finish(draft.write_work())
+    with pytest.raises(ConfigError, match="the address was stored without its secret parts: give it again"):
+        load_experiment(tmp_path / "e.toml").corpus()
+    (tmp_path / "e.toml").write_text(draft.text.replace("code=…", "code=w0rd"), "utf-8")
+    assert load_experiment(tmp_path / "e.toml").corpus().sha256 == corpus.sha256

@@ -10,7 +10,7 @@ import pytest
 
 from tests.core.corpus.remote.sets import parquet, texts
 from tests.core.hub.local_hub import COMMIT, Hub, Repository
-from tokstudio import Corpus
+from tokstudio import ConfigError, Corpus
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.hub.kept_texts import kept_texts
@@ -47,3 +47,14 @@ def test_a_project_keeps_the_origin_and_only_asks_the_network_when_told_to(hub: 
     later = replace(opened, origin=replace(opened.origin, scheme=opened.origin.scheme + 1))
     with pytest.raises(CorpusError, match="chosen in a way that this version of TokStudio does not know"):
         finish(reopen_source_work(later, fetches=True))
+
+
+def test_an_address_with_secrets_is_found_in_the_cache_and_else_asked_for(hub: Hub):
+    hub.pages = {f"get.txt?code={one}": f"the text of {one}\n".encode() for one in "ab"}
+    first, _ = (Corpus.from_files(f"{hub.address}/pages/{page}").sources[0] for page in hub.pages)
+    kept = finish(keep_source_work(first))
+    assert bytes(finish(reopen_source_work(kept)).source.data) == b"the text of a\n"
+    for text in kept_texts():
+        text.remove()
+    with pytest.raises(ConfigError, match="the address was stored without its secret parts: give it again"):
+        finish(reopen_source_work(kept, fetches=True))

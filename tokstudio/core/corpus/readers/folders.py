@@ -23,7 +23,7 @@ from tokstudio.core.corpus.readers.datasets import look
 from tokstudio.core.corpus.readers.files import plain_errors
 from tokstudio.core.corpus.readers.kinds import COLUMNAR, DATA, JSON, kind_of, suffix_of
 from tokstudio.core.corpus.readers.streams import OpenText
-from tokstudio.core.hub.addresses import HUB, Address, address_of
+from tokstudio.core.hub.addresses import HUB, Address, address_of, parse_address
 from tokstudio.core.hub.fetching_texts import fetch_work, files_work
 from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_texts
 from tokstudio.core.text.encodings import LFS_POINTER
@@ -56,7 +56,8 @@ class Entry:
         is_found: Whether it was found in a folder, and not named itself.
         times: How many times it was given up to here: above 1 where the same files were given before.
         note: What else is said of it; "" for nothing.
-        size: The bytes of a file at an address, which is its `path`, and which is not fetched yet; else 0.
+        size: The bytes of a file at an address that is not fetched yet; else 0.
+        address: Of such a file, as it was given; its `path` is the address without secrets.
     """
 
     path: Path
@@ -67,6 +68,7 @@ class Entry:
     times: int = 1
     note: str = ""
     size: int = 0
+    address: str = field(default="", repr=False)
 
     @property
     def remark(self) -> str:
@@ -200,15 +202,15 @@ def remote_entries_work(address: Address) -> Work[list[Entry]]:
     """
     files = yield from files_work(address)
     group = str(address) if len(files) > 1 and address.scheme == HUB else ""
-    return [Entry(Path(one.given), group, is_found=True, size=size) for one, size in files]
+    return [Entry(Path(str(one)), group, is_found=True, size=size, address=one.given) for one, size in files]
 
 
 def at_hand_work(entry: Entry, fetching: Fetching) -> Work[tuple[list[Entry], KeptText | None]]:
     """The entry itself, or what is fetched of one at an address, with what is to be removed after it was read."""
-    if not entry.size or (address := address_of(entry.path)) is None:
+    if not entry.address:
         return [entry], None
     before = {kept.folder for kept in kept_texts()}
-    fetched = yield from _fetched_work(address, fetching)
+    fetched = yield from _fetched_work(parse_address(entry.address), fetching)
     kept = kept_at(fetched[0].path)
     is_new = kept is not None and kept.folder not in before
     return [replace(one, group=entry.group or one.group) for one in fetched], kept if is_new else None
@@ -218,7 +220,7 @@ def _fetched_work(address: Address, fetching: Fetching) -> Work[list[Entry]]:
     amount = (fetching.sample_bytes, fetching.seed if fetching.sample_bytes is not None else 0)
     one = fetching.reading
     columns = (one.field, one.split_by, one.delimiter, one.as_text, one.keep_truncated)
-    request = TextRequest(str(address), *columns, fetching.encoding, *amount)
+    request = TextRequest(str(address), *columns, fetching.encoding, *amount, address.hidden)
     kept, remark = yield from fetch_work(address, request)
     entries = _entries_of_kept(kept)
     return [replace(entries[0], note=remark), *entries[1:]]
@@ -242,9 +244,10 @@ def numbered_work(entries: Iterable[Entry]) -> Work[list[Entry]]:
     numbers = Counter[tuple[str, str]]()
     numbered: list[Entry] = []
     for entry in entries:
-        place = str(entry.path)
-        with suppress(OSError, ValueError):
-            place = os.path.realpath(entry.path)
+        place = entry.address or str(entry.path)
+        if not entry.address:
+            with suppress(OSError, ValueError):
+                place = os.path.realpath(entry.path)
         numbers[place, entry.name] += 1
         numbered.append(replace(entry, times=numbers[place, entry.name]))
         yield Progress("looking for text", len(numbered))
