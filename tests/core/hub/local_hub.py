@@ -41,6 +41,7 @@ class Hub:
     repositories: dict[str, Repository] = field(default_factory=dict)
     pages: dict[str, bytes] = field(default_factory=dict)  # by their paths, some with their queries
     page_headers: dict[str, str] = field(default_factory=dict)
+    later_headers: dict[str, str] = field(default_factory=dict)  # those of pages after one of them changed
     stalled: set[str] = field(default_factory=set)  # files of which only the first half is sent
     cut: set[str] = field(default_factory=set)  # files after whose first half the connection ends
     damaged: set[str] = field(default_factory=set)  # files that are sent with other content
@@ -161,6 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
             content = bytes(len(content))
         if name in self.hub.changes:
             self.hub.pages[name] = self.hub.changes.pop(name)
+            self.hub.page_headers = self.hub.later_headers or self.hub.page_headers
         status, total = 200, len(content)
         if (asked := self.headers.get("Range")) and not self.hub.whole:
             start, _, stop = asked.removeprefix("bytes=").partition("-")

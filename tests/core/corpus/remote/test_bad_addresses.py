@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.corpus.remote.sets import card, parquet, texts
+from tests.core.corpus.remote.sets import card, json_lines, parquet, texts
 from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub, seconds_pass_faster
 from tokstudio import Corpus
 from tokstudio.core.base.errors import CorpusError, TokStudioError
@@ -106,6 +106,7 @@ def test_a_file_that_changes_while_it_is_read_is_told(hub: Hub):
 def test_a_file_of_a_server_is_read_in_parts_or_whole(hub: Hub):
     content = "".join(f"line {number} of a text\n" for number in range(90_000)).encode()
     hub.pages["a.txt"] = content
+    hub.page_headers = {"ETag": '"1"'}
     address = f"{hub.address}/pages/a.txt"
     sample = Corpus.from_files(address, sample_bytes=200_000)
     assert 150_000 < sample.bytes <= 200_000
@@ -201,3 +202,41 @@ def test_an_address_is_counted_as_it_was_given(hub: Hub):
     assert [entry.times for entry in finish(numbered_work(entries))] == [1, 1]
     part = finish(Counting(CountedWith("gpt2")).count_work(entries))
     assert [one.bytes for one in part.counts.totals] == [4, 4]
+
+
+def test_a_change_is_seen_by_the_time_of_the_last_one(hub: Hub):
+    first, second = ({"Last-Modified": f"Wed, 01 Jan 2020 00:00:0{second} GMT"} for second in (1, 2))
+    address = f"{hub.address}/pages/a.txt"
+    hub.pages["a.txt"], hub.page_headers = b"one\n", first
+    assert bytes(Corpus.from_files(address).sources[0].data) == b"one\n"
+    hub.sent = 0
+    assert bytes(Corpus.from_files(address).sources[0].data) == b"one\n"
+    assert hub.sent == 1, "only the question for its size"
+    hub.pages["a.txt"], hub.page_headers = b"two\n", second
+    assert bytes(Corpus.from_files(address).sources[0].data) == b"two\n"
+    hub.pages["b.txt"], hub.page_headers = b"one\n", first
+    hub.changes["b.txt"], hub.later_headers = b"two\n", second
+    with pytest.raises(CorpusError, match="changed while it was being read"):
+        Corpus.from_files(f"{hub.address}/pages/b.txt")
+
+
+def test_a_file_that_nothing_tells_apart_is_fetched_again_while_its_server_answers(monkeypatch):
+    with local_hub(monkeypatch) as server:
+        address = f"{server.address}/pages/a.txt"
+        for text in (b"one\n", b"two\n", b"one\n"):
+            server.pages["a.txt"] = text
+            [source] = Corpus.from_files(address).sources
+            assert (bytes(source.data), "copy in the cache" in source.note) == (text, False)
+    [source] = Corpus.from_files(address).sources
+    assert (bytes(source.data), "this is the copy in the cache" in source.note) == (b"one\n", True)
+    assert len(kept_texts()) == 2
+
+
+def test_all_of_a_file_is_taken_of_a_server_that_sends_no_parts(hub: Hub):
+    text = b"line of a text\n" * 600_000
+    hub.pages, hub.whole = {"a.txt": text, "a.jsonl": json_lines(texts(2_000, 1))}, True
+    assert len(text) > 1 << 23, "more than is asked for at once"
+    assert bytes(Corpus.from_files(f"{hub.address}/pages/a.txt").sources[0].data) == text
+    assert hub.asked == ["GET /pages/a.txt"] * 3, "once for all of it, and twice for its size and state"
+    assert len(hub.pages["a.jsonl"]) > 1 << 18, "more than is read ahead at first"
+    assert bytes(Corpus.from_files(f"{hub.address}/pages/a.jsonl").sources[0].data) == "".join(texts(2_000, 1)).encode()

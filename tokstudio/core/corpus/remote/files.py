@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import io
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
 from tokstudio.core.base.wording import printable
@@ -21,6 +26,9 @@ LARGEST_PART = 1 << 22  # bytes of one question to a store, which reports nothin
 _FIRST_AHEAD, MOST_AHEAD = 1 << 16, 1 << 20
 _AWAY = ("cannot be reached", "HF_HUB_OFFLINE", "cannot answer", "stalls")  # in sentences about connections
 _BUSY = (429, 500, 502, 503, 504)
+_MODIFIED = "modified "
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,7 @@ class WebConnection:
         host: The server's name, for errors.
         refuse: Raises an error that says why an answer is a refusal.
         errors: Turns errors into sentences.
+        sends_parts: Whether the server sends parts of files.
     """
 
     def __init__(
@@ -108,45 +117,57 @@ class WebConnection:
         meter: TransferMeter,
         refuse: Callable[[Any], None],
         errors: PlainErrors,
+        sends_parts: bool = True,
     ) -> None:
+        self.sends_parts = sends_parts
         self._client, self._headers, self._host = client, headers, host
         self._meter, self._refuse, self._errors = meter, refuse, errors
 
     def read(self, file: RemoteFile, start: int, stop: int) -> bytes:
         """As of `RemoteConnection`."""
         with self._errors:
-            return self._read_patiently(file, start, stop)
+            return self._patiently(lambda: self._read(file, start, stop))
         raise AssertionError
 
-    def _read_patiently(self, file: RemoteFile, start: int, stop: int) -> bytes:
+    def copy(self, file: RemoteFile, target: BinaryIO) -> None:
+        """Writes a whole file, which comes in one stream; errors are those of `read`."""
+        with self._errors:
+            self._patiently(lambda: self._copy(file, target))
+
+    def _patiently(self, read: Callable[[], A]) -> A:
         """Tries again where the connection breaks."""
         import httpx2
 
         for number in range(_TRIES):
             try:
-                return self._read(file, start, stop)
+                return read()
             except (httpx2.TransportError, _BusyError) as error:
                 if number + 1 == _TRIES or isinstance(error, httpx2.UnsupportedProtocol):
                     raise
                 time.sleep(1 << number)
         raise AssertionError
 
-    def _read(self, file: RemoteFile, start: int, stop: int) -> bytes:
-        headers = {**self._headers(), "Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
-        content = bytearray()
+    @contextmanager
+    def _answer(self, file: RemoteFile, part: Mapping[str, str]) -> Generator[Any]:
+        """The answer of the server to a question for a file or a part of it."""
+        headers = {**self._headers(), **part, "Accept-Encoding": "identity"}
         with self._client().stream("GET", file.place, headers=headers, timeout=PATIENCE) as response:
             if response.status_code in _BUSY:
                 raise _BusyError(f"{file.name}: {self._host} cannot answer now (status {response.status_code}).")
             self._refuse(response)
             total = response.headers.get("Content-Range", "").rpartition("/")[2]
-            is_whole = start == 0 and stop == file.size
-            if response.status_code != 206 and not (is_whole or start == 0):
+            if (total.isdecimal() and int(total) != file.size) or not _is_same(file.tag, response):
+                raise CorpusError(f"{file.name}: the file changed while it was being read; try again.")
+            yield response
+
+    def _read(self, file: RemoteFile, start: int, stop: int) -> bytes:
+        content = bytearray()
+        with self._answer(file, {"Range": f"bytes={start}-{stop - 1}"}) as response:
+            if response.status_code != 206 and start:
                 raise CorpusError(
                     f"{file.name}: {self._host} sends files only whole: download it, and give its path, or take all of "
                     "it."
                 )
-            if (total.isdecimal() and int(total) != file.size) or not _is_same(file.tag, response):
-                raise CorpusError(f"{file.name}: the file changed while it was being read; try again.")
             for piece in response.iter_raw(1 << 16):
                 self._meter.add(len(piece))
                 content += piece
@@ -158,15 +179,73 @@ class WebConnection:
             raise CorpusError(f"{file.name}: the file was cut short while it was being read; try again.")
         return bytes(content[: stop - start])
 
+    def _copy(self, file: RemoteFile, target: BinaryIO) -> None:
+        size = 0
+        target.seek(0)
+        target.truncate()
+        with self._answer(file, {}) as response:
+            for piece in response.iter_raw(1 << 16):
+                self._meter.add(len(piece))
+                size += len(piece)
+                if size > file.size:
+                    raise CorpusError(f"{file.name}: {self._host} sends more than it said.")
+                target.write(piece)
+        if size < file.size:
+            raise CorpusError(f"{file.name}: the file was cut short while it was being read; try again.")
+
 
 class _BusyError(CorpusError):
     pass
 
 
-def _is_same(tag: str, response: Any) -> bool:  # noqa: ANN401 -- the type is that of a dependency's dependency
+def tag_of(response: Any) -> str:  # noqa: ANN401 -- the type is that of a dependency's dependency
+    """What a server calls this version of a file: its ETag, or the time of its last change; "" where neither tells."""
+    # After a redirect, any of several servers may answer, each with a tag of its own.
+    if not response.history and (tag := response.headers.get("ETag", "")):
+        return tag
+    changed = response.headers.get("Last-Modified", "")
+    try:
+        date = parsedate_to_datetime(response.headers["Date"]) if "Date" in response.headers else datetime.now(UTC)
+        # A file may change again within the second of its last change (RFC 9110, 8.8.2.2).
+        return _MODIFIED + changed if parsedate_to_datetime(changed) < date else ""
+    except (ValueError, TypeError):
+        return ""
+
+
+def _is_same(tag: str, response: Any) -> bool:  # noqa: ANN401
+    if tag.startswith(_MODIFIED):
+        return response.headers.get("Last-Modified", "") in ("", tag.removeprefix(_MODIFIED))
     now = response.headers.get("ETag", "")
-    # After a redirect, another server answers, with another tag.
     return not tag or not now or bool(response.history) or now == tag
+
+
+class _CopiedFiles:
+    """Reads parts of files that were copied."""
+
+    def __init__(self, copies: Mapping[RemoteFile, BinaryIO]) -> None:
+        self._copies, self._lock = copies, threading.Lock()
+
+    def read(self, file: RemoteFile, start: int, stop: int) -> bytes:
+        """As of `RemoteConnection`."""
+        with self._lock:
+            self._copies[file].seek(start)
+            return self._copies[file].read(stop - start)
+
+
+@contextmanager
+def readable_in_parts(
+    connection: RemoteConnection, files: Sequence[RemoteFile], folder: Path
+) -> Generator[RemoteConnection]:
+    """Copies files into a folder for a while, and reads the copies, where their server sends files only whole."""
+    if not isinstance(connection, WebConnection) or connection.sends_parts:
+        yield connection
+        return
+    with ExitStack() as stack:
+        copies: dict[RemoteFile, BinaryIO] = {}
+        for file in files:
+            copies[file] = cast("BinaryIO", stack.enter_context(tempfile.TemporaryFile(dir=folder)))
+            connection.copy(file, copies[file])
+        yield _CopiedFiles(copies)
 
 
 class StoreConnection:

@@ -22,6 +22,7 @@ from tokstudio.core.corpus.remote.files import (
     StoreConnection,
     TransferMeter,
     WebConnection,
+    tag_of,
 )
 from tokstudio.core.hub.addresses import HUB, PACKAGES, WEB, Address, without_query
 from tokstudio.core.hub.names import COMMIT, Name
@@ -405,16 +406,21 @@ def _web_listing(address: Address, meter: TransferMeter) -> RemoteListing:
                 refuse(response)
             total = response.headers.get("Content-Range", "").rpartition("/")[2]
             size = total if response.status_code in (206, 416) else response.headers.get("Content-Length", "")
-            tag = "" if response.history else response.headers.get("ETag", "")
+            tag, sends_parts = tag_of(response), response.status_code == 206
         if not size.isdecimal():
             raise CorpusError(f"{address}: {host} does not say how large the file is: download it, and give its path.")
         if int(size) == 0:
             raise CorpusError(f"{address}: the file is empty.")
     file = RemoteFile(path, int(size), tag, given)
-    return RemoteListing((file,), WebConnection(lambda: client, dict[str, str], host, meter, refuse, errors))
+    connection = WebConnection(lambda: client, dict[str, str], host, meter, refuse, errors, sends_parts)
+    return RemoteListing((file,), connection)
 
 
 # --- Stores -----------------------------------------------------------------------------------------------------------
+
+
+# What the libraries of stores call the version of a file, or the time of its last change.
+_TAGS = ("ETag", "etag", "LastModified", "last_modified", "updated", "modificationTime", "mtime")
 
 
 def _store_listing(address: Address, meter: TransferMeter) -> RemoteListing:
@@ -456,7 +462,7 @@ def _listed_by_library(address: Address, meter: TransferMeter, options: Mapping[
     files: list[RemoteFile] = []
     for name, one in sorted(found.items()):
         if one.get("type", "file") == "file":
-            size, tag = one.get("size"), one.get("ETag") or one.get("etag") or one.get("LastModified") or ""
+            size, tag = one.get("size"), next((one[key] for key in _TAGS if one.get(key)), "")
             files.append(RemoteFile(name.removeprefix(below).lstrip("/"), int(size or 0), str(tag), name))
             _refuse_many(files, address)
     chosen = readable(files) if info.get("type") != "file" and not has_pattern else [one for one in files if one.size]

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn, cast
@@ -21,14 +22,14 @@ from tokstudio.core.base.leftovers import hidden_name
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.subprocesses import ParentProcess, Refused, end_with_parent
 from tokstudio.core.base.wording import size_text
-from tokstudio.core.corpus.remote.files import NoConnectionError, TransferMeter
+from tokstudio.core.corpus.remote.files import NoConnectionError, RemoteFile, TransferMeter
 from tokstudio.core.corpus.remote.listing import HubData, list_work
 from tokstudio.core.corpus.remote.preview import TextPreview
 from tokstudio.core.corpus.remote.taking import Taking, contents_of
 from tokstudio.core.hub.addresses import HUB, Address, parse_address
 from tokstudio.core.hub.fetching import without_secrets
 from tokstudio.core.hub.fetching_texts import FetchedText, FetchText, ListedText, ListText, ShownText, ShowText
-from tokstudio.core.hub.kept_texts import TextOrigin, TextRequest, describe, kept_for, key_of, tags_of
+from tokstudio.core.hub.kept_texts import DESCRIPTION, TextOrigin, TextRequest, describe, kept_for, key_of, tags_of
 
 _LEFT_ON_DISK = 200_000_000
 _PAUSE = 0.05  # seconds between two reports
@@ -104,7 +105,10 @@ def _fetched(address: Address, request: TextRequest, folder: Path, report: _Repo
         why = str(error).removesuffix(".").partition(": ")[2]
         return FetchedText(str(kept.folder), f"this is the copy in the cache, as {why.partition(',')[0]}", 0)
     tags = "" if listing.commit else tags_of((one.path, one.size, one.tag) for one in listing.files)
-    if (kept := kept_for(request, listing.commit, tags)) is not None:
+    # Where nothing tells two versions of a file apart, it is read anew.
+    has_tags = bool(listing.commit) or all(one.tag for one in listing.files)
+    if has_tags and (kept := kept_for(request, listing.commit, tags)) is not None:
+        _note_as_newest(kept.folder)
         return FetchedText(str(kept.folder), "", meter.arrived)
     size = sum(file.size for file in listing.files)
     _check_space(address, request.sample_bytes or size, folder)
@@ -119,22 +123,41 @@ def _fetched(address: Address, request: TextRequest, folder: Path, report: _Repo
             _refuse_changed(address, listing.files, report)
         notes = "; ".join((*listing.notes, *taken.notes))
         origin = TextOrigin(request, listing.commit, taken.pieces, len(listing.files), size, taken.sha256, notes)
+        tags = tags if has_tags else f"{tags} {_hash_of_files(staged)}"
         describe(staged, origin, taken.sets)
         final = folder / key_of(request, listing.commit, tags)
         if kept_for(request, listing.commit, tags) is None:
             shutil.rmtree(final, ignore_errors=True)  # what is there is not whole
         with suppress(OSError):
             os.replace(staged, final)  # another process may have fetched the same meanwhile
+        _note_as_newest(final)
         return FetchedText(str(final), "", meter.arrived)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
 
 
-def _refuse_changed(address: Address, files: Sequence[Any], report: _Reporter) -> None:
+def _refuse_changed(address: Address, files: Sequence[RemoteFile], report: _Reporter) -> None:
     """Raises CorpusError where the files are no longer those that were listed before they were read."""
     now, _ = list_work(address, report)
-    if list(now.files) != list(files):
+    # A file without a tag may have one by now, as when it was changed in the second in which it was listed.
+    later = [one if before.tag else replace(one, tag="") for one, before in zip(now.files, files, strict=False)]
+    if later != list(files) or len(now.files) != len(files):
         raise CorpusError(f"{address}: the files changed while they were being read; try again.")
+
+
+def _hash_of_files(folder: Path) -> str:
+    """The SHA-256 of the files in a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def _note_as_newest(folder: Path) -> None:
+    """Has a kept text be the one that is used while nothing answers."""
+    with suppress(OSError):
+        os.utime(folder / DESCRIPTION)
 
 
 def _check_space(address: Address, size: int, folder: Path) -> None:

@@ -35,7 +35,7 @@ from tokstudio.core.corpus.readers.folders import MOST_APART
 from tokstudio.core.corpus.readers.json_rows import Plan, read_lines_work
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
 from tokstudio.core.corpus.remote.choosing import FileBlock, RowGroup, chosen_blocks, chosen_files, chosen_groups
-from tokstudio.core.corpus.remote.files import MOST_AHEAD, RangedFile, RemoteFile, fetched_ahead
+from tokstudio.core.corpus.remote.files import MOST_AHEAD, RangedFile, RemoteFile, fetched_ahead, readable_in_parts
 from tokstudio.core.corpus.remote.listing import RemoteListing
 from tokstudio.core.hub.addresses import HUB, Address
 from tokstudio.core.hub.kept_texts import FilePiece, KeptSet, TextRequest
@@ -105,6 +105,12 @@ class Taking:
 
     def take(self) -> Taken:
         """Takes the texts."""
+        if self.is_sample:
+            return self._take()
+        with readable_in_parts(self._connection, self._files, self._folder) as self._connection:
+            return self._take()
+
+    def _take(self) -> Taken:
         files = chosen_files(self._files, self._request.seed) if self.is_sample else list(self._files)
         groups: dict[tuple[str, str], list[RemoteFile]] = {}
         for file in files:
