@@ -16,6 +16,8 @@ import pytest
 from tests.cli.fifty import FIFTY
 from tokstudio import load, load_experiment, load_project
 from tokstudio.core.base import atomic_files
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.experiment.result import merges_files
 from tokstudio.core.model.algorithms import ALGORITHMS
 from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
 
@@ -301,6 +303,8 @@ KILLED = """
 import os
 from tokstudio import cli
 from tokstudio.core.base import atomic_files
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.experiment.result import merges_files
 replace, moved = os.replace, []
 def killed(*names):
     if moved:
@@ -355,7 +359,60 @@ def test_a_project_holds_the_same_text(run, texts, write):
     assert run(0, "inspect q.tokstudio --json").json["experiment"] == text.replace("e.toml", "q.toml").replace(
         '"p.tokstudio"', '"q.tokstudio"'
     )
-    write("e.toml", SHORT + "[output]\nproject = 'r.tokstudio'\n")
-    run(0, "run e.toml")
+    write("r.toml", SHORT + "[output]\nproject = 'r.tokstudio'\n")
+    run(0, "run r.toml")
     read = run(0, "inspect r.tokstudio --json").json["experiment"]
     assert read == SHORT + "[output]\nproject = 'r.tokstudio'\n"
+
+
+SECRET = "http://bob:HUNTER2@127.0.0.1:9/x.txt?sig=SECRET&a=1"
+
+
+def test_no_password_of_an_address_leaves_the_file(write):
+    secrets = (
+        f'# {SECRET}\n[settings]\nvocabulary_size = 290  # don\'t\n[[source]]\npath = "{SECRET}"\n'
+        f"[[source]]\npath = '{SECRET}'\nname = 'a'\n[[source]]\npath = 'ftp://eve:HUNTER2@host/a'\n"
+        f"[[source]]\npath = {{hex = '{SECRET.encode().hex()}'}}\n"
+        f'[[source]]\npath = "http://bob:HUNTER2\\u0040127.0.0.1:9/y"\n'
+    )
+    path = write("e.toml", f"experiment = 1\n{secrets}")
+    experiment = load_experiment(path)
+    text = experiment.shown_text
+    for secret in ("HUNTER2", "SECRET", b"HUNTER2".hex()):
+        assert secret not in text
+    assert text.count("http://127.0.0.1:9/x.txt?sig=…&a=1") == 3
+    assert "vocabulary_size = 290  # don't\n" in text
+    assert experiment.text == path.read_text()
+    for wrong in ("weight = -1", "weight = 'x'", "encoding = 3", f"name = 3\nencoding = '{SECRET}'"):
+        path.write_text(f'experiment = 1\n[[source]]\npath = "{SECRET}"\n{wrong}\n')
+        with pytest.raises(ConfigError) as error:
+            load_experiment(path)
+        assert "HUNTER2" not in str(error.value)
+    plain = SHORT + "# see https://example.org/a?b=1\n"
+    assert load_experiment(write("p.toml", plain)).shown_text == plain
+
+
+def test_other_merges_are_not_replaced(run, text, write):
+    path, other = write("e.toml", SHORT), write("e.merges", "mine")
+    run(1, "run e.toml", says="e.merges: this file exists already, and is not of the [result] in e.toml")
+    assert (path.read_text(), other.read_text()) == (SHORT, "mine")
+    write("t.merges", "mine")
+    run(1, f"train {text} --vocab-size 280 --experiment t.toml", says="t.merges: this file exists already")
+    assert Path("t.merges").read_text() == "mine"
+    run(0, "run e.toml --force")
+    run(0, "run e.toml", says="The result is the same as before.")
+    # The merges of a.b.toml are where those of its variant b would be.
+    write("a.b.toml", SHORT)
+    run(0, "run a.b.toml")
+    kept = Path("a.b.merges").read_bytes()
+    write("a.toml", SHORT + "[[variant]]\nname = 'b'\n[[variant]]\nname = 'c'\nvocabulary_size = 270\n")
+    run(1, "run a.toml", says="a.b.merges: this file exists already")
+    assert Path("a.b.merges").read_bytes() == kept
+
+
+def test_variants_whose_names_differ_only_in_case_are_refused(write):
+    path = write("e.toml", SHORT + "[[variant]]\nname = 'A'\n[[variant]]\nname = 'a'\n")
+    with pytest.raises(ConfigError, match='line 10: two variants differ only in case, "A" and "a": give each a name'):
+        load_experiment(path)
+    files = merges_files(path, ["x/Y", "x-y-3", "x-y"])
+    assert len({file.name.casefold() for file in files.values()}) == 3

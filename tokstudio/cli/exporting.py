@@ -69,7 +69,9 @@ def check_results(arguments: argparse.Namespace, console: Console) -> None:
         if name == "project" and path.exists():
             raise FormatError(f"{file_name(path)}: this file exists already: give the project another name.")
         if name == "experiment" and not values["force"]:
-            refuse_existing([path], "the experiment")
+            from tokstudio.core.experiment.result import merges_files
+
+            refuse_existing([path, *merges_files(path, [""]).values()], "the experiment")
         _take([path], taken, "two results would be written to this file")
         _refuse_inputs([path], tokenizers, texts, console)
         if name != "log_file":  # which is not replaced

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tokstudio.cli.exporting import check_results, refuse_existing
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
 from tokstudio.cli.reading import CommandTexts, report_read
 from tokstudio.cli.training import TrainingOutcome, rescue, train_on
 from tokstudio.core.base.atomic_files import file_name, write_files
-from tokstudio.core.base.errors import ConfigError, TokStudioError
+from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.comparison import compare_work
@@ -35,8 +35,10 @@ from tokstudio.core.experiment.experiment import (
     training_corpus_work,
 )
 from tokstudio.core.experiment.loading import load_experiment_work
+from tokstudio.core.experiment.reading import shown_path
 from tokstudio.core.experiment.result import (
     Trained,
+    check_merges_work,
     difference_work,
     differing_texts,
     keep_result_work,
@@ -64,7 +66,7 @@ def run(arguments: Namespace, console: Console, signals: Signals) -> int:
     if arguments.check and (result is None or [each.name for each in result.trainings] != _names(experiment)):
         missing = "no [result]" if result is None else "a [result] of other variants"
         raise ConfigError(f"{file_name(experiment.path)}: it has {missing} to compare with: run it without --check.")
-    plans = _plans(experiment, arguments, console)
+    plans = _plans(experiment, arguments, changed, console)
     read = _read(experiment, console)
     training = _Running(experiment, arguments, console, signals, read)
     for plan in plans:
@@ -110,6 +112,9 @@ def _before(training: ExperimentTraining, name: str) -> str:
     value = training.sample_bytes if name == SAMPLE_BYTES else training.settings.get(name)
     if value in (None, (), []):
         return "not set"
+    if isinstance(value, Mapping):
+        paths = cast("Mapping[str, object]", value)
+        value = {key: shown_path(each) if isinstance(each, str) else each for key, each in paths.items()}
     return f"{value:,}" if name == SAMPLE_BYTES else SETTINGS[name].text(value)
 
 
@@ -125,13 +130,20 @@ class _Plan:
     arguments: Namespace
 
 
-def _plans(experiment: Experiment, arguments: Namespace, console: Console) -> list[_Plan]:
+def _plans(
+    experiment: Experiment, arguments: Namespace, changed: Mapping[str, object], console: Console
+) -> list[_Plan]:
     """The trainings; raises where a setting cannot work, or a result would replace a file."""
     several_of_them = len(experiment.trainings) > 1
     if several_of_them and (arguments.export or arguments.project):
         raise ConfigError("--export and --project are for one training, and this experiment has variants.")
     if not arguments.check and experiment.trainings[0].name and not arguments.force:
         refuse_existing(_comparison_files(experiment), "the comparison ([output] csv, html)")
+    if not (arguments.check or changed or arguments.force):
+        try:
+            console.finish(check_merges_work(experiment.path, _names(experiment), experiment.result))
+        except FormatError as error:
+            raise FormatError(f"{error} --force replaces it.") from error
     read = [str(experiment.place(source.path)) for source in experiment.sources if not is_address(source.path)]
     lists = [experiment.place(path) for step in experiment.leaving_out for path in step.lists]
     plans: list[_Plan] = []
@@ -185,7 +197,7 @@ def _read(experiment: Experiment, console: Console) -> CommandTexts:
     if experiment.leaving_out:
         totals = corpus.left.totals if corpus.left is not None else ()
         console.say(f"Left out: {told_totals(totals)}." if totals else "Left out: nothing, as nothing was found.")
-    return CommandTexts(corpus, tuple(folders), experiment.text)
+    return CommandTexts(corpus, tuple(folders), experiment.shown_text)
 
 
 # --- Training, and what comes of it -----------------------------------------------------------------------------------
@@ -316,7 +328,7 @@ class _Running:
         comparison = self.console.finish(compare_work(tokenizers, texts))
         self.console.finish(comparison.words_work())
         page = self.console.finish(
-            report_work(comparison, written_at=datetime.now().astimezone(), experiment=self.experiment.text)
+            report_work(comparison, written_at=datetime.now().astimezone(), experiment=self.experiment.shown_text)
         )
         comparison.to_csv(csv)
         self.console.finish(write_files({html: [page.encode()]}))

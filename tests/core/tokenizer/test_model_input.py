@@ -166,6 +166,9 @@ def test_arrays_are_those_of_transformers(opened, name):
             assert np.array_equal(mine[key], value), key
     with pytest.raises(ConfigError, match="padding=True"):
         ours(["the cat", TEXT], return_tensors="np")
+    nothing = ours([], return_tensors="np", return_offsets=True)
+    assert nothing["input_ids"].shape == nothing["attention_mask"].shape == (0, 0)
+    assert (nothing["input_ids"].dtype, nothing["offset_mapping"].shape) == (np.int64, (0, 0, 2))
 
 
 def test_a_generator_of_texts_is_one_batch(opened):

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -13,8 +14,9 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_work
-from tokstudio.core.experiment.reading import ExperimentSource, ExperimentTexts, LeftOutStep
+from tokstudio.core.experiment.reading import ExperimentSource, ExperimentTexts, LeftOutStep, shown_path
 from tokstudio.core.experiment.toml import Place, TomlFile
+from tokstudio.core.hub.addresses import is_address
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.model.algorithms import OWN_SETTINGS, algorithm_of
 from tokstudio.core.model.config import TrainingConfig
@@ -114,6 +116,19 @@ class Experiment:
     def text(self) -> str:
         """The text of the file."""
         return self.file.text
+
+    @property
+    def shown_text(self) -> str:
+        """The text of the file for others to read: in its addresses there are neither passwords nor signatures."""
+
+        def changed(value: str) -> str:
+            try:
+                path = os.fsdecode(bytes.fromhex(value))  # a path may be in hexadecimal digits
+            except ValueError:
+                return shown_path(value)
+            return shown_path(path).encode().hex() if is_address(path) else value
+
+        return self.file.text_with(changed)
 
     @property
     def documents(self) -> str | None:

@@ -34,7 +34,7 @@ from tokstudio.core.experiment.experiment import (
     Result,
     effective,
 )
-from tokstudio.core.experiment.reading import ExperimentSource, LeftOutStep, Part
+from tokstudio.core.experiment.reading import ExperimentSource, LeftOutStep, Part, shown_path
 from tokstudio.core.experiment.toml import LARGEST, Place, TomlFile, parse_toml
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.hub.addresses import is_address
@@ -197,7 +197,7 @@ def _told(value: object) -> str:
         case bool():
             return str(value).lower()
         case str():
-            return shown(value)
+            return shown(shown_path(value))
         case int() | float():
             return f"{value:,}"
         case list():
@@ -217,7 +217,7 @@ def _path_of(table: _Table, name: str, value: object) -> str:
     raw = _hex_of(value)
     path = os.fsdecode(raw) if raw is not None else cast("str", value)
     if not path or "\0" in path:
-        raise table.error(f"{name} must be a path, not {shown(path)}.", name)
+        raise table.error(f"{name} must be a path, not {shown(shown_path(path))}.", name)
     return path
 
 
@@ -302,8 +302,12 @@ def _trainings(
     trainings: list[ExperimentTraining] = []
     for number, variant in enumerate(variants, 1):
         name = variant.take("name", _TEXT) or f"variant {number}"
-        if name in (before.name for before in trainings):
-            raise variant.error(f"two variants are named {shown(name)}: give each a name of its own.", "name")
+        same = next((before.name for before in trainings if before.name.casefold() == name.casefold()), None)
+        if same is not None:
+            names = (
+                f"are named {shown(name)}" if same == name else f"differ only in case, {shown(same)} and {shown(name)}"
+            )
+            raise variant.error(f"two variants {names}: give each a name of its own.", "name")
         own, own_places = _settings(variant, without=(OF_ALL,))
         sample = _sample(variant) or shared_sample
         own_exports = _exports(variant)
@@ -341,7 +345,7 @@ def _source(table: _Table) -> ExperimentSource:
     encoding = table.take("encoding", _TEXT)
     reading = _reading(table)
     sample = _sample_of_address(table, path)
-    weight = _weight(table, name or path)
+    weight = _weight(table, name or shown_path(path))
     parts = tuple(map(_part, table.tables("parts")))
     table.end()
     if counts and (encoding is not None or reading != Reading()):

@@ -21,11 +21,24 @@ from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.readers.folders import Entry, Fetching, Folder, expand_work, numbered_work
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.experiment.toml import TomlFile
-from tokstudio.core.hub.addresses import is_address
+from tokstudio.core.hub.addresses import HUB, is_address, parse_address
 from tokstudio.core.hub.kept_texts import kept_at
 
 #: A source of a corpus as a part of the file or folder that it is read from: the file in it, the member, the value.
 Key = tuple[str, str, "str | None"]
+
+
+def shown_path(path: str) -> str:
+    """A path as it is; an address without its password and its signature, as it may leave the file."""
+    if not is_address(path):
+        return path
+    try:
+        address = parse_address(path)
+    except ConfigError:
+        # What is no address may have its password anywhere.
+        return f"{path.partition(':')[0]}://…"
+    # The Hub has no secrets in its addresses, of which there are two forms.
+    return path if address.scheme == HUB else str(address)
 
 
 @dataclass(frozen=True)
@@ -238,5 +251,7 @@ def _wanted(read: Sequence[Source], path: Path, wanted: ExperimentSource) -> Ite
         found = by_key.get((part.file, part.member, part.value))
         if not found:
             name = part.file or part.member if part.value is None else part.value
-            raise ConfigError(f"{shown(name)} is not in {shown(wanted.path)} any more, or its text has changed.")
+            raise ConfigError(
+                f"{shown(name)} is not in {shown(shown_path(wanted.path))} any more, or its text has changed."
+            )
         yield found.pop(0), part

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tokstudio.core.base.atomic_files import file_name, write_files
-from tokstudio.core.base.errors import ConfigError, TokStudioError
+from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import quoted_bytes, safe_name, shown
 from tokstudio.core.corpus.corpus import Corpus
@@ -154,11 +155,14 @@ def result_text(result: Result) -> str:
 def merges_files(path: Path, names: Sequence[str]) -> dict[str, Path]:
     """Where the merges of each variant are kept; of the only training, whose name is "", beside the experiment."""
     files: dict[str, Path] = {}
+    taken = set[str]()  # without case, which many file systems ignore
     for number, name in enumerate(names, 1):
         inner = f".{safe_name(name, f'variant {number}')}" if name else ""
         file = path.with_name(f"{path.stem}{inner}{MERGES_SUFFIX}")
-        if file in files.values():
-            file = path.with_name(f"{path.stem}{inner}-{number}{MERGES_SUFFIX}")
+        while file.name.casefold() in taken:
+            inner += f"-{number}"
+            file = path.with_name(f"{path.stem}{inner}{MERGES_SUFFIX}")
+        taken.add(file.name.casefold())
         files[name] = file
     return files
 
@@ -167,6 +171,23 @@ def files_of_result(path: Path, trained: Sequence[Trained]) -> dict[Path, Iterab
     """The content of the files with the merges."""
     files = merges_files(path, [each.name for each in trained])
     return {files[each.name]: (lines.encode() for lines in each.lines()) for each in trained}
+
+
+def check_merges_work(path: Path, names: Sequence[str], before: Result | None) -> Work[None]:
+    """Raises FormatError where a file with merges would replace one that the result of the experiment does not name."""
+    known = {gave.name: gave.sha256 for gave in before.trainings} if before is not None else {}
+    for name, file in merges_files(path, names).items():
+        if not os.path.lexists(file):
+            continue
+        try:
+            digest = hashlib.sha256((yield from read_file_work(file))).hexdigest()
+        except TokStudioError:
+            digest = None
+        if digest is None or digest != known.get(name):
+            raise FormatError(
+                f"{file_name(file)}: this file exists already, and is not of the [result] in {file_name(path)}, whose "
+                "merges are kept there: move it, or name the experiment otherwise."
+            )
 
 
 def keep_result_work(experiment: Experiment, result: Result, trained: Sequence[Trained]) -> Work[None]:

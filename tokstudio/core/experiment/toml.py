@@ -11,7 +11,7 @@ import math
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -32,6 +32,8 @@ _STRING = re.compile(
     r'|"(?:[^"\\\n]++|\\.)*+"'
     r"|'[^'\n]*+'"
 )
+_COMMENT = re.compile(r"#[^\n]*+")
+_WORD = re.compile(r"""[^\s"'<>]++""")
 _WHERE = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)$")
 _ENDS_LINE = re.compile("\n")
 
@@ -63,6 +65,20 @@ class TomlFile:
     def error(self, message: str, *place: str | int) -> ConfigError:
         """An error that names the file and the line of a value."""
         return ConfigError(f"{self.name}, line {self.line(*place):,}: {message}")
+
+    def text_with(self, changed: Callable[[str], str]) -> str:
+        """The text with other strings, keys and words of comments, each where `changed` gives another one for it."""
+
+        def of_string(match: re.Match[str]) -> str:
+            literal = match[0]
+            if literal.startswith("#"):
+                return _WORD.sub(lambda word: changed(word[0]), literal)
+            value: str = tomllib.loads(f"x = {literal}")["x"]
+            now = changed(value)
+            return literal if now == value else value_text(now)
+
+        # A valid text: outside comments, each quotation mark begins or ends a string.
+        return re.sub(f"{_COMMENT.pattern}|{_STRING.pattern}", of_string, self.text)
 
     def with_table(self, name: str, table: str) -> str:
         """The text with another table of that name, at its place or at the end; all else stays as it is.

@@ -193,15 +193,16 @@ def as_model_input(
             every: list[Any] = list(map(tuple, cast("list[Any]", offsets.tolist())))
             values["offset_mapping"] = [every[start:stop] for start, stop in pairwise(bounds)]
         return cast("ModelInput", {name: rows[0] for name, rows in values.items()} if is_one else values)
+    shape = (len(batch), -1 if len(batch) else 0)
     try:
         values = {
-            "input_ids": np.array(batch.ids, np.int64).reshape(len(batch), -1),
-            "attention_mask": np.array(batch.attention_mask, np.int64).reshape(len(batch), -1),
+            "input_ids": np.array(batch.ids, np.int64).reshape(shape),
+            "attention_mask": np.array(batch.attention_mask, np.int64).reshape(shape),
         }
     except ValueError:
         raise ConfigError("The texts have different numbers of tokens: use padding=True to get one array.") from None
     if offsets is not None:
-        values["offset_mapping"] = offsets.reshape(len(batch), -1, 2)
+        values["offset_mapping"] = offsets.reshape(*shape, 2)
     return cast("ModelInput", values)
 
 
