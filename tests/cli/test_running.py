@@ -416,3 +416,79 @@ def test_variants_whose_names_differ_only_in_case_are_refused(write):
         load_experiment(path)
     files = merges_files(path, ["x/Y", "x-y-3", "x-y"])
     assert len({file.name.casefold() for file in files.values()}) == 3
+
+
+def compared_texts():
+    """The texts of a comparison, each with the variants that were trained on it."""
+    with Path("e.csv").open() as file:
+        rows = list(csv.reader(file))
+    names = [name.partition(" (")[0] for name in rows[0]]
+    seen = {row[1]: set() for row in rows if row[0] == "bytes_per_token" and row[1] in ("long.txt", "short.txt")}
+    for row in rows:
+        if row[0] == "trained_on":
+            seen[row[1]] = {name for name, value in zip(names[3:], row[3:], strict=True) if value == "1"}
+    return seen
+
+
+LINES = "".join(f"line {n} of the text about badgers and foxes {n * n}\n" for n in range(400))
+
+
+@pytest.mark.parametrize(
+    ("shared", "x", "y", "is_held_out"),
+    [
+        ("held_out = 0.2", "", "vocabulary_size = 270", True),
+        ("held_out = 0.2", "", "algorithm = 'wordpiece'\nvocabulary_size = 80", True),
+        ("held_out = 0.2\nsample_percent = 50", "", "algorithm = 'picky'", True),
+        ("", "held_out = 0.2", "", False),
+        ("", "held_out = 0.2", "held_out = 0.1", False),
+        ("held_out = 0.2", "", "sample_percent = 50", False),
+        ("", "", "vocabulary_size = 270", False),
+    ],
+)
+def test_variants_are_compared_on_what_none_was_trained_on(run, write, shared, x, y, is_held_out):
+    write("long.txt", LINES)
+    write("short.txt", "a short text\n" * 9)
+    # Nothing of a text without weight is held out.
+    source = f"[[source]]\npath = 'long.txt'\n[[source]]\npath = 'short.txt'\nweight = {int(not is_held_out)}\n"
+    head = f"experiment = 1\n[settings]\nvocabulary_size = 290\n{shared}\n{source}"
+    write("e.toml", f"{head}[[variant]]\nname = 'x'\n{x}\n[[variant]]\nname = 'y'\n{y}\n")
+    said = "what all variants held out" if is_held_out else "the whole corpus, which the variants were trained on"
+    run(0, "run e.toml", says=f"The texts are {said}")
+    assert f"The texts are {said}" in Path("e.html").read_text()
+    texts = compared_texts()
+    assert texts["long.txt"] == (set() if is_held_out else {"x", "y"})
+    assert ("short.txt" in texts) != is_held_out
+
+
+def test_a_text_of_which_a_sample_took_nothing_is_not_marked(run, write):
+    write("long.txt", LINES)
+    write("short.txt", "a short text\n")
+    sources = "[[source]]\npath = 'long.txt'\n[[source]]\npath = 'short.txt'\n"
+    variants = "[[variant]]\nname = 'x'\n[[variant]]\nname = 'y'\nsample_percent = 10\n"
+    write("e.toml", f"experiment = 1\n[settings]\nvocabulary_size = 290\n{sources}{variants}")
+    run(0, "run e.toml")
+    assert compared_texts() == {"long.txt": {"x", "y"}, "short.txt": {"x"}}
+
+
+def test_a_run_writes_outside_the_folder_only_where_that_is_asked_for(run, write, tmp_path):
+    write("in/fifty.txt", FIFTY)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "in/link").symlink_to(tmp_path / "out")
+    outside = (str(tmp_path / "out/x"), "../out/x", "link/x")
+    for path in outside:
+        for output, line in (
+            (f"[[export]]\nformat = 'tiktoken'\npath = '{path}'\n", 9),
+            (f"[output]\nproject = '{path}.tokstudio'\n", 8),
+            (f"[[variant]]\nname = 'a'\n[[variant.export]]\nformat = 'tiktoken'\npath = '{path}'\n", 11),
+            (f"[output]\ncsv = '{path}.csv'\n[[variant]]\nname = 'a'\n", 8),
+            (f"[output]\nhtml = '{path}.html'\n[[variant]]\nname = 'a'\n", 8),
+        ):
+            write("in/e.toml", SHORT + output)
+            said = f"e.toml, line {line}: {path}"
+            assert "is outside the folder of the experiment" in run(1, "run in/e.toml --force", says=said).err
+    assert not list((tmp_path / "out").iterdir())
+    write("in/e.toml", SHORT + "[[export]]\nformat = 'tiktoken'\npath = '../out/x'\n")
+    run(0, "run in/e.toml --export tiktoken=out/own")
+    run(0, "run in/e.toml --write-outside")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.suffix == "") == ["own", "x"]
+    run(0, "run in/e.toml --check")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
@@ -19,19 +20,21 @@ from tokstudio.cli.training import TrainingOutcome, rescue, train_on
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import printable, several
 from tokstudio.core.comparison.comparison import compare_work
 from tokstudio.core.comparison.report.report import report_work
+from tokstudio.core.comparison.texts import held_out_marks, text_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.leaving_out import told_totals
 from tokstudio.core.corpus.readers.folders import Folder
-from tokstudio.core.corpus.sampling import hold_out_work, sample_in_one
+from tokstudio.core.corpus.sampling import hold_out_work, in_use, sample_in_one
 from tokstudio.core.corpus.source import Source, by_entry
 from tokstudio.core.experiment.experiment import (
     SAMPLE_BYTES,
     Experiment,
     ExperimentTraining,
     Result,
+    sample_size,
     training_corpus_work,
 )
 from tokstudio.core.experiment.loading import load_experiment_work
@@ -135,6 +138,8 @@ def _plans(
 ) -> list[_Plan]:
     """The trainings; raises where a setting cannot work, or a result would replace a file."""
     several_of_them = len(experiment.trainings) > 1
+    if not (arguments.check or arguments.write_outside):
+        _refuse_outside(experiment, with_exports=not arguments.export, with_project=not arguments.project)
     if several_of_them and (arguments.export or arguments.project):
         raise ConfigError("--export and --project are for one training, and this experiment has variants.")
     if not arguments.check and experiment.trainings[0].name and not arguments.force:
@@ -172,6 +177,26 @@ def _plans(
     if arguments.export:
         console.say(f"--export replaces the exports of {file_name(experiment.path)}.")
     return plans
+
+
+def _refuse_outside(experiment: Experiment, *, with_exports: bool, with_project: bool) -> None:
+    """Refuses to write outside the folder of the experiment, which may be a stranger's."""
+    csv, html = experiment.comparison
+    targets = [("csv", csv), ("html", html)] if experiment.trainings[0].name else []
+    targets += [("project", experiment.project)] if with_project else []
+    named = [(("output", name), path) for name, path in targets if path]
+    for number, training in enumerate(experiment.trainings if with_exports else ()):
+        table = ("variant", number, "export") if training.name else ("export",)
+        named += [((*table, at, "path"), path) for at, (_, path) in enumerate(training.exports)]
+    folder = Path(os.path.realpath(experiment.path.absolute().parent))
+    for place, path in named:
+        # Also by a link in the folder.
+        if not Path(os.path.realpath(experiment.place(path))).is_relative_to(folder):
+            raise experiment.file.error(
+                f"{printable(shown_path(path))} is outside the folder of the experiment: add --write-outside to write "
+                "there.",
+                *place,
+            )
 
 
 def _comparison_files(experiment: Experiment) -> tuple[Path, Path]:
@@ -321,14 +346,38 @@ class _Running:
     # ---- the comparison of variants
 
     def write_comparison(self, csv: Path, html: Path) -> None:
-        """Compares the tokenizers of all variants on the text they were trained on, or on what is held out of it."""
+        """Compares the tokenizers of all variants on text that none was trained on, or else on the whole corpus."""
         tokenizers = {each.name: _tokenizer(each) for each in self.trained}
-        held_out = self.experiment.config_of(self.experiment.trainings[0]).held_out
-        texts = self.console.finish(_texts_work(self.read.corpus, held_out))
-        comparison = self.console.finish(compare_work(tokenizers, texts))
+        whole, trainings = self.read.corpus, self.experiment.trainings
+        shares = {self.experiment.config_of(training).held_out for training in trainings}
+        sizes = {sample_size(whole, training) for training in trainings}
+        trained_on: dict[str, frozenset[str]] = {}
+        if len(shares) == len(sizes) == 1 and shares != {0}:
+            # All variants hold out the same text.
+            (share,) = shares
+            corpus = self.console.finish(training_corpus_work(whole, trainings[0]))
+            _, sources = self.console.finish(hold_out_work(corpus.sources, share, corpus.weights))
+            texts = _texts(Corpus(tuple(source for source in sources if source.bytes)))
+            remark = "The texts are what all variants held out: none was trained on them."
+            marks = held_out_marks(corpus.sha256, corpus.weights, share)
+        else:
+            texts, marks = _texts(whole), frozenset[str]()
+            remark = "The texts are the whole corpus, which the variants were trained on, or on a part of it"
+            remark += ": they do not all hold out the same text." if shares != {0} else "."
+            for training in trainings:
+                corpus = self.console.finish(training_corpus_work(whole, training))
+                trained_on[training.name] = self.console.finish(_trained_on_work(texts, whole, corpus))
+        self.console.say(remark)
+        work = compare_work(tokenizers, texts, trained_on=trained_on, held_out=marks)
+        comparison = self.console.finish(work)
         self.console.finish(comparison.words_work())
         page = self.console.finish(
-            report_work(comparison, written_at=datetime.now().astimezone(), experiment=self.experiment.shown_text)
+            report_work(
+                comparison,
+                written_at=datetime.now().astimezone(),
+                experiment=self.experiment.shown_text,
+                remark=remark,
+            )
         )
         comparison.to_csv(csv)
         self.console.finish(write_files({html: [page.encode()]}))
@@ -339,11 +388,22 @@ def _tokenizer(trained: Trained) -> Tokenizer:
     return Tokenizer.from_run(trained.product) if isinstance(trained.product, Run) else trained.product
 
 
-def _texts_work(corpus: Corpus, share: float) -> Work[dict[str, Source]]:
-    """The texts to compare on by different names: the held-out text, or each entry of the corpus."""
-    if share:
-        _, held_out = yield from hold_out_work(corpus.sources, share, corpus.weights)
-        corpus = Corpus(held_out)
+def _trained_on_work(texts: Mapping[str, Source], whole: Corpus, corpus: Corpus) -> Work[frozenset[str]]:
+    """The hashes of those texts, each an entry of a corpus, of which a training on a sample of it took something."""
+    used = {_key(source) for source in in_use(corpus.sources, corpus.weights)}
+    hashes = frozenset[str]()
+    for (name, text), (_, sources) in zip(texts.items(), by_entry(whole.sources), strict=True):
+        if any(_key(source) in used for source in sources):
+            hashes |= (yield from text_work(name, text)).hashes
+    return hashes
+
+
+def _key(source: Source) -> tuple[object, ...]:
+    return source.name, source.path, source.member, source.value
+
+
+def _texts(corpus: Corpus) -> dict[str, Source]:
+    """Each entry of a corpus by a name of its own."""
     texts: dict[str, Source] = {}
     for name, sources in by_entry(corpus.sources):
         for source in sample_in_one(Corpus(sources), sum(one.bytes for one in sources)).sources:

@@ -136,6 +136,11 @@ def run(words: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument_group("experiment").add_argument
     add("file", type=Path, metavar="EXPERIMENT", help="the experiment file")
     add("--check", action="store_true", help="write nothing, but train again and compare with the result in the file")
+    add(
+        "--write-outside",
+        action="store_true",
+        help="write exports, project and comparison also where the file names a place outside its own folder",
+    )
     add = parser.add_argument_group("in place of what the file says").add_argument
     for setting in SETTINGS.values():
         shared.add_setting(add, setting.name, default=None)

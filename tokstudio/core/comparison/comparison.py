@@ -518,8 +518,13 @@ def compare_work(
     threads: int | None = None,
     against: str | None = None,
     trained_on: Mapping[str, Collection[str]] | None = None,
+    held_out: frozenset[str] = frozenset(),
 ) -> Work[Comparison]:
-    """Does the same as `compare` in bounded pieces; `trained_on` has `Compared.also_trained_on` of some tokenizers."""
+    """Does the same as `compare` in bounded pieces.
+
+    `trained_on` has `Compared.also_trained_on` of some tokenizers, and `held_out` the marks of the texts, see
+    `held_out_marks`.
+    """
     if not tokenizers or not texts:
         raise ConfigError("Give at least one tokenizer and one text to compare.")
     if base is not None and base not in texts:
@@ -528,7 +533,9 @@ def compare_work(
         raise ConfigError(f'No tokenizer is named "{against}": lengths must relate to one of the tokenizers.')
     also = trained_on or {}
     compared = [Compared(name, tokenizer, also.get(name, ())) for name, tokenizer in tokenizers.items()]
-    measured = yield from together("reading", ((1, text_work(name, text)) for name, text in texts.items()))
+    measured = yield from together(
+        "reading", ((1, text_work(name, text, held_out=held_out)) for name, text in texts.items())
+    )
     results = yield from cells_work(compared, measured, threads)
     return Comparison(
         compared,

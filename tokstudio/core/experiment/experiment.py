@@ -201,14 +201,18 @@ def _changed(training: ExperimentTraining, changed: Mapping[str, Any]) -> Experi
     return training
 
 
-def training_corpus_work(corpus: Corpus, training: ExperimentTraining) -> Work[Corpus]:
-    """The corpus of an experiment, or the sample of it that a training wants."""
+def sample_size(corpus: Corpus, training: ExperimentTraining) -> int | None:
+    """How many bytes of a corpus a training wants; None for all."""
     size = training.sample_bytes
     if training.sample_percent is not None and training.sample_percent < 100:
         size = corpus.bytes * training.sample_percent // 100
-    if size is None or size >= corpus.bytes:
-        return corpus
-    return (yield from sample_work(corpus, size))
+    return None if size is None or size >= corpus.bytes else size
+
+
+def training_corpus_work(corpus: Corpus, training: ExperimentTraining) -> Work[Corpus]:
+    """The corpus of an experiment, or the sample of it that a training wants."""
+    size = sample_size(corpus, training)
+    return corpus if size is None else (yield from sample_work(corpus, size))
 
 
 def config_of_settings(values: Mapping[str, Any]) -> TrainingConfig | LibraryConfig:

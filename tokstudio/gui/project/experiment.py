@@ -19,7 +19,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.experiment.experiment import Experiment, ExperimentTraining
 from tokstudio.core.experiment.loading import load_experiment_work
-from tokstudio.core.experiment.result import Trained, check_merges_work, result_work, texts_work
+from tokstudio.core.experiment.result import Trained, result_work, texts_work
 from tokstudio.core.experiment.writing import SUFFIX, Draft, PlannedTraining, draft_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, Run
@@ -202,7 +202,6 @@ def _save_work(
     if run is None:
         yield from draft.write_work()
     else:
-        yield from check_merges_work(path, [""], None if before is None else before.result)
         trained = [Trained("", run)]
         yield from draft.write_work(trained, (yield from result_work((yield from texts_work(current)), trained)))
     return draft

@@ -546,6 +546,7 @@ def report_work(
     written_at: datetime | None = None,
     engines: EngineTable | None = None,
     experiment: str = "",
+    remark: str = "",
 ) -> Work[str]:
     """Writes a page of HTML about a comparison; it is one file that loads nothing and runs nothing.
 
@@ -555,6 +556,7 @@ def report_work(
         written_at: The time that the page gives; None for now.
         engines: What other libraries gave for one of the tokenizers; None for no such section.
         experiment: The text of the experiment file that the tokenizers are from; "" for none.
+        remark: A sentence about the texts; "" for none.
     """
     yield from comparison.words_work()
     facts: list[TokenFacts | None] = []
@@ -572,6 +574,7 @@ def report_work(
         title,
         STYLE,
         _header(comparison, written_at or datetime.now(UTC)),
+        *([tag("p", remark)] if remark else []),
         overview_section(comparison, facts),
         _curves(facts),
         section("Figures", _symbols(), legend() if len(comparison.compared) > 1 else "", *tables, place="figures"),
