@@ -409,6 +409,7 @@ def test_every_format_takes_it_or_says_why_not(tmp_path):
         "huggingface",
         "gpt2",
         "gguf",
+        "loader",
         "tiktoken",
         "tekken",
         "minbpe",
