@@ -16,6 +16,7 @@ import font_source_sans_pro
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, QThread
 from PySide6.QtGui import QAction, QCursor, QFont, QFontDatabase
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -71,6 +72,9 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("qtbot")
     # Where the pointer of an earlier test was, a button of this one would show its tip in the status bar.
     QCursor.setPos(-1, -1)
+    # A click with Ctrl, as the last act of an earlier test, would leave Ctrl pressed for what selects rows.
+    if QApplication.keyboardModifiers() != Qt.KeyboardModifier.NoModifier:
+        QTest.keyRelease(QWidget(), Qt.Key.Key_Control)
     palette = QApplication.palette()
     # A job's thread that collected the widgets of an earlier test would crash.
     gc.disable()
