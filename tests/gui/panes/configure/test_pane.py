@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QPlainTextEdit
 
-from tests.gui.person import PATIENCE, TEXT, at_window
+from tests.gui.person import PATIENCE, PAUSES, TEXT, at_window
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.panes.configure.pane import ConfigurePane
@@ -200,6 +201,24 @@ def test_no_control_moves_around_a_training(qtbot, pane, session, height):
     assert places() == before
     qtbot.waitUntil(lambda: pane.forecast.isVisible(), timeout=PATIENCE)
     assert places() == before
+
+
+@pytest.mark.parametrize("pauses", [replace(PAUSES, changes=2**31 - 1)], indirect=True)
+@pytest.mark.parametrize("height", range(420, 640, 20))
+def test_no_help_goes_when_the_text_has_been_split(qtbot, pane, session, height):
+    session.corpus.add_text(TEXT)
+    pane.window().resize(300, height)
+    qtbot.waitUntil(lambda: pane.forecast.isVisible(), timeout=PATIENCE)
+    notes = pane.size_field.note, pane.frequency_field.note, pane.algorithm.choice.note
+    before = [note.isVisible() for note in notes]
+    assert not pane.pattern.caption.text()
+    pane.pattern._split()
+    qtbot.waitUntil(lambda: bool(pane.pattern.caption.text()), timeout=PATIENCE)
+    pane.window().resize(300, height + 1)
+    QApplication.processEvents()
+    pane.window().resize(300, height)
+    QApplication.processEvents()
+    assert [note.isVisible() for note in notes] == before
 
 
 def an_invalid_file_is_an_error_and_changes_nothing(qtbot, window, answers, path):

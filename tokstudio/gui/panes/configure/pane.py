@@ -271,8 +271,10 @@ class ConfigurePane(Pane):
         shown = (self.size_field, self.frequency_field, self.pattern, self.algorithm.choice, self.more_button)
         least = sum(_height(widget, width) + _SPACING for widget in shown) - _SPACING
         least += sum(_height(field.note, width) + _ABOVE_NOTE for field in explained if field.note.isHidden())
-        caption = _height(self.pattern.caption, width) + _ABOVE_CAPTION if self.pattern.caption.text() else 0
-        least += caption if self.pattern.caption.isHidden() else 0
+        if self.pattern.caption.isHidden():
+            # It counts before the first text is split, too.
+            least += max(_height(self.pattern.caption, width), self.pattern.caption.fontMetrics().height())
+            least += _ABOVE_CAPTION
         for field in explained:
             field.set_brief(least > room)
             least -= _height(field.note, width) + _ABOVE_NOTE if least > room else 0
