@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from subprocess import Popen
 from typing import Any
@@ -33,6 +34,25 @@ def started_processes(monkeypatch: pytest.MonkeyPatch) -> list[Popen[bytes]]:
 
     monkeypatch.setattr(subprocesses, "start_process", record)
     return started
+
+
+def ending_parent(monkeypatch: pytest.MonkeyPatch) -> Callable[[Popen[bytes]], None]:
+    """What closes the pipes to the next process that starts, as the end of its parent would."""
+    pipes: list[tuple[int, int]] = []
+    pipe = os.pipe
+
+    def record() -> tuple[int, int]:
+        pipes.append(pipe())
+        return pipes[-1]
+
+    def end(process: Popen[bytes]) -> None:
+        assert process.stdin is not None
+        process.stdin.close()
+        with open(os.devnull, "wb") as nothing:  # in its place, as the pipe will be closed once more
+            os.dup2(nothing.fileno(), pipes[0][1])
+
+    monkeypatch.setattr(os, "pipe", record)
+    return end
 
 
 @contextmanager

@@ -11,7 +11,9 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.processes import ending_parent
 from tokstudio import Corpus, Tokenizer, TrainingConfig, save, train
+from tokstudio.core.base import subprocesses
 from tokstudio.core.base.subprocesses import MODULES, import_folder, module_command
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -95,24 +97,29 @@ def test_the_command_of_a_wheel_reads_a_model_in_a_hostile_folder(hostile, tmp_p
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there, the system waits for the process itself")
 @pytest.mark.parametrize("is_gone_before", [False, True])
-def test_a_process_ends_with_its_parent_while_a_library_keeps_the_lock(is_gone_before):
+def test_a_process_ends_with_its_parent_while_a_library_keeps_the_lock(monkeypatch, is_gone_before):
     code = (
-        "import re, sys, time\n"
+        "import re, sys\n"
         "from tokstudio.core.base.subprocesses import ended_with_parent\n"
         "print('begun', flush=True)\n"
         + ("sys.stdin.read()\n" if is_gone_before else "")
         + "with ended_with_parent():\n"
-        "    print('working', flush=True)\n"
+        # The system can tell of what comes when it has long been read.
+        "    print('heard', sys.stdin.readline(), flush=True)\n"
         "    re.fullmatch('(?:a|a)*b', 'a' * 60)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    monkeypatch.setattr(subprocesses, "module_command", lambda *_: [sys.executable, "-c", code])
+    end_parent = ending_parent(monkeypatch)
+    process = subprocesses.start_process([], {})
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        for line in (b"begun\n", *([] if is_gone_before else [b"working\n"])):
-            assert process.stdout.readline() == line
-        # As the end of the parent closes it.
-        process.stdin.close()
+        assert process.stdout.readline() == b"begun\n"
+        if not is_gone_before:
+            process.stdin.write(b"late\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"heard late\n"
+        end_parent(process)
         assert process.wait(60) != 0
     finally:
         process.kill()

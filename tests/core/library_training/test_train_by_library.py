@@ -10,7 +10,7 @@ import sentencepiece
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from tests.processes import started_processes
+from tests.processes import ending_parent, started_processes
 from tokstudio import ConfigError, Corpus, CorpusError, LibraryConfig, load, train_by_library
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.subprocesses import read_message, start_process, write_message
@@ -240,13 +240,14 @@ def test_cancel_ends_the_process(monkeypatch):
     assert started[0].poll() is not None
 
 
-def test_the_process_ends_with_its_parent():
+def test_the_process_ends_with_its_parent(monkeypatch):
+    end_parent = ending_parent(monkeypatch)
     settings = config("sentencepiece-unigram").settings()
     with start_process(["tokstudio.core.libraries.server"], {}) as process:
         write_message(process.stdin, Train("sentencepiece", "x", settings, [b"ab" * 12_000 + b"\n"]))
         assert read_message(process.stdout, Answered) == Answered([])
         write_message(process.stdin, Train("sentencepiece", "x", None, []))
-        process.stdin.close()
+        end_parent(process)
         assert process.stdout.read() == b""
     assert process.returncode != 0
 

@@ -39,6 +39,8 @@ MODULES = (
     "tokstudio.core.corpus.remote.serving",
     "tokstudio.core.warm_up",
 )
+# The environment variable with the descriptor of a pipe that the parent holds and never writes to.
+_PARENT = "TOKSTUDIO_PARENT"
 # The child process imports the package from the same folder as this process. That folder does not stay on the path,
 # where it would come before the standard library.
 _START = (
@@ -81,23 +83,34 @@ def start_process(
     """
     import subprocess
 
-    return subprocess.Popen(
-        module_command(*command),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE if has_output else subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=import_folder(),
-        env={**os.environ, **variables},
-        start_new_session=own_session,
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0) | flags,
-    )
+    ends = () if sys.platform == "win32" else os.pipe()
+    try:
+        process = subprocess.Popen(
+            module_command(*command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE if has_output else subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=import_folder(),
+            env={**os.environ, **variables, _PARENT: str(ends[0]) if ends else ""},
+            start_new_session=own_session,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0) | flags,
+            pass_fds=ends[:1],
+        )
+    except BaseException:
+        for end in ends:
+            os.close(end)
+        raise
+    if ends:
+        os.close(ends[0])
+        weakref.finalize(process, os.close, ends[1])
+    return process
 
 
 @contextmanager
 def ended_with_parent() -> Generator[None]:
     """Lets the system end this process with its parent, also while a library keeps the interpreter's lock.
 
-    The parent must send nothing meanwhile: what arrives on standard input ends the process as its end does.
+    For processes that `start_process` has started.
     """
     if sys.platform == "win32":
         _end_with_parent_on_windows()
@@ -105,22 +118,23 @@ def ended_with_parent() -> Generator[None]:
         return
     import fcntl
 
-    # The signal of a pipe at which something happens; Python's own handlers would have to wait for the lock.
+    # The signal of a pipe at which something happens; Python's own handlers would have to wait for the lock. Nothing
+    # comes through this pipe but its end. Standard input would not do: the system also sends the signal when what the
+    # parent has written may long have been read.
+    pipe = int(os.environ[_PARENT])
     library = ctypes.CDLL(None)
     library.signal.argtypes = ctypes.c_int, ctypes.c_void_p
     library.signal(signal.SIGIO, ctypes.cast(library._exit, ctypes.c_void_p))
-    flags = fcntl.fcntl(0, fcntl.F_GETFL)
-    try:
-        fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(0, fcntl.F_SETFL, flags | os.O_ASYNC)
-    except OSError:
-        pass  # no pipe, or one without signals
-    if select.select([0], [], [], 0)[0]:
+    flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
+    fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+    with suppress(OSError):  # a system whose pipes have no signals
+        fcntl.fcntl(pipe, fcntl.F_SETFL, flags | os.O_ASYNC)
+    if select.select([pipe], [], [], 0)[0]:
         os._exit(1)
     try:
         yield
     finally:
-        fcntl.fcntl(0, fcntl.F_SETFL, flags)
+        fcntl.fcntl(pipe, fcntl.F_SETFL, flags)
 
 
 def _end_with_parent_on_windows() -> None:
