@@ -125,7 +125,7 @@ def _exercise_text() -> None:
     from tokstudio.core.comparison.texts import word_types_work
     from tokstudio.core.corpus.corpus import Corpus
     from tokstudio.core.formats.common.recover_merges import recover_merges_work
-    from tokstudio.core.kernels.encode import add_tokens, take_apart
+    from tokstudio.core.kernels.encode import add_tokens, count_tokens, take_apart
     from tokstudio.core.kernels.words import enter, gather, join_rows, partition, spread, take_rows, weigh
     from tokstudio.core.model.config import TrainingConfig
     from tokstudio.core.pretokenization.patterns import cut
@@ -159,7 +159,9 @@ def _exercise_text() -> None:
     take_rows(none32, none64, none64, none64, none64)
     partition(read_only(none8), fixed64, 1, none32)
     weigh(fixed32, fixed32, fixed64, none64, none64, none64)
-    add_tokens(none32, none32, none64, np.zeros(0, np.uint32), none64, np.zeros((1, 1), np.int64))
+    none_unsigned = np.zeros(0, np.uint32)
+    add_tokens(none32, none32, none64, none_unsigned, none64, np.zeros((1, 1), np.int64))
+    count_tokens(none_unsigned, 1, none64)
 
 
 def _exercise_algorithms() -> None:

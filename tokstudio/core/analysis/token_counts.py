@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
+from tokstudio.core.analysis.document_encoder import DocumentEncoder, document_groups
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.corpus.corpus import Corpus
@@ -44,6 +44,8 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus, recognise: bool = True
         ConfigError: The corpus has a character that is not in the vocabulary, or word counts for supermerges.
         FormatError: The library that encodes for the tokenizer refuses the text.
     """
+    from tokstudio.core.kernels.encode import count_tokens
+
     counts = np.zeros(len(tokenizer.tokens), np.int64)
     documents = DocumentEncoder(tokenizer, recognise)
     words = DocumentEncoder(tokenizer, recognise, are_words=True)
@@ -57,9 +59,7 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus, recognise: bool = True
             parts, done = (yield from part_of(work, _PHASE, done, len(data), total)), done + len(data)
             for part in parts:
                 for first in range(0, len(part), _IDS):
-                    ids = part[first : first + _IDS]
-                    counted = np.bincount(ids[ids != MARK], minlength=len(counts))
-                    counts += weight * counted[: len(counts)]
+                    count_tokens(part[first : first + _IDS], weight, counts)
                     yield Progress(_PHASE, done, total)
     return counts
 

@@ -9,9 +9,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from tokstudio.core.base.errors import TokStudioError
@@ -186,20 +186,20 @@ def in_threads(
 
     with ThreadPoolExecutor(max(1, min(len(works), threads or processors()))) as pool:
         try:
-            futures = dict(enumerate(pool.submit(drive, work) for work in works))
-            while futures:
-                done = [number for number, future in futures.items() if future.done()]
-                for number in done:
-                    result = futures.pop(number).result()
+            done = SimpleQueue[tuple[int, Future[T | TokStudioError | None]]]()
+            for number, work in enumerate(works):
+                pool.submit(drive, work).add_done_callback(lambda future, number=number: done.put((number, future)))
+            left = len(works)
+            while left:
+                finished = None
+                with suppress(Empty):
+                    finished = done.get(timeout=_PATIENCE)
+                if finished is not None:
+                    number, future = finished
+                    result = future.result()
                     assert result is not None
                     tell(number, result)
-                yield Progress(phase, len(works) - len(futures), len(works))
-                if futures and not done:
-                    _wait(next(iter(futures.values())))
+                    left -= 1
+                yield Progress(phase, len(works) - left, len(works))
         finally:
             stop.set()
-
-
-def _wait(future: Future[T]) -> None:
-    with suppress(NotYet):
-        future.result(_PATIENCE)

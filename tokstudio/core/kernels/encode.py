@@ -401,6 +401,14 @@ def add_tokens(
 
 
 @njit(nogil=True, cache=True)
+def count_tokens(ids: NDArray[np.uint32], weight: int, totals: Int64) -> None:
+    """Adds `weight` to the total of each id, int64 [tokens], once for each time that it occurs; other ids are marks."""
+    for token in ids:
+        if token < totals.size:
+            totals[token] += weight
+
+
+@njit(nogil=True, cache=True)
 def take_apart(merges: Int32, results: Int32, counts: Int64) -> None:
     """Adds the occurrences of each token inside longer ones to its count.
 
