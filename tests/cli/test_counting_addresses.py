@@ -11,7 +11,7 @@ import pytest
 
 from tests.core.corpus.remote.sets import json_lines, parquet, texts
 from tests.core.corpus.remote.test_stores import put, store  # noqa: F401 -- a fixture
-from tokstudio import Corpus
+from tokstudio import Corpus, count
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.hub.kept_texts import kept_texts
 
@@ -23,14 +23,14 @@ def counted(tmp_path, run, monkeypatch):
     """Counts texts, and gives the bytes of the table; nothing is kept in the cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
-    def count(files, name, *more):
+    def counted(files, name, *more):
         run(0, f"count {files} --pattern gpt2 --out {name}.parquet", *more)
         return (tmp_path / f"{name}.parquet").read_bytes()
 
-    return count
+    return counted
 
 
-def test_the_table_of_addresses_is_that_of_the_files_here_and_on_workers_one_of_which_dies(
+def test_the_table_of_an_address_is_that_of_its_text_here_and_on_workers_one_of_which_dies(
     store,  # noqa: F811
     counted,
     tmp_path,
@@ -41,10 +41,14 @@ def test_the_table_of_addresses_is_that_of_the_files_here_and_on_workers_one_of_
         if number == 5:
             name, content = "rest.jsonl", json_lines(texts(100, number))
         put(store, f"set/{name}", content)
-        (tmp_path / name).write_bytes(content)
-    local = counted(" ".join(sorted(file.name for file in tmp_path.iterdir() if file.is_file())), "local")
-    assert counted(WHERE, "one") == local
+    one = counted(WHERE, "one")
     assert kept_texts() == [], "nothing of it stays"
+    count(Corpus.from_files(WHERE), "gpt2").save(tmp_path / "whole.parquet")
+    table = table_of(tmp_path / "whole.parquet")
+    assert [name for name, _ in table] == ["part-#.parquet", "rest.jsonl"], "the shards of a data set are one source"
+    assert table_of(tmp_path / "one.parquet") == table
+    counted(WHERE, "filtered", "--deduplicate")
+    assert table_of(tmp_path / "filtered.parquet") == table, "no row is twice there"
     killed, show = [], Console.show
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
     with distributed.LocalCluster(n_workers=2, **options) as workers:
@@ -58,7 +62,7 @@ def test_the_table_of_addresses_is_that_of_the_files_here_and_on_workers_one_of_
             show(self, progress, *more)
 
         monkeypatch.setattr(Console, "show", killing)
-        assert counted(WHERE, "cluster", "--dask", workers.scheduler_address) == local
+        assert counted(WHERE, "cluster", "--dask", workers.scheduler_address) == one
     assert killed
 
 
@@ -71,6 +75,16 @@ def test_rare_words_are_left_out_of_the_joined_table_and_that_is_said(write, run
     assert left == {b" cat", b"the", b"\n"}, "once in each file, twice in both"
     run(1, words, "--min-count", 100, says="every word occurs less often: nothing was written")
     run(2, words, "--min-count", 0, says="--min-count must be at least 1")
+
+
+def table_of(path):
+    """The name of each source with its words, each with its count, in the order in which they first occur."""
+    table = []
+    for source in Corpus.from_counts(path).sources:
+        starts, counts = [0, *source.ends[:-1].tolist()], source.counts.tolist()
+        spans = zip(starts, source.ends.tolist(), counts, strict=True)
+        table.append((source.name, [(bytes(source.data[start:end]), count) for start, end, count in spans]))
+    return table
 
 
 def words_of(path):

@@ -155,12 +155,17 @@ def _frequent(counts: WordCounts, least: int, console: Console) -> WordCounts:
 
 
 def _entries_work(texts: TextsToRead, folders: list[Folder], console: Console) -> Work[list[Entry]]:
-    """What is counted: each file of an address is fetched when its turn comes, where it is counted, and not kept."""
+    """What is counted: each file of an address is fetched when its turn comes, where it is counted, and not kept.
+
+    Files that must be read together are fetched before, and kept.
+    """
     entries: list[Entry] = []
-    for file in texts.files:
+    one = texts.reading
+    is_apart = not one.deduplicate and one.most_bytes is None and one.split_by is None and texts.sample_bytes is None
+    for number, file in enumerate(texts.files):
         address = address_of(file)
-        if address is not None and texts.sample_bytes is None:
-            entries += yield from remote_entries_work(address)
+        if address is not None and is_apart:
+            entries += yield from remote_entries_work(address, texts.fetching, number)
         else:
             entries += yield from expand_files_work([file], folders, console, texts.fetching)
     return (yield from numbered_work(entries))

@@ -207,6 +207,7 @@ def texts_of(arguments: argparse.Namespace, files: Sequence[str]) -> TextsToRead
 
 def report_read(sources: Iterable[Source], console: Console) -> None:
     """Reports how sources were read, where that is unusual; one line for each file, however many sources it became."""
+    before = ""
     for _, parts in groupby(sources, lambda one: id(one) if one.value is None else (one.path, one.member)):
         read = list(parts)
         first, name = read[0], read[0].name
@@ -217,8 +218,10 @@ def report_read(sources: Iterable[Source], console: Console) -> None:
             remarks.append(f"{several(len(read), 'value')} of {first.reading.split_by} ({named})")
         remarks += [] if first.encoding in ("utf-8", "bytes") else [f"read as {first.encoding}"]
         remarks += dict.fromkeys(source.note.replace(OF_FILE, "") for source in read if source.note)
-        if remarks:
-            console.say(f"{name}: {'; '.join(remarks)}.")
+        # The shards of a data set that is counted file by file have one name, and mostly the same to say.
+        if remarks and (told := f"{name}: {'; '.join(remarks)}.") != before:
+            console.say(told)
+            before = told
 
 
 def report_preparation(prepared: PreparedCorpus, config: TrainingConfig, weight_scale: int, console: Console) -> None:

@@ -431,11 +431,11 @@ def _with_origin(entry: Entry, sources: list[Source]) -> list[Source]:
     named = [
         replace(one, name=name if one.value is None else f"{name}: {one.value}", origin=kept.origin)
         for one in sources
-        if not one.member
+        if entry.shards or not one.member
     ]
     of_set = named if len(named) == len(sources) else [replace(one, origin=kept.origin) for one in sources]
     # Of several texts of one address, the first says it.
-    if of_set and name == kept.sets[0].name:
+    if of_set and (entry.shards or (entry.path,))[0].name in kept.sets[0].files:
         of_set[0] = replace(of_set[0], note="; ".join(filter(None, (kept.origin.note, of_set[0].note))))
     return of_set
 

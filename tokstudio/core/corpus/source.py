@@ -117,7 +117,7 @@ def entry_name(source: Named) -> str:
     """The name of the entry of a source: its own, or the value or the folder or archive that joins it with others."""
     if (value := joined_value(source)) is not None:
         return value or "(empty)"
-    if not source.group:
+    if not source.group or source.group.endswith(f"/{source.name}"):
         return source.name
     return PurePath(source.group).name or source.group
 

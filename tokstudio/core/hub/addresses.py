@@ -23,6 +23,8 @@ PACKAGES = {
     "oss": "ossfs", "sftp": "paramiko", "ssh": "paramiko", "webhdfs": "requests", "hdfs": "pyarrow",
 }  # fmt: skip
 
+_WITHOUT_BUCKET = frozenset(("sftp", "ssh", "webhdfs", "hdfs"))
+
 # One letter would be the drive of a path of Windows; a path has no two slashes together.
 _ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/+(?P<rest>.*)|(?P<hub>hf:.*)", re.DOTALL)
 _DATA_SET = re.compile(
@@ -89,6 +91,15 @@ class Address:
     def host(self) -> str:
         """The server or the store, for messages."""
         return urlsplit(self.whole).netloc.rpartition("@")[2] if self.whole else "the Hugging Face Hub"
+
+    def of_file(self, place: str) -> Address:
+        """The address of a file of a store, by the place that the store's library tells for it.
+
+        Most begin it with the name of the bucket, without the account behind `@`; the others with the path.
+        """
+        if self.scheme not in _WITHOUT_BUCKET:
+            place = place.lstrip("/").partition("/")[2]
+        return parse_address(f"{self.scheme}://{urlsplit(self.whole).netloc}/{place.lstrip('/')}")
 
     def at(self, commit: str) -> Address:
         """The same at a commit."""

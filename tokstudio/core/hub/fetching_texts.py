@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tokstudio.core.base.errors import CorpusError, FormatError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.subprocesses import ChildProcess, ProcessEnded
-from tokstudio.core.hub.addresses import HUB, WEB, Address, parse_address
+from tokstudio.core.hub.addresses import HUB, WEB, Address
 from tokstudio.core.hub.fetching import SETTINGS
 from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_for, make_folder
 from tokstudio.core.hub.names import COMMIT
@@ -58,31 +58,53 @@ class ShowText:
 
 @dataclass(frozen=True)
 class ListText:
-    """Asks the process which files there are at an address."""
+    """Asks the process which files there are at an address; `request` says how they would be read."""
 
     address: str
+    request: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class ListedText:
-    """The commit, "" where there is none, and the files: what the connection calls each, its path, and its bytes."""
+    """The commit, "" where there is none, and the files.
+
+    Of each: what the connection calls it, its path, its bytes, the name of its text where it is one with others, else
+    "", and that of the group of its text.
+    """
 
     commit: str
     files: list[list[Any]]
 
 
-def files_work(address: Address) -> Work[list[tuple[Address, int]]]:
-    """The address of each file of an address, and its bytes; errors are those of `fetch_work`."""
-    listed = yield from ask_work(address, ListText(address.given), ListedText)
-    if address.scheme == WEB:
-        return [(address, int(listed.files[0][2]))]
-    found: list[tuple[Address, int]] = []
-    for place, path, size in listed.files:
-        if address.scheme == HUB:
+@dataclass(frozen=True)
+class AddressedFile:
+    """A file of an address.
+
+    Attributes:
+        address: Its own.
+        size: Its bytes.
+        text: The name of the text that it is with others; "" where it is one alone.
+        group: The name of the source that its text is with other texts; "" where it is one alone.
+    """
+
+    address: Address
+    size: int
+    text: str = ""
+    group: str = ""
+
+
+def files_work(address: Address, request: TextRequest) -> Work[list[AddressedFile]]:
+    """The files of an address, and which of them are one text as `fetch_work` reads them; errors are those of it."""
+    listed = yield from ask_work(address, ListText(address.given, asdict(request)), ListedText)
+    found: list[AddressedFile] = []
+    for place, path, size, text, group in listed.files:
+        if address.scheme == WEB:
+            one = address
+        elif address.scheme == HUB:
             one = Address(HUB, address.name, path=str(path), revision=listed.commit)
         else:
-            one = parse_address(f"{address.scheme}://{str(place).lstrip('/')}")
-        found.append((one, int(size)))
+            one = address.of_file(str(place))
+        found.append(AddressedFile(one, int(size), str(text), str(group)))
     return found
 
 

@@ -42,6 +42,37 @@ def test_the_form_of_the_hubs_library_and_links_name_the_same():
 
 
 @pytest.mark.parametrize(
+    ("text", "place", "address"),
+    [
+        ("s3://b/x/*.txt", "b/x/1.txt", "s3://b/x/1.txt"),
+        ("gs://b/x/", "b/x/1.txt", "gs://b/x/1.txt"),
+        ("gcs://b/x/?.txt", "b/x/1.txt", "gcs://b/x/1.txt"),
+        ("az://box/x", "box/x/1.txt", "az://box/x/1.txt"),
+        ("abfs://box@one.dfs.core.windows.net/x/*", "box/x/1.txt", "abfs://box@one.dfs.core.windows.net/x/1.txt"),
+        ("abfss://box@host/x", "box/x/1.txt", "abfss://box@host/x/1.txt"),
+        ("hdfs://host:8020/x/*", "/x/1.txt", "hdfs://host:8020/x/1.txt"),
+        ("webhdfs://host:9870/x", "/x/1.txt", "webhdfs://host:9870/x/1.txt"),
+        ("sftp://me@host/x", "/x/1.txt", "sftp://me@host/x/1.txt"),
+    ],
+)
+def test_a_file_of_a_store_has_the_account_and_the_host_of_its_folder(text, place, address):
+    file = parse_address(text).of_file(place)
+    assert (str(file), file.given, file.scheme) == (address, address, text.partition(":")[0])
+    assert address_of(Path(address)) == file, "a path has one slash less"
+
+
+def test_places_in_stores_are_those_that_their_libraries_tell():
+    from fsspec.implementations.arrow import HadoopFileSystem
+    from fsspec.implementations.webhdfs import WebHDFS
+    from s3fs import S3FileSystem
+
+    systems = {"s3": S3FileSystem, "hdfs": HadoopFileSystem, "webhdfs": WebHDFS}
+    for scheme, system in systems.items():
+        address = f"{scheme}://host/x/1.txt"
+        assert str(parse_address(f"{scheme}://host/x").of_file(system._strip_protocol(address))) == address
+
+
+@pytest.mark.parametrize(
     "text",
     [
         *("hf:datasets/a", "hf:datasets/a/b:", "hf:datasets/a/b@", "hf:datasets/../b", "hf:datasets/a/b/../c", "s3://"),

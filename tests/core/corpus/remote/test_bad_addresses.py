@@ -15,7 +15,7 @@ from tokstudio import Corpus
 from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus as CorpusClass
-from tokstudio.core.corpus.readers.folders import numbered_work, remote_entries_work
+from tokstudio.core.corpus.readers.folders import Fetching, numbered_work, remote_entries_work
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.hub.addresses import parse_address
 from tokstudio.core.hub.kept_texts import kept_texts
@@ -198,7 +198,8 @@ def test_addresses_that_differ_in_their_secrets_are_different_texts(hub: Hub, ca
 def test_an_address_is_counted_as_it_was_given(hub: Hub):
     hub.pages = {f"get.txt?to=https://h//{one}/./x": f"{one} {one}\n".encode() for one in "ab"}
     addresses = [f"{hub.address}/pages/{page}" for page in hub.pages]
-    entries = [entry for one in addresses for entry in finish(remote_entries_work(parse_address(one)))]
+    works = [remote_entries_work(parse_address(one), Fetching()) for one in addresses]
+    entries = [entry for work in works for entry in finish(work)]
     assert [entry.times for entry in finish(numbered_work(entries))] == [1, 1]
     part = finish(Counting(CountedWith("gpt2")).count_work(entries))
     assert [one.bytes for one in part.counts.totals] == [4, 4]
@@ -230,6 +231,38 @@ def test_a_file_that_nothing_tells_apart_is_fetched_again_while_its_server_answe
     [source] = Corpus.from_files(address).sources
     assert (bytes(source.data), "this is the copy in the cache" in source.note) == (b"one\n", True)
     assert len(kept_texts()) == 2
+
+
+def test_a_copy_is_used_while_a_server_cannot_answer(hub: Hub):
+    hub.pages["a.txt"], hub.page_headers = b"a text\n", {"ETag": '"1"'}
+    address = f"{hub.address}/pages/a.txt"
+    hub.repositories["datasets/me/set"] = Repository({"train.parquet": parquet(["one", "two"])})
+    whole = [Corpus.from_files(one).sha256 for one in (address, NAME)]
+    host = hub.address.partition("//")[2]
+    for hub.status in (408, 429, 500, 503, 520):
+        for one, sha256 in zip((address, NAME), whole, strict=True):
+            corpus = Corpus.from_files(one)
+            assert corpus.sha256 == sha256
+            why = f"this is the copy in the cache, as {host} cannot answer now (status {hub.status})"
+            assert corpus.sources[0].note.startswith(why), one
+        with pytest.raises(CorpusError, match=rf"cannot answer now \(status {hub.status}\): try again later\.$"):
+            Corpus.from_files(f"{hub.address}/pages/other.txt")
+    hub.status = 404
+    with pytest.raises(CorpusError, match="there is no such file"):
+        Corpus.from_files(address)
+
+
+def test_a_copy_is_used_where_the_connection_ends_unless_it_is_another_version(hub: Hub, no_pauses: None):
+    address = f"{hub.address}/pages/a.txt"
+    hub.pages["a.txt"] = b"line of a text\n" * 1_000
+    whole = Corpus.from_files(address).sha256
+    hub.cut.add("a.txt")
+    again = Corpus.from_files(address)
+    assert again.sha256 == whole
+    assert "this is the copy in the cache, as the download was cut short" in again.sources[0].note
+    hub.page_headers = {"ETag": '"2"'}
+    with pytest.raises(CorpusError, match="the download was cut short"):
+        Corpus.from_files(address)
 
 
 def test_all_of_a_file_is_taken_of_a_server_that_sends_no_parts(hub: Hub):

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import cast
+from pathlib import Path, PurePath
+from typing import TypeVar, cast
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
@@ -23,7 +23,7 @@ from tokstudio.core.corpus.readers.datasets import look
 from tokstudio.core.corpus.readers.files import plain_errors
 from tokstudio.core.corpus.readers.kinds import COLUMNAR, DATA, JSON, kind_of, suffix_of
 from tokstudio.core.corpus.readers.streams import OpenText
-from tokstudio.core.hub.addresses import HUB, Address, address_of, parse_address
+from tokstudio.core.hub.addresses import Address, address_of, parse_address
 from tokstudio.core.hub.fetching_texts import fetch_work, files_work
 from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_texts
 from tokstudio.core.text.encodings import LFS_POINTER
@@ -40,6 +40,8 @@ _DIGITS = re.compile(r"\d+")
 _OF_LINES = frozenset((".jsonl", ".ndjson", ".csv", ".tsv", ".tab"))
 _LARGEST_STATE = 1 << 22
 
+F = TypeVar("F")
+
 # The texts of a larger folder or archive are counted and weighted as one source.
 MOST_APART = 64
 
@@ -52,7 +54,8 @@ class Entry:
         path: The file; of shards, the folder.
         group: The path of the folder of many texts that it was opened with, else "".
         shards: The files of a data set, in their order; none of a single file.
-        name: The name of such a data set within its folder; "" where it is the only one.
+        name: The name of such a data set within its folder; "" where it is the only one. Of a file at an address that
+            is not fetched yet, the name of the data set that it is with others, else "".
         is_found: Whether it was found in a folder, and not named itself.
         times: How many times it was given up to here: above 1 where the same files were given before.
         note: What else is said of it; "" for nothing.
@@ -194,15 +197,23 @@ def expand_work(
     return (yield from numbered_work(entries)) if len(several) > 1 else entries
 
 
-def remote_entries_work(address: Address) -> Work[list[Entry]]:
-    """Lists the files of an address, each to be fetched by `at_hand_work`; those of a data set are one source.
+def remote_entries_work(address: Address, fetching: Fetching, number: int = 0) -> Work[list[Entry]]:
+    """Lists the files of an address, each to be fetched by `at_hand_work`; together they give the sources of all of it.
+
+    Args:
+        address: Theirs.
+        fetching: How they are read; with a filter that looks at several rows, or divided, files must be read together.
+        number: That of the address among those that are given, which keeps their groups apart.
 
     Raises:
         CorpusError: There are none, or they may not be read.
     """
-    files = yield from files_work(address)
-    group = str(address) if len(files) > 1 and address.scheme == HUB else ""
-    return [Entry(Path(str(one)), group, is_found=True, size=size, address=one.given) for one, size in files]
+    entries: list[Entry] = []
+    for file in (yield from files_work(address, _request(address, fetching))):
+        group = f"{number}/{name}" if (name := file.group or file.text) else ""
+        one = file.address
+        entries.append(Entry(Path(str(one)), group, (), file.text, True, size=file.size, address=one.given))
+    return entries
 
 
 def at_hand_work(entry: Entry, fetching: Fetching) -> Work[tuple[list[Entry], KeptText | None]]:
@@ -213,15 +224,19 @@ def at_hand_work(entry: Entry, fetching: Fetching) -> Work[tuple[list[Entry], Ke
     fetched = yield from _fetched_work(parse_address(entry.address), fetching)
     kept = kept_at(fetched[0].path)
     is_new = kept is not None and kept.folder not in before
-    return [replace(one, group=entry.group or one.group) for one in fetched], kept if is_new else None
+    found = [replace(one, group=entry.group or one.group, name=entry.name or one.name) for one in fetched]
+    return found, kept if is_new else None
 
 
-def _fetched_work(address: Address, fetching: Fetching) -> Work[list[Entry]]:
+def _request(address: Address, fetching: Fetching) -> TextRequest:
     amount = (fetching.sample_bytes, fetching.seed if fetching.sample_bytes is not None else 0)
     one = fetching.reading
     columns = (one.field, one.split_by, one.delimiter, one.as_text, one.keep_truncated)
-    request = TextRequest(str(address), *columns, fetching.encoding, *amount, address.hidden)
-    kept, remark = yield from fetch_work(address, request)
+    return TextRequest(str(address), *columns, fetching.encoding, *amount, address.hidden)
+
+
+def _fetched_work(address: Address, fetching: Fetching) -> Work[list[Entry]]:
+    kept, remark = yield from fetch_work(address, _request(address, fetching))
     entries = _entries_of_kept(kept)
     return [replace(entries[0], note=remark), *entries[1:]]
 
@@ -254,6 +269,20 @@ def numbered_work(entries: Iterable[Entry]) -> Work[list[Entry]]:
     return numbered
 
 
+def without_numbers(path: PurePath) -> tuple[str, str]:
+    """A folder, "" for none, and a name with `#` for each number, which the shards of a data set share."""
+    folder = "" if path.parent == type(path)() else str(path.parent)
+    return folder, _DIGITS.sub("#", path.name)
+
+
+def by_numbers(files: Iterable[F], path_of: Callable[[F], PurePath]) -> dict[tuple[str, str], list[F]]:
+    """Puts files together whose names differ in their numbers only, by what `without_numbers` gives, in their order."""
+    sets: dict[tuple[str, str], list[F]] = {}
+    for file in files:
+        sets.setdefault(without_numbers(path_of(file)), []).append(file)
+    return sets
+
+
 def _is_data(file: Path) -> bool:
     """Whether a text is a data set of rows with a column of text; one object of JSON describes other data."""
     try:
@@ -268,10 +297,7 @@ def _is_data(file: Path) -> bool:
 
 def _entries(root: Path, files: list[Path], columnar: set[Path]) -> list[Entry]:
     """Puts the shards of each data set together: their names differ in their numbers only."""
-    sets: dict[tuple[Path, str], list[Path]] = {}
-    for file in files:
-        if file in columnar or suffix_of(file.name) in _OF_LINES:
-            sets.setdefault((file.parent, _DIGITS.sub("#", file.name)), []).append(file)
+    sets = by_numbers((one for one in files if one in columnar or suffix_of(one.name) in _OF_LINES), lambda one: one)
     shards = {shard: key for key, several in sets.items() if len(several) > 1 for shard in several}
     only = len({shards.get(file, file) for file in files}) == 1
     entries: list[Entry] = []
@@ -280,7 +306,7 @@ def _entries(root: Path, files: list[Path], columnar: set[Path]) -> list[Entry]:
         if key is None:
             entries.append(Entry(file, is_found=True))
         elif file == sets[key][0]:
-            name = "" if only else key[0].joinpath(key[1]).relative_to(root).as_posix()
+            name = "" if only else Path(*key).relative_to(root).as_posix()
             entries.append(Entry(root, "", _in_order(sets[key]), name, is_found=True))
     return entries if len(entries) <= MOST_APART else [replace(entry, group=str(root)) for entry in entries]
 

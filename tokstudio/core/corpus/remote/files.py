@@ -18,14 +18,16 @@ from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
 from tokstudio.core.base.wording import printable
+from tokstudio.core.hub.replacements import CUT
 
 PATIENCE = 30  # seconds without any data
 _TRIES = 3
 _AT_ONCE = 8
 LARGEST_PART = 1 << 22  # bytes of one question to a store, which reports nothing while it answers
 _FIRST_AHEAD, MOST_AHEAD = 1 << 16, 1 << 20
-_AWAY = ("cannot be reached", "HF_HUB_OFFLINE", "cannot answer", "stalls")  # in sentences about connections
-_BUSY = (429, 500, 502, 503, 504)
+# In sentences about connections.
+_AWAY = ("cannot be reached", "HF_HUB_OFFLINE", "cannot answer", "stalls", "does not answer as", CUT)
+_BUSY = (408, 429, 500, 502, 503, 504)
 _MODIFIED = "modified "
 
 A = TypeVar("A")
@@ -152,8 +154,7 @@ class WebConnection:
         """The answer of the server to a question for a file or a part of it."""
         headers = {**self._headers(), **part, "Accept-Encoding": "identity"}
         with self._client().stream("GET", file.place, headers=headers, timeout=PATIENCE) as response:
-            if response.status_code in _BUSY:
-                raise _BusyError(f"{file.name}: {self._host} cannot answer now (status {response.status_code}).")
+            refuse_busy(file.name, self._host, response.status_code)
             self._refuse(response)
             total = response.headers.get("Content-Range", "").rpartition("/")[2]
             if (total.isdecimal() and int(total) != file.size) or not _is_same(file.tag, response):
@@ -194,8 +195,14 @@ class WebConnection:
             raise CorpusError(f"{file.name}: the file was cut short while it was being read; try again.")
 
 
-class _BusyError(CorpusError):
+class _BusyError(NoConnectionError):
     pass
+
+
+def refuse_busy(name: str, host: str, status: int) -> None:
+    """Raises an error where the status of an answer says that the server cannot send a file now."""
+    if status in _BUSY or status > 500:
+        raise _BusyError(f"{name}: {host} cannot answer now (status {status}): try again later.")
 
 
 def tag_of(response: Any) -> str:  # noqa: ANN401 -- the type is that of a dependency's dependency

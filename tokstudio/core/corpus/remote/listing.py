@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
 import fnmatch
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +23,7 @@ from tokstudio.core.corpus.remote.files import (
     StoreConnection,
     TransferMeter,
     WebConnection,
+    refuse_busy,
     tag_of,
 )
 from tokstudio.core.hub.addresses import HUB, PACKAGES, WEB, Address, without_query
@@ -394,6 +396,7 @@ def _web_listing(address: Address, meter: TransferMeter) -> RemoteListing:
             raise CorpusError(f"{address}: {host} refuses access (status {status}): it asks for a name or a signature.")
         if status in (404, 410):
             raise CorpusError(f"{address}: there is no such file (status {status}).")
+        refuse_busy(str(address), host, status)
         if status >= 400:
             raise CorpusError(f"{address}: {host} refuses to send it (status {status}).")
 
@@ -471,6 +474,16 @@ def _listed_by_library(address: Address, meter: TransferMeter, options: Mapping[
     return RemoteListing(tuple(chosen), StoreConnection(system, meter, errors))
 
 
+_BUSY = (errno.EBUSY, 121)  # as s3fs tells 503 and 500, by the numbers of Linux
+
+
+def _is_busy(error: Exception) -> bool:
+    """Whether a store answers that it cannot do so now; libraries keep the status of its answer under two names."""
+    status = getattr(error, "status_code", None) or getattr(error, "code", None)
+    is_status = isinstance(status, int) and (status in (408, 429) or status >= 500)
+    return is_status or (isinstance(error, OSError) and error.errno in _BUSY)
+
+
 def _problem_of_store(address: Address) -> Callable[[Exception], str | None]:
     def problem(error: Exception) -> str | None:
         kind = type(error).__name__
@@ -484,6 +497,8 @@ def _problem_of_store(address: Address) -> Callable[[Exception], str | None]:
                     f"access is refused: set the credentials of {address.scheme}:// as its library "
                     f"({PACKAGES[address.scheme]}) looks for them"
                 )
+            case _ if _is_busy(error):
+                return f"{address.host} cannot answer now: try again later"
             case _ if "Connect" in kind or "Timeout" in kind or isinstance(error, (ConnectionError, TimeoutError)):
                 return f"{address.host} cannot be reached, and there is no copy of it in the cache"
             case _:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -64,8 +65,7 @@ def _answer(
         if isinstance(question, ShowText):
             return ShownText(json.dumps(asdict(_shown(address, _Reporter(parent)))))
         if isinstance(question, ListText):
-            listing, _ = list_work(address, _Reporter(parent))
-            return ListedText(listing.commit, [[one.place, one.path, one.size] for one in listing.files])
+            return _listed(address, TextRequest(**question.request), _Reporter(parent))
         return _fetched(address, TextRequest(**question.request), Path(question.folder), _Reporter(parent))
     except TokStudioError as error:
         why = str(error)
@@ -100,10 +100,7 @@ def _fetched(address: Address, request: TextRequest, folder: Path, report: _Repo
     try:
         listing, meter = list_work(address, report)
     except NoConnectionError as error:
-        if (kept := kept_for(request)) is None:
-            raise
-        why = str(error).removesuffix(".").partition(": ")[2]
-        return FetchedText(str(kept.folder), f"this is the copy in the cache, as {why.partition(',')[0]}", 0)
+        return _kept_instead(request, error)
     tags = "" if listing.commit else tags_of((one.path, one.size, one.tag) for one in listing.files)
     # Where nothing tells two versions of a file apart, it is read anew.
     has_tags = bool(listing.commit) or all(one.tag for one in listing.files)
@@ -132,8 +129,26 @@ def _fetched(address: Address, request: TextRequest, folder: Path, report: _Repo
             os.replace(staged, final)  # another process may have fetched the same meanwhile
         _note_as_newest(final)
         return FetchedText(str(final), "", meter.arrived)
+    except NoConnectionError as error:
+        if has_tags:
+            raise  # what is kept is another version
+        return _kept_instead(request, error)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
+
+
+def _listed(address: Address, request: TextRequest, report: _Reporter) -> ListedText:
+    listing, _ = list_work(address, report)
+    texts = Taking(listing, address, request, Path(), lambda _: None).texts()
+    return ListedText(listing.commit, [[one.place, one.path, one.size, *texts[one]] for one in listing.files])
+
+
+def _kept_instead(request: TextRequest, error: NoConnectionError) -> FetchedText:
+    """The copy in the cache, and why it is used; raises the error where there is none."""
+    if (kept := kept_for(request)) is None:
+        raise error
+    why = re.split("[,:] ", str(error).removesuffix(".").partition(": ")[2])[0]
+    return FetchedText(str(kept.folder), f"this is the copy in the cache, as {why}", 0)
 
 
 def _refuse_changed(address: Address, files: Sequence[RemoteFile], report: _Reporter) -> None:

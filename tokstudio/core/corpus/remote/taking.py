@@ -9,12 +9,11 @@ from __future__ import annotations
 import hashlib
 import io
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -31,7 +30,7 @@ from tokstudio.core.corpus.readers.contents import TEXT, TEXT_FIELDS, Column, Co
 from tokstudio.core.corpus.readers.csv_rows import RowTooLongError
 from tokstudio.core.corpus.readers.datasets import Look, look, plan_of, read_rows_work
 from tokstudio.core.corpus.readers.files import Budget
-from tokstudio.core.corpus.readers.folders import MOST_APART
+from tokstudio.core.corpus.readers.folders import MOST_APART, by_numbers, without_numbers
 from tokstudio.core.corpus.readers.json_rows import Plan, read_lines_work
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
 from tokstudio.core.corpus.remote.choosing import FileBlock, RowGroup, chosen_blocks, chosen_files, chosen_groups
@@ -40,7 +39,6 @@ from tokstudio.core.corpus.remote.listing import RemoteListing
 from tokstudio.core.hub.addresses import HUB, Address
 from tokstudio.core.hub.kept_texts import FilePiece, KeptSet, TextRequest
 
-_DIGITS = re.compile(r"\d+")
 _WRITTEN = 1 << 23  # bytes of text in a group of rows that is written
 _COPIED = 1 << 23
 _AT_ONCE = 1 << 20  # bytes of a column of which not all rows are needed
@@ -112,12 +110,9 @@ class Taking:
 
     def _take(self) -> Taken:
         files = chosen_files(self._files, self._request.seed) if self.is_sample else list(self._files)
-        groups: dict[tuple[str, str], list[RemoteFile]] = {}
-        for file in files:
-            folder, _, name = file.path.rpartition("/")
-            groups.setdefault((folder, _DIGITS.sub("#", name)), []).append(file)
+        groups = list(by_numbers(files, _path_of).values())
         total, done = sum(file.size for file in files), 0
-        for number, shards in enumerate(groups.values(), 1):
+        for number, shards in enumerate(groups, 1):
             first, done = done, done + sum(file.size for file in shards)
             self.is_last = number == len(groups)
             if self.is_sample:
@@ -135,6 +130,20 @@ class Taking:
             tuple(filter(None, (*notes, self._dropped.note))),
             self.digest.hexdigest(),
         )
+
+    def texts(self) -> dict[RemoteFile, tuple[str, str]]:
+        """The name of the text that each file is with others, and that of the group of its text; "" for none.
+
+        Taking all of it gives the same texts and groups.
+        """
+        groups, number, names = list(by_numbers(self._files, _path_of).values()), 0, dict[RemoteFile, str]()
+        for shards in groups:
+            # A single file is a text, whatever it is.
+            is_set = len(shards) > 1 and self._look(shards[0])[0].kind in kinds.DATA
+            number += 1 if is_set else len(shards)
+            names |= dict.fromkeys(shards, self._name_of_rows(shards, len(groups) == 1) if is_set else "")
+        group = str(self._address) if number > MOST_APART else ""
+        return {file: (name, group) for file, name in names.items()}
 
     def _grouped(self) -> tuple[KeptSet, ...]:
         """The sets; many texts are one source."""
@@ -196,8 +205,7 @@ class Taking:
             return str(replace(self._address, revision=""))
         if len(shards) == 1:
             return shards[0].name
-        folder, _, name = shards[0].path.rpartition("/")
-        return str(self._address) if is_only else "/".join(filter(None, (folder, _DIGITS.sub("#", name))))
+        return str(self._address) if is_only else "/".join(filter(None, without_numbers(_path_of(shards[0]))))
 
     def _new(self, name: str, ending: str = "") -> Path:
         """A new file in the folder; endings of names stay."""
@@ -529,6 +537,10 @@ class RowsFile(Collector):
         if self._writer is not None:
             self._writer.close()
         return self._writer is not None
+
+
+def _path_of(file: RemoteFile) -> PurePosixPath:
+    return PurePosixPath(file.path)
 
 
 def _raw(content: bytes) -> BinaryIO:
