@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
 import sys
 import threading
 
@@ -187,12 +186,13 @@ def test_a_process_that_sends_something_else_is_one_sentence(monkeypatch, garbag
     process.close()
 
 
-def test_what_a_library_prints_is_no_answer():
+def test_what_a_library_prints_is_no_answer(monkeypatch):
     code = (
         "import os, sys, io; from tokstudio.core.libraries import server;"
         "server.Answers = type('A', (), {'answers': lambda *_: [os.write(1, b'printed'), b'part'][1:]}); server.main()"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    monkeypatch.setattr(subprocesses, "module_command", lambda *_: [sys.executable, "-c", code])
+    with subprocesses.start_process([], {}) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         subprocesses.write_message(process.stdin, Decode("tokenizers", "x", []))
