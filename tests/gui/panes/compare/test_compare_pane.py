@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QToolTip
 from tests.gui.person import PATIENCE
 from tests.gui.tables import click, column_texts, titles
 from tokstudio import __version__
+from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import FIGURES
 from tokstudio.core.comparison.table import SIGNS, TRAINED, number_text
 from tokstudio.gui.panes.compare.dots import SHAPES, markers
@@ -81,12 +83,25 @@ def test_tab_goes_through_a_view_after_the_choices_above_it(compared):
 def test_a_change_of_something_else_updates_no_cell(qtbot, compared, session):
     session.comparison.choose_figure("tokens")
     told = []
-    compared.matrix.model.dataChanged.connect(lambda: told.append("cells"))
+    compared.matrix.model.dataChanged.connect(lambda first, last: told.append((first.row(), last.row())))
     session.comparison.changed.connect(lambda: told.append("state"))
     session.comparison.choose_figure("tokens")
     assert told == ["state"]
     session.comparison.choose_figure("bytes_per_token")
-    assert told == ["state", "cells", "state"]
+    assert told == ["state", (0, 0), (1, 1), (2, 2), "state"]
+
+
+def test_a_result_updates_only_its_row(compared):
+    model, told = compared.matrix.model, []
+    made = model.content.comparison
+    results = {(row, at): made.result(row, at) for row in range(3) for at in range(2)}
+    without = Comparison(made.compared, made.measured, {at: each for at, each in results.items() if at[0] != 1})
+    model.show(replace(model.content, comparison=without))
+    shown = [column_of(compared, at) for at in (1, 2)]
+    model.dataChanged.connect(lambda first, last: told.append((first.row(), last.row())))
+    model.show(replace(model.content, comparison=Comparison(made.compared, made.measured, results)))
+    assert told == [(1, 1)]
+    assert [column_of(compared, at) for at in (1, 2)] != shown
 
 
 def test_the_matrix_has_texts_and_runs_the_best_in_bold_summaries_and_a_base(compared, session):

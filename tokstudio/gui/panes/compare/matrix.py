@@ -100,7 +100,7 @@ class MatrixModel(TableModel):
 
     def show(self, content: MatrixContent | None) -> None:
         """Shows another state."""
-        shape, heads = (self.rowCount(), self.columnCount()), list(self.titles)
+        shape, heads, before = (self.rowCount(), self.columnCount()), list(self.titles), self._cells()
         self.content = content
         self.first = 2 if content is not None and content.table.units is not None else 1
         self._values, self._best, self._titles, self._below = np.zeros((0, 0)), np.zeros((0, 0), np.bool_), [], []
@@ -118,7 +118,21 @@ class MatrixModel(TableModel):
         else:
             if heads != self.titles:
                 self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, shape[1] - 1)
-            self.tell()
+            for row, drawn in enumerate(self._cells()):
+                if drawn != before[row]:
+                    self.tell(row, row)
+
+    def _cells(self) -> list[list[tuple[object, ...]]]:
+        """What is drawn in each cell, by row: while texts are encoded, to draw the other rows again takes long."""
+
+        def drawn(row: int, at: int) -> tuple[object, ...]:
+            return (
+                self.text(row, at),
+                self.colour(row, at),
+                *(self.more(row, at, role) for role in (GRADE, SHARE, BEST)),
+            )
+
+        return [[drawn(row, at) for at in range(self.columnCount())] for row in range(self.count())]
 
     def set_headings(self, headings: Mapping[str, str]) -> None:
         """Shows other headings for some tokenizers, by their names."""
