@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
@@ -42,6 +42,7 @@ _HARMLESS = frozenset((
     *("revision", "version"),
 ))  # fmt: skip
 _LONGEST = 2_000
+_OF_REVISIONS = frozenset(("tree", "blob", "resolve", "raw"))  # in links, before a revision and perhaps a path
 _HOSTS = frozenset(("huggingface.co", "www.huggingface.co", "hf.co"))
 
 
@@ -125,15 +126,19 @@ def is_address(text: str) -> bool:
 
 
 def address_in(text: str) -> Address | None:
-    """The data set that a text names, also by a link to it on the Hub; None for others."""
+    """The data set that a text names, also by a link to it or to files of it on the Hub; None for others."""
     text = text.strip()
     parts = urlsplit(text) if text.startswith("http") else None
     if parts is not None and parts.hostname in {*_HOSTS, urlsplit(os.environ.get("HF_ENDPOINT", "")).hostname}:
-        first, owner, name, kind, *rest = [*parts.path.strip("/").split("/"), "", "", "", ""]
+        first, owner, name, kind, *rest = [*map(unquote, parts.path.strip("/").split("/")), "", "", "", ""]
         if first != "datasets":
             return None
         rest = [part for part in rest if part]
-        text = f"hf:datasets/{owner}/{name}" + (f":{'/'.join(rest[:2])}" if kind == "viewer" and rest else "")
+        text = f"hf:datasets/{owner}/{name}"
+        if kind == "viewer" and rest:
+            text += f":{'/'.join(rest[:2])}"
+        elif kind in _OF_REVISIONS and rest:
+            text += "/".join(["", *rest[1:]]) + f"@{rest[0]}"
     try:
         return parse_address(text) if is_address(text) else None
     except ConfigError:

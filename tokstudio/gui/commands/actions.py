@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QMenuBar
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.hub.addresses import Address
 from tokstudio.core.hub.names import Name
 from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion
 from tokstudio.gui.dialogs.export.queue import TOKENIZERS
@@ -58,7 +59,7 @@ class Window(Protocol):
     def ask_name(
         self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None], name: Name | None = None
     ) -> None: ...
-    def ask_data_set(self, opened: Callable[[Any], None]) -> None: ...
+    def ask_data_set(self, opened: Callable[[Any], None], address: Address | None = None) -> None: ...
     def show_train_several(
         self,
         plans: Sequence[TrainingPlan] = (),

@@ -22,6 +22,7 @@ from tokstudio.core.experiment.loading import is_experiment
 from tokstudio.core.formats.common.format import Loaded, PatternNeeded
 from tokstudio.core.formats.known_formats import FORMATS, tokenizer_files
 from tokstudio.core.formats.loading import load_work
+from tokstudio.core.hub.addresses import WEB, Address, address_in
 from tokstudio.core.hub.names import name_in, place_of
 from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -215,7 +216,7 @@ _TOKENIZERS = (
 )
 _USUAL = frozenset(("tokenizer", "vocabulary", "merges", "vocab", "encoder"))  # uninformative names
 _FIRST_PATTERN = "gpt2"  # the default of the question: most files without a pattern use it
-_DROPS = "Drop files, folders, text, or a link to a tokenizer's repository on the Hugging Face Hub."
+_DROPS = "Drop files, folders, text, or a link to a tokenizer or a data set on the Hugging Face Hub."
 _WITHOUT_PATTERN = "classic"  # the only format that never has a pattern: it does not split
 
 
@@ -299,11 +300,15 @@ class OpenCommands(QObject):
             self._session.jobs.start(partial(sort_work, paths), self._sorted, quiet=True)
 
     def open_links(self, links: Sequence[str]) -> None:
-        """Asks whether to open the tokenizer of a dropped link; says what can be dropped in place of other links."""
-        names = [name for link in links if (name := name_in(link)) is not None]
-        if names:
+        """Asks whether to open the tokenizer or the data set of a link; says what can be dropped in place of others."""
+        addresses = [_data_set_in(link) for link in links]
+        names = [address or name_in(link) for address, link in zip(addresses, links, strict=True)]
+        others = [link for name, link in zip(names, links, strict=True) if name is None]
+        names = [name for name in names if name is not None]
+        if names and isinstance(names[0], Address):
+            self._window.ask_data_set(self._session.corpus.add_read, names[0])
+        elif names:
             self._window.ask_name(open_work, self._opened, names[0])
-        others = [link for link in links if name_in(link) is None]
         if others:
             self._session.jobs.report(Problem(f"{shown(others[0])} is not opened. {_DROPS}"))
         elif len(names) > 1:
@@ -449,10 +454,16 @@ class OpenCommands(QObject):
             self._window.ask_pattern(self._unanswered[0][0], self._answered)
 
 
+def _data_set_in(text: str) -> Address | None:
+    """The data set of the Hub or the store that a text names; None for others, and for files of other servers."""
+    address = address_in(text)
+    return address if address is not None and address.scheme != WEB else None
+
+
 def is_link(text: str) -> bool:
-    """Whether a text is nothing but a link, or the name of a tokenizer with its prefix."""
+    """Whether a text is nothing but a link, the name of a tokenizer with its prefix, or the address of a data set."""
     text = text.strip()
-    return name_in(text) is not None or re.fullmatch(r"https?://\S+", text) is not None
+    return bool(_data_set_in(text) or name_in(text) or re.fullmatch(r"https?://\S+", text))
 
 
 def _name(path: Path, loaded: Loaded) -> str:

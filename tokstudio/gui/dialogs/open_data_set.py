@@ -78,11 +78,17 @@ _MOST = 1_000_000  # MB
 
 
 class OpenDataSetDialog(Dialog):
-    """Asks for a name or an address, shows what is there, and stays open until it is read or the user leaves."""
+    """Asks for a name or an address, shows what is there, and stays open until it is read or the user leaves.
+
+    Args:
+        address: What the field for the name shows at first.
+    """
 
     opened = Signal(object)  # a `Read`
 
-    def __init__(self, jobs: Jobs, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, jobs: Jobs, theme: Theme, parent: QWidget | None = None, *, address: Address | None = None
+    ) -> None:
         super().__init__("Open Data Set by Name", parent)
         self._preview: TextPreview | None = None
         self._looking = LatestJob(jobs, self, self._take_preview, self._fail, quiet=True)
@@ -96,6 +102,7 @@ class OpenDataSetDialog(Dialog):
         self.split.currentIndexChanged.connect(self._look_at_chosen)
         self.text.currentIndexChanged.connect(self._show_texts)
         self.all.toggled.connect(self._refresh)
+        self.name.setText("" if address is None else address.given)
         self._forget()
         self.name.setFocus()
 

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.hub.addresses import Address
 from tokstudio.core.hub.names import Name
 from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.gui.commands.actions import build_actions, build_menus, refresh_actions
@@ -261,11 +262,14 @@ class MainWindow(QMainWindow):
         dialog.opened.connect(opened)
         dialog.open()
 
-    def ask_data_set(self, opened: Callable[[Any], None]) -> None:
-        """Asks for the address of a text; `opened` gets what was read, unless cancelled."""
+    def ask_data_set(self, opened: Callable[[Any], None], address: Address | None = None) -> None:
+        """Asks for the address of a text; `opened` gets what was read, unless cancelled.
+
+        The dialog has `address` filled in.
+        """
         from tokstudio.gui.dialogs.open_data_set import OpenDataSetDialog
 
-        dialog = OpenDataSetDialog(self.session.jobs, self.theme, self)
+        dialog = OpenDataSetDialog(self.session.jobs, self.theme, self, address=address)
         dialog.opened.connect(opened)
         dialog.open()
 

@@ -37,6 +37,17 @@ def test_the_form_of_the_hubs_library_and_links_name_the_same():
         "hf:datasets/a/b:deu/train"
     )
     assert address_in(" https://huggingface.co/datasets/a/b ") == parse_address("hf:datasets/a/b")
+    there, parsed = (
+        "https://huggingface.co/datasets/a/b",
+        {
+            "tree/main/data": "hf:datasets/a/b/data@main",
+            "tree/refs%2Fconvert%2Fparquet": "hf:datasets/a/b@refs/convert/parquet",
+            "blob/v1/x/y.txt": "hf:datasets/a/b/x/y.txt@v1",
+            "resolve/v1/y.txt?download=true": "hf:datasets/a/b/y.txt@v1",
+            "discussions": "hf:datasets/a/b",
+        },
+    )
+    assert {place: str(address_in(f"{there}/{place}")) for place in parsed} == parsed
     assert address_in("https://huggingface.co/a/b") is None
     assert address_in("a/b") is None
 

@@ -142,15 +142,15 @@ def test_a_dropped_link_to_the_hub_fills_in_the_dialog_and_another_one_is_answer
         dialog.reject()
     for links, text in (
         (["https://example.org/owner/name"], ""),
-        (["https://huggingface.co/datasets/me/texts"], ""),
-        (["s3://bucket/a.txt"], ""),
+        (["https://huggingface.co/datasets/me"], ""),
+        (["s3://"], ""),
         ([], "https://example.org/owner/name"),
     ):
         window.messages.clear()
         dropped(window, links, text)
         assert window.messages.isVisible()
         told = window.messages.text.text()
-        assert " is not opened. Drop files, folders, text, or a link to a tokenizer's repository" in told
+        assert " is not opened. Drop files, folders, text, or a link to a tokenizer or a data set" in told
         assert not is_open(window)
     assert not window.session.corpus.sources
     dropped(window, [], "hf: is short for Hugging Face, see https://huggingface.co/me/tiny")

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.core.corpus.remote.sets import card, parquet, texts
 from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub
+from tests.gui.dialogs.open_by_name.test_dialog import dropped
 from tests.gui.person import at_window
 from tokstudio.core.hub.addresses import parse_address
 from tokstudio.core.hub.kept_texts import kept_texts
@@ -81,6 +82,28 @@ def test_a_sample_is_opened_after_a_look_at_it(qtbot, window, hub):
     assert kept_texts() == []
     assert dialog.list.topLevelItemCount() == len(WELL_KNOWN)
     dialog.reject()
+
+
+@at_window()
+def test_a_dropped_data_set_fills_in_the_dialog(window, hub):
+    link = "https://huggingface.co/datasets/me/set"
+    for links, text, name in (
+        ([link], "", "hf:datasets/me/set"),
+        ([f"{link}/viewer/deu/train"], "", "hf:datasets/me/set:deu/train"),
+        ([], f"{link}/tree/v1/data\n", "hf:datasets/me/set/data@v1"),
+        ([], " hf:datasets/me/set:deu ", "hf:datasets/me/set:deu"),
+        (["hf:datasets/me/set"], "", "hf:datasets/me/set"),
+        (["s3://bucket/a/*.txt"], "", "s3://bucket/a/*.txt"),
+    ):
+        assert dropped(window, links, text)
+        (dialog,) = (found for found in window.findChildren(OpenDataSetDialog) if found.isVisible())
+        assert dialog.name.text() == name
+        assert dialog.open_button.isEnabled()
+        dialog.reject()
+    assert not window.messages.isVisible()
+    assert hub.asked == [], "nothing is asked for before Look is pressed"
+    dropped(window, [], f"see {link}")
+    assert [source.name for source in window.session.corpus.sources] == ["Dropped text"]
 
 
 @pytest.fixture
