@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +13,16 @@ from numpy.typing import NDArray
 
 from tokstudio.cli.process.terminal import Console, put, standard_input_work
 from tokstudio.cli.projects import load_tokenizer_or_run
-from tokstudio.cli.reading import TextsToRead, plain_reading_errors, report_read, texts_of
+from tokstudio.cli.reading import TextsToRead, plain_reading_errors, read_corpus, report_read, texts_of
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import content_work, look_at_content_work
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.corpus.readers.kinds import TEXT
-from tokstudio.core.corpus.source import groups
+from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
+from tokstudio.core.hub.addresses import address_of
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
 from tokstudio.core.text.utf8 import to_utf8
@@ -39,14 +41,22 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
 
         encode_shards(arguments, console)
         return
-    name, text = _read_input(arguments.text, arguments.file, console)
+    is_remote = arguments.file is not None and address_of(arguments.file) is not None
+    name, text = arguments.file, b""
+    if not is_remote:
+        name, text = _read_input(arguments.text, arguments.file, console)
     tokenizer = load_tokenizer_or_run(arguments.tokenizer, arguments.run, arguments.pattern, console)
     allowed: list[str] = arguments.allow_special
     if arguments.dropout:
         tokenizer = tokenizer.with_dropout(arguments.dropout, arguments.seed)
     specials: AllowedSpecial = "all" if "all" in allowed else allowed
-    if arguments.reads:
-        text, ids = _encoded_inside(name, text, texts_of(arguments, ()), tokenizer, specials, console)
+    if is_remote:
+        sources = read_corpus(texts_of(arguments, [arguments.file]), console).corpus.sources
+        name = sources[0].name
+        text, ids = _encoded(sources, tokenizer, specials, console)
+    elif arguments.reads:
+        sources = _sources_inside(name, text, texts_of(arguments, ()), console)
+        text, ids = _encoded(sources, tokenizer, specials, console)
     else:
         if arguments.text is None:
             _tell_of_container(name, text, console)
@@ -58,14 +68,19 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
         console.finish(write_ids_work(ids, arguments.out, len(tokenizer.tokens) - 1))
 
 
-def _encoded_inside(
-    name: str, content: bytes, how: TextsToRead, tokenizer: Tokenizer, specials: AllowedSpecial, console: Console
-) -> tuple[bytes, NDArray[np.uint32]]:
-    """The text in a data set, a compressed file or an archive, and the ids of its documents one after another."""
+def _sources_inside(name: str, content: bytes, how: TextsToRead, console: Console) -> tuple[Source, ...]:
+    """The texts in a data set, a compressed file or an archive."""
     with plain_reading_errors():
         raw = np.frombuffer(content, np.uint8)
         sources = console.finish(content_work(raw, name, how.documents, how.encoding, how.reading))
     report_read(sources, console)
+    return sources
+
+
+def _encoded(
+    sources: Sequence[Source], tokenizer: Tokenizer, specials: AllowedSpecial, console: Console
+) -> tuple[bytes, NDArray[np.uint32]]:
+    """The text of sources, and the ids of their documents one after another."""
     ids = [np.empty(0, np.uint32)]
     for source in sources:
         for first, last, start, stop in groups(source.ends, _TOGETHER, _DOCUMENTS):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import is_project, load_runs, load_tokenizer
-from tokstudio.cli.reading import TextsToRead, read_corpus, texts_of
+from tokstudio.cli.reading import TextsToRead, files_at_hand, read_corpus, texts_of
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError
@@ -23,12 +23,13 @@ from tokstudio.core.comparison.comparison import Comparison, compare_work
 from tokstudio.core.comparison.differences import Differences, diff_work
 from tokstudio.core.comparison.engines import EngineTable, OpenedFiles, engines_work
 from tokstudio.core.comparison.intervals import INTERVALS, Resampling, few_lines_note
-from tokstudio.core.comparison.parallel_set import open_parallel_work
+from tokstudio.core.comparison.parallel_set import open_parallel_files_work, open_parallel_work
 from tokstudio.core.comparison.report.report import origin_work, report_work
 from tokstudio.core.comparison.table import plain_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.common.format import Loaded
+from tokstudio.core.hub.addresses import address_of
 from tokstudio.core.text.languages import language_name
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -126,7 +127,10 @@ def _different(names: Sequence[str], longer: Sequence[str]) -> list[str]:
 def _read(texts: TextsToRead, is_parallel: bool, console: Console) -> tuple[Texts, Mapping[str, object]]:
     """The texts by different names, and for JSON what was passed over."""
     if is_parallel:
-        parallel = console.finish(open_parallel_work(texts.files[0]))
+        [given] = texts.files
+        is_remote = address_of(given) is not None
+        work = open_parallel_files_work(files_at_hand([given], console)) if is_remote else open_parallel_work(given)
+        parallel = console.finish(work)
         for note in parallel.notes:
             console.say(note)
         notes = [{"name": parallel.name, "note": note} for note in parallel.notes]

@@ -27,11 +27,20 @@ from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.readers.files import Budget
-from tokstudio.core.corpus.readers.folders import Entry, Fetching, Folder, expand_work, numbered_work
+from tokstudio.core.corpus.readers.folders import (
+    Entry,
+    Fetching,
+    Folder,
+    expand_work,
+    fetched_files_work,
+    numbered_work,
+)
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.formats.known_formats import tokenizer_files
+from tokstudio.core.hub.addresses import address_of
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import Run
+from tokstudio.core.text.utf8 import AnyPath
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import SourceCurves, source_curves_work
 
@@ -162,6 +171,20 @@ def expand_files_work(
             console.say(folder.remark)
 
     return (yield from expand_work(files, tell, fetching))
+
+
+def files_at_hand(given: Iterable[AnyPath], console: Console) -> list[Path]:
+    """Paths as they are; in place of an address the paths of its files, which are fetched as they are stored there."""
+    paths: list[Path] = []
+    for one in given:
+        if (address := address_of(one)) is None:
+            paths.append(Path(one))
+            continue
+        files, remark = console.finish(fetched_files_work(address))
+        if remark:
+            console.say(f"{address}: {remark}.")
+        paths += files
+    return paths
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.cli.reading import (
     CommandTexts,
     TextsToRead,
+    files_at_hand,
     read_corpus,
     report_held_out,
     report_preparation,
@@ -223,6 +224,7 @@ class TrainingOutcome:
 
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interrupted training is exported as well."""
+    arguments.counts = files_at_hand(arguments.counts, console)
     config = _config(arguments, console)
     read, keep = read_to_train(arguments, config.by_name(), console)
     return train_on(config, read, arguments, console, signals, keep=keep).told(arguments)
@@ -236,6 +238,7 @@ def extend(arguments: argparse.Namespace, console: Console, signals: Signals) ->
     size = extension.training_size(arguments.vocab_size)
     values = chosen(arguments, TrainingConfig) | {"pattern": extension.start.pattern, "vocabulary_size": size}
     config = check_start(extension.start, TrainingConfig(**values))
+    arguments.counts = files_at_hand(arguments.counts, console)
     read = read_texts(training_texts(arguments), console)
     return train_on(config, read, arguments, console, signals, extension).told(arguments)
 
@@ -371,6 +374,7 @@ def read_to_train(
 
     The experiment is described at once, so that nothing is trained in vain if that is impossible.
     """
+    arguments.counts = files_at_hand(arguments.counts, console)
     texts = training_texts(arguments)
     wanted = arguments.experiment or arguments.project
     if wanted is None:

@@ -235,6 +235,16 @@ def _request(address: Address, fetching: Fetching) -> TextRequest:
     return TextRequest(str(address), *columns, fetching.encoding, *amount, address.hidden)
 
 
+def fetched_files_work(address: Address) -> Work[tuple[tuple[Path, ...], str]]:
+    """The files of an address as they are stored there, with their names, and a remark where they may be outdated.
+
+    Raises:
+        CorpusError: A file cannot be fetched.
+    """
+    kept, remark = yield from fetch_work(address, _request(address, Fetching(encoding="bytes")))
+    return tuple(kept.folder / name for one in kept.sets for name in one.files), remark
+
+
 def _fetched_work(address: Address, fetching: Fetching) -> Work[list[Entry]]:
     kept, remark = yield from fetch_work(address, _request(address, fetching))
     entries = _entries_of_kept(kept)
