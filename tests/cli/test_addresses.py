@@ -3,12 +3,15 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from tests.core.corpus.remote.sets import json_lines, parquet
 from tests.core.hub.local_hub import Hub, Repository, local_hub
+from tokstudio import Corpus, load
 
 
 @pytest.fixture
@@ -75,3 +78,22 @@ def test_word_counts_are_fetched_by_their_address(hub, tokenizer, run, tmp_path)
         local = run(0, f"train --counts {name} --vocab-size 266 --print-merges").out
         assert run(0, f"train --counts {hub.address}/pages/{name} --vocab-size 266 --print-merges").out == local
     run(1, f"train --counts {hub.address}/pages/none.tsv --vocab-size 266", says="there is no such file")
+
+
+def test_a_sample_of_an_address_is_encoded_into_shards(hub, tokenizer, run, tmp_path):
+    documents = [f"the cat {number}" for number in range(2_000)]
+    hub.repositories["datasets/me/set"] = Repository({"train.parquet": parquet(documents, 100)})
+    words = "encode hf:datasets/me/set --append-eos --sample-bytes 2000"
+    run(0, "train text.txt --vocab-size 270 --special <|endoftext|> --export huggingface=ending")
+    run(0, words, "--sample-seed 3 --tokenizer ending --out sample")
+    manifest = json.loads((tmp_path / "sample/manifest.json").read_bytes())
+    assert 1_000 < manifest["total"]["bytes"] <= 2_000
+    tokenizer, ids = load(tmp_path / "ending"), np.load(tmp_path / "sample/shard-00000.npy")
+    ends = np.load(tmp_path / "sample/shard-00000.ends.npy").tolist()
+    [source] = Corpus.from_files("hf:datasets/me/set", sample_bytes=2_000, seed=3).sources
+    taken = [tokenizer.decode(ids[start : end - 1]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    assert taken == [bytes(document).decode() for document in Corpus((source,)).iter_documents()]
+    assert set(taken) < set(documents)
+    run(0, words, "--sample-seed 4 --tokenizer ending --out other")
+    assert (tmp_path / "other/shard-00000.npy").read_bytes() != (tmp_path / "sample/shard-00000.npy").read_bytes()
+    run(2, "encode hf:datasets/me/set --sample-bytes 2000 --tokenizer ending", says="--sample-bytes needs --out DIR")

@@ -41,17 +41,16 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
 
         encode_shards(arguments, console)
         return
-    is_remote = arguments.file is not None and address_of(arguments.file) is not None
-    name, text = arguments.file, b""
-    if not is_remote:
-        name, text = _read_input(arguments.text, arguments.file, console)
+    file: str | None = arguments.file
+    remote = file if file is not None and address_of(file) is not None else None
+    name, text = (remote, b"") if remote is not None else _read_input(arguments.text, file, console)
     tokenizer = load_tokenizer_or_run(arguments.tokenizer, arguments.run, arguments.pattern, console)
     allowed: list[str] = arguments.allow_special
     if arguments.dropout:
         tokenizer = tokenizer.with_dropout(arguments.dropout, arguments.seed)
     specials: AllowedSpecial = "all" if "all" in allowed else allowed
-    if is_remote:
-        sources = read_corpus(texts_of(arguments, [arguments.file]), console).corpus.sources
+    if remote is not None:
+        sources = read_corpus(texts_of(arguments, [remote]), console).corpus.sources
         name = sources[0].name
         text, ids = _encoded(sources, tokenizer, specials, console)
     elif arguments.reads:

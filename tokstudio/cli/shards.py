@@ -80,6 +80,8 @@ def encode_shards(arguments: argparse.Namespace, console: Console) -> None:
 
 def _report(encoded: EncodedDataset, settings: EncodingSettings, console: Console) -> None:
     name = file_name(encoded.folder.absolute())
+    if encoded.remark:
+        console.say(f"{name}: {encoded.remark}")
     if not encoded.tokens_per_second:
         console.say(f"{name} has these shards already, of files with these names and sizes: nothing was encoded.")
         return
@@ -96,6 +98,8 @@ def _report(encoded: EncodedDataset, settings: EncodingSettings, console: Consol
         console.say(f"{several(empty, 'document has', 'documents have')} no text.")
     if unknown := sum(shard.unknown_tokens for shard in encoded.shards):
         console.say(f"{several(unknown, 'id is', 'ids are')} the unknown token, {settings.tokenizer.alphabet.unknown}.")
+    if settings.end_text is None:
+        console.say("No token ends the documents; --append-eos or --end-token adds one.")
     if longer := sum(shard.tokens > settings.shard_tokens for shard in encoded.shards):
         console.say(f"{several(longer, 'shard has', 'shards have')} more tokens: those of one whole document.")
     before = f", {encoded.shards_before:,} of which were there" if encoded.shards_before else ""

@@ -266,18 +266,64 @@ def test_a_file_that_changes_meanwhile_is_refused(tokenizer, files, tmp_path, mo
         changing()
 
 
-def test_damaged_and_missing_shards_are_found(tokenizer, files, tmp_path, monkeypatch):
+def test_damaged_and_missing_shards_are_encoded_again(tokenizer, files, tmp_path, monkeypatch):
     monkeypatch.setattr(encoding, "CHUNK", 300)
     out = tmp_path / "out"
-    half(files, tokenizer, out)
-    content = (out / "shard-00001.ends.npy").read_bytes()
-    (out / "shard-00001.ends.npy").write_bytes(content[:-8])
-    with pytest.raises(FormatError, match=r"the shard shard-00001.ends.npy is missing or has another size"):
+    whole = encode_dataset(files, tokenizer, out, **OPTIONS)
+    assert len(whole.shards) > 4
+    content = tree(out)
+
+    def flipped(raw: bytes, at: int) -> bytes:
+        return raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
+
+    damages = {
+        ("shard-00002.npy", "a bit of an id"): lambda raw: flipped(raw, len(raw) - 1),
+        ("shard-00002.npy", "a bit of the header"): lambda raw: flipped(raw, 30),
+        ("shard-00002.bin", "cut"): lambda raw: raw[:-2],
+        ("shard-00002.bin", "a bit of the first id"): lambda raw: flipped(raw, 0),
+        ("shard-00002.ends.npy", "a bit of an end"): lambda raw: flipped(raw, 128),
+        ("shard-00002.parquet", "another shard"): lambda raw: content["shard-00003.parquet"],
+        ("shard-00002.parquet", "no Parquet"): lambda raw: bytes(len(raw)),
+        ("shard-00002.parquet", "missing"): None,
+    }
+    for (name, what), damage in damages.items():
+        if damage is None:
+            (out / name).unlink()
+        else:
+            (out / name).write_bytes(damage(content[name]))
+        again = encode_dataset(files, tokenizer, out, **OPTIONS)
+        assert tree(out) == content, (name, what)
+        assert (again.shards, again.files, again.shards_before) == (whole.shards, whole.files, 2), (name, what)
+        others = len(whole.shards) - 3
+        assert again.remark == (
+            f"Shard 2 was damaged or missing: it is encoded again, with the {others} shards after it."
+        )
+    assert encode_dataset(files, tokenizer, out, **OPTIONS).remark == ""
+
+
+def test_a_shard_is_not_encoded_again_of_other_text(tokenizer, files, tmp_path):
+    out = tmp_path / "out"
+    encode_dataset(files, tokenizer, out, **OPTIONS)
+    (out / "shard-00001.npy").unlink()
+    files[1].write_bytes(files[1].read_bytes().swapcase())  # as long as before
+    with pytest.raises(CorpusError, match="a shard that is encoded again differs from what it was, as the files have"):
         encode_dataset(files, tokenizer, out, **OPTIONS)
-    (out / "shard-00001.ends.npy").write_bytes(content)
-    (out / "shard-00000.parquet").unlink()
-    with pytest.raises(FormatError, match=r"shard-00000.parquet is missing"):
+    with pytest.raises(FormatError, match="shards that its manifest does not list"):
         encode_dataset(files, tokenizer, out, **OPTIONS)
+
+
+def test_an_empty_file_has_no_document_wherever_it_is_and_an_empty_row_is_one(tokenizer, write, tmp_path):
+    write("folder/a.txt", b"a text")
+    given = [write("empty.txt", b""), tmp_path / "folder", write("rows.jsonl", json_lines(["", "text"]))]
+    write("folder/empty.txt", b"")
+    given.append(write("e.tar", tarred(**{"a.txt": b"", "b.txt": b"of an archive"})))
+    for documents in ("file", "line"):
+        made = encode_dataset(given, tokenizer, tmp_path / documents, end_token=True, documents=documents)
+        assert [file.documents for file in made.files] == [0, 1, 2, 1]
+        assert sum(shard.empty_documents for shard in made.shards) == 1
+        assert made.files[0].notes == ("it has no text",)
+        assert made.files[3].notes == ("b.txt: 1 member skipped (1 empty)",)
+        assert manifest(tmp_path / documents)["skipped"] == [["empty.txt", "empty"]]
 
 
 DAMAGES = (b"", b"{", b"[]", b"{}", b'{"format": "other"}', b'"x"', b"\xff", b"[" * 100_000, b"null")

@@ -6,14 +6,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
 
-from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name
+from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name, write_fault
 from tokstudio.core.base.errors import CorpusError, FormatError
 from tokstudio.core.base.leftovers import recover_work
 from tokstudio.core.base.progress import Progress, Work, finish
@@ -21,6 +21,7 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.folders import Fetching, Folder
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
+from tokstudio.core.shards.checking import sound_shards_work
 from tokstudio.core.shards.encoding import encode_units_work
 from tokstudio.core.shards.inputs import SHARD_TOKENS, EncodingSettings, Unit, units_work
 from tokstudio.core.shards.manifest import (
@@ -30,11 +31,17 @@ from tokstudio.core.shards.manifest import (
     Manifest,
     Shard,
     read_manifest_work,
+    shard_files,
     strange_files,
 )
 from tokstudio.core.shards.writing import EncodedDocuments, ShardWriter
 from tokstudio.core.text.utf8 import AnyPath
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+
+class _ChangedError(CorpusError):
+    """What is encoded again is not what it was."""
+
 
 _FROM_NOW = 1.0  # seconds before a speed is told
 
@@ -54,6 +61,7 @@ class EncodedDataset:
         files: What was read of each file, in their order.
         shards_before: How many of the shards an earlier call has made.
         tokens_per_second: How fast this call encoded; 0 where it had nothing to do.
+        remark: What is to be said of shards that were there; mostly "".
     """
 
     folder: Path
@@ -61,6 +69,7 @@ class EncodedDataset:
     files: tuple[EncodedFile, ...]
     shards_before: int = 0
     tokens_per_second: float = 0.0
+    remark: str = ""
 
     @property
     def tokens(self) -> int:
@@ -164,12 +173,18 @@ def encode_dataset_work(
     described = yield from settings.to_json_work()
     units = yield from units_work(paths, settings, note, fetching)
     inputs = tuple(unit.input for unit in units)
-    before = yield from _there_work(out, Manifest(described, inputs))
+    there = yield from _there_work(out, Manifest(described, inputs))
+    before, remark = yield from _sound_work(out, there)
     if before.is_complete:
         return EncodedDataset(out, before.shards, before.files, len(before.shards))
     files = list(before.files)
 
     def describe(shards: Sequence[Shard], is_complete: bool) -> bytes:
+        if shards and shards[-1] != next(iter(there.shards[len(shards) - 1 :]), shards[-1]):
+            raise _ChangedError(
+                f"{file_name(out)}: a shard that is encoded again differs from what it was, as the files have changed "
+                "since: choose another folder, or remove the files in it."
+            )
         known = tuple(files) if is_complete else _finished(files, shards)
         return Manifest(described, inputs, tuple(shards), known, tuple(skipped), is_complete).to_bytes()
 
@@ -185,7 +200,11 @@ def encode_dataset_work(
                 raise CorpusError("There is no text in these files: nothing was encoded.")
             yield from writer.finish_work()
     except BaseException as error:
-        if not writer.shards and is_new:
+        if isinstance(error, _ChangedError):
+            # Without it, nobody takes shards of different files for one data set.
+            with suppress(OSError):
+                (out / NAME).unlink()
+        elif not writer.shards and is_new:
             with suppress(OSError):
                 (out / NAME).unlink()
                 out.rmdir()
@@ -193,7 +212,7 @@ def encode_dataset_work(
             complete = several(len(writer.shards), "shard is complete", "shards are complete")
             raise FormatError(f"{error} {complete}: the same call goes on after them.") from error
         raise
-    return EncodedDataset(out, tuple(writer.shards), tuple(files), len(before.shards), speed)
+    return EncodedDataset(out, tuple(writer.shards), tuple(files), len(before.shards), speed, remark)
 
 
 def _told_work(work: Work[None], writer: ShardWriter) -> Work[float]:
@@ -241,20 +260,33 @@ def _there_work(out: Path, wanted: Manifest) -> Work[Manifest]:
         manifest = wanted
     elif why := manifest.why_not(wanted.settings, wanted.inputs):
         raise FormatError(f"{name}: {why}: choose another folder, or remove the files in it.")
-    sizes = manifest.sizes()
-    if strange := strange_files(out, tuple(sizes)):
+    if strange := strange_files(out, tuple(manifest.sizes())):
         raise FormatError(
             f"{name}: it has shards that its manifest does not list, such as {strange[0]}: choose another folder."
         )
-    for file, size in sizes.items():
-        path = out / file
-        if not path.is_file() or (size is not None and path.stat().st_size != size):
-            raise FormatError(
-                f"{name}: the shard {file} is missing or has another size than it had; remove the files in the folder "
-                "to encode all of it again."
-            )
-        yield Progress("looking at files")
     return manifest
+
+
+def _sound_work(out: Path, manifest: Manifest) -> Work[tuple[Manifest, str]]:
+    """The manifest with the shards before the first that is damaged or missing, and what is said of it.
+
+    The files of the other shards are removed: they are encoded again.
+    """
+    sound = yield from sound_shards_work(out, manifest)
+    if sound == len(manifest.shards):
+        return manifest, ""
+    for number in range(sound, len(manifest.shards)):
+        for name in shard_files(number, manifest.formats).values():
+            try:
+                (out / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise write_fault(out / name, error) from error
+        yield Progress("checking shards")
+    shards = manifest.shards[:sound]
+    others = several(len(manifest.shards) - sound - 1, "shard")
+    after = f", with the {others} after it" if sound + 1 < len(manifest.shards) else ""
+    remark = f"Shard {sound:,} was damaged or missing: it is encoded again{after}."
+    return replace(manifest, shards=shards, files=_finished(manifest.files, shards), is_complete=False), remark
 
 
 def _begin_work(out: Path, manifest: bytes) -> Work[bool]:

@@ -22,6 +22,7 @@ from tokstudio.core.formats.ids import npy_header
 
 NAME = "manifest.json"
 NPY, BIN, PARQUET = "npy", "bin", "parquet"
+ENDS = "ends"  # of documents, beside arrays
 FORMATS = (NPY, BIN, PARQUET)
 
 _FORMAT, _VERSION = "TokStudio shards", 1
@@ -43,6 +44,7 @@ class Shard:
         empty_documents: Documents without text.
         unknown_tokens: How many of the ids are the unknown token.
         sha256: The hash of its ids as they are in the file, without a header.
+        ends_sha256: That of the ends of its documents, likewise.
     """
 
     tokens: int
@@ -51,6 +53,7 @@ class Shard:
     empty_documents: int
     unknown_tokens: int
     sha256: str
+    ends_sha256: str
 
 
 @dataclass(frozen=True)
@@ -112,14 +115,19 @@ class Manifest:
         """The formats of its shards."""
         return tuple(cast("list[str]", self.settings["formats"]))
 
+    @property
+    def kind(self) -> str:
+        """The type of the ids, such as "<u2"."""
+        return np.dtype(cast("str", self.settings["dtype"])).newbyteorder("<").str
+
     def sizes(self) -> dict[str, int | None]:
         """The files of its shards with their bytes; None where only reading would tell."""
-        number = np.dtype(cast("str", self.settings["dtype"])).itemsize
+        number = np.dtype(self.kind).itemsize
         sizes: dict[str, int | None] = {}
         for place, shard in enumerate(self.shards):
             for kind, name in shard_files(place, self.formats).items():
                 header = len(npy_header(0, "<u2")) if name.endswith(".npy") else 0
-                one = {PARQUET: None, "ends": 8 * shard.documents}.get(kind, number * shard.tokens)
+                one = {PARQUET: None, ENDS: 8 * shard.documents}.get(kind, number * shard.tokens)
                 sizes[name] = None if one is None else header + one
         return sizes
 
@@ -155,10 +163,10 @@ _COUNTS = ("tokens", "documents", "bytes", "empty_documents", "unknown_tokens")
 
 
 def shard_files(number: int, formats: Sequence[str]) -> dict[str, str]:
-    """The names of the files of a shard by their kind: the formats, and "ends" beside arrays."""
+    """The names of the files of a shard by their kind: the formats, and `ENDS` beside arrays."""
     name = f"shard-{number:05}"
     files = {each: f"{name}.{each}" for each in FORMATS if each in formats}
-    return files | ({"ends": f"{name}.ends.npy"} if NPY in files or BIN in files else {})
+    return files | ({ENDS: f"{name}.ends.npy"} if NPY in files or BIN in files else {})
 
 
 def strange_files(folder: Path, known: Sequence[str]) -> list[str]:

@@ -20,13 +20,13 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.base.wording import several
 from tokstudio.core.formats.ids import npy_header
-from tokstudio.core.shards.manifest import BIN, NAME, NPY, PARQUET, Shard, shard_files
+from tokstudio.core.shards.checking import COLUMN
+from tokstudio.core.shards.manifest import BIN, ENDS, NAME, NPY, PARQUET, Shard, shard_files
 
 ROW_GROUP = 1 << 20  # ids of a group of rows of Parquet, which ends with a document
 _ROWS = 1 << 14  # at most of them
 _WRITTEN = 1 << 20  # ids between two reports
 _BUFFER = 1 << 20
-_COLUMN = "input_ids"  # as trainers that read Parquet call it
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class _OpenShard:
         self._targets, self._kind, self._unknown = targets, kind, unknown
         self._staged = StagedFiles()
         self._outputs: dict[Path, _Output] = {}
-        self._hash = hashlib.sha256()
+        self._hash, self._hash_of_ends = hashlib.sha256(), hashlib.sha256()
         self.tokens: int = 0
         self.documents: int = 0
         self._bytes = self._empty = self._unknowns = 0
@@ -167,6 +167,7 @@ class _OpenShard:
             except OSError as error:
                 raise write_fault(path, error) from error
         self._hash.update(np.ascontiguousarray(ids).data)
+        self._hash_of_ends.update((ends + self.tokens).astype("<i8").data)
         if self._unknown is not None:
             self._unknowns += int(np.count_nonzero(ids == self._unknown))
         self.tokens += len(ids)
@@ -188,7 +189,7 @@ class _OpenShard:
             self._staged.flush(path)
             yield Progress("encoding")
         counts = self.tokens, self.documents, self._bytes, self._empty, self._unknowns
-        return Shard(*counts, self._hash.hexdigest())
+        return Shard(*counts, self._hash.hexdigest(), self._hash_of_ends.hexdigest())
 
     def commit_work(self, manifest: Path, content: bytes) -> Work[None]:
         yield from self._staged.write(manifest, [content])
@@ -261,7 +262,7 @@ class _Rows:
         pyarrow, parquet = untyped("pyarrow"), untyped("pyarrow.parquet")
 
         self._type = pyarrow.from_numpy_dtype(np.dtype(kind))
-        self._schema = pyarrow.schema([(_COLUMN, pyarrow.list_(self._type))])
+        self._schema = pyarrow.schema([(COLUMN, pyarrow.list_(self._type))])
         self._file = path.open("r+b", _BUFFER)
         self._writer = parquet.ParquetWriter(self._file, self._schema, compression="zstd")
         self._ids, self._ends = list[NDArray[Any]](), list[NDArray[np.int64]]()
@@ -305,5 +306,5 @@ _MAKERS: dict[str, Callable[[Path, str], _Output]] = {
     NPY: lambda path, kind: _Ids(path, kind, True),
     BIN: lambda path, kind: _Ids(path, kind, False),
     PARQUET: _Rows,
-    "ends": lambda path, _kind: _Ends(path),
+    ENDS: lambda path, _kind: _Ends(path),
 }

@@ -23,7 +23,7 @@ from tokstudio.core.formats.common.format import Loaded, PatternNeeded
 from tokstudio.core.formats.known_formats import FORMATS, tokenizer_files
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.hub.addresses import WEB, Address, address_in
-from tokstudio.core.hub.names import name_in, place_of
+from tokstudio.core.hub.names import Name, name_in, place_of
 from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.commands.actions import Window
@@ -301,14 +301,20 @@ class OpenCommands(QObject):
 
     def open_links(self, links: Sequence[str]) -> None:
         """Asks whether to open the tokenizer or the data set of a link; says what can be dropped in place of others."""
-        addresses = [_data_set_in(link) for link in links]
-        names = [address or name_in(link) for address, link in zip(addresses, links, strict=True)]
-        others = [link for name, link in zip(names, links, strict=True) if name is None]
-        names = [name for name in names if name is not None]
-        if names and isinstance(names[0], Address):
-            self._window.ask_data_set(self._session.corpus.add_read, names[0])
-        elif names:
-            self._window.ask_name(open_work, self._opened, names[0])
+        names: list[Address | Name] = []
+        others: list[str] = []
+        for link in links:
+            if (name := _data_set_in(link) or name_in(link)) is None:
+                others.append(link)
+            else:
+                names.append(name)
+        match names:
+            case [Address() as address, *_]:
+                self._window.ask_data_set(self._session.corpus.add_read, address)
+            case [Name() as name, *_]:
+                self._window.ask_name(open_work, self._opened, name)
+            case _:
+                pass
         if others:
             self._session.jobs.report(Problem(f"{shown(others[0])} is not opened. {_DROPS}"))
         elif len(names) > 1:
