@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tokstudio.core.comparison.comparison import compare as compare
     from tokstudio.core.comparison.differences import Differences as Differences
     from tokstudio.core.comparison.differences import diff as diff
+    from tokstudio.core.comparison.mixture import FoundMixture as FoundMixture
+    from tokstudio.core.comparison.mixture import MixtureGoal as MixtureGoal
+    from tokstudio.core.comparison.mixture import mixture_for as mixture_for
     from tokstudio.core.corpus.corpus import Corpus as Corpus
     from tokstudio.core.corpus.readers.contents import Reading as Reading
     from tokstudio.core.experiment.experiment import Experiment as Experiment
@@ -79,6 +82,9 @@ _MODULES = {
     "compare": "comparison.comparison",
     "Differences": "comparison.differences",
     "diff": "comparison.differences",
+    "MixtureGoal": "comparison.mixture",
+    "mixture_for": "comparison.mixture",
+    "FoundMixture": "comparison.mixture",
     "Corpus": "corpus.corpus",
     "Reading": "corpus.readers.contents",
     "ConfigError": "base.errors",

@@ -68,6 +68,10 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.running import run
 
             return run(arguments, console, signals)
+        if arguments.command == "mixture":
+            from tokstudio.cli.mixing import mixture
+
+            return mixture(arguments, console, signals)
         if arguments.command in ("prune", "join", "renumber", "specials"):
             from tokstudio.cli.surgery import change
 

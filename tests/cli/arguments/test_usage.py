@@ -9,6 +9,7 @@ from tokstudio.cli.arguments import comparing, parser, surgery, training
 from tokstudio.cli.arguments.parse import _COMMANDS, parse
 from tokstudio.cli.reading import texts_of
 from tokstudio.core.comparison.figures import FIGURES
+from tokstudio.core.comparison.mixture import MOST_TRAININGS
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.library_training import config
@@ -46,6 +47,10 @@ from tokstudio.core.pretokenization.patterns import NAMES
         ("train a --algorithm unigram --print-merges", "does not tell"),
         ("train a --algorithm wordpiece --tie-break bytes", "its library has its own rule"),
         ("train a --algorithm bpe --byte-fallback", "--byte-fallback is only for --algorithm sentencepiece-bpe"),
+        ("mixture a --vocab-size 300 --parallel b", "give a goal: --worst-premium"),
+        ("mixture a --worst-premium 1.3 --parallel b", "required: --vocab-size"),
+        ("mixture a --worst-premium 1,3 --parallel b --vocab-size 300", '"1,3" has a comma: write 1.3'),
+        ("mixture a --base-loss 3 --parallel b --vocab-size 300 --trainings 0", "--trainings must be at least 1"),
         ("encode a --text 1 --tokenizer t", "give either --text or a file"),
         ("encode --text 1", "required: --tokenizer"),
         ("encode --tokenizer t --text a --field text", "--field is for a file"),
@@ -108,7 +113,7 @@ def test_every_command_has_help_and_says_what_is_missing(run, command):
 def test_help_for_a_command_that_does_not_exist_is_wrong_usage(run, word, help):
     printed = run(2, word, help)
     assert printed.out == ""
-    assert printed.err.startswith(f"tokstudio: error: {word} is neither a command (train, run, count, encode")
+    assert printed.err.startswith(f"tokstudio: error: {word} is neither a command (train, run, mixture, count")
     assert printed.err.endswith("; did you mean inspect?\n") == (word == "inspec")
 
 
@@ -150,6 +155,7 @@ def test_the_options_make_a_reading():
 def test_the_lists_are_those_of_the_core():
     assert training.LIBRARY_ALGORITHMS == config.LIBRARY_ALGORITHMS
     assert tuple(FIGURES) == comparing.FIGURES
+    assert training.MOST_TRAININGS == MOST_TRAININGS
     assert [f"{role}_token" for role in surgery.ROLES] == [*ROLES]
     assert {name for name, known in FORMATS.items() if known.writable} <= set(parser.EXPORTS)
 

@@ -67,6 +67,9 @@ If it is interrupted or the terminal is closed, it exports what it has trained s
 If an export fails, the run is saved beside it as NAME.tokstudio, for the window and for convert.
 """
 
+# A copy of the core's number, whose import would load NumPy; a test compares them.
+MOST_TRAININGS = 120
+
 _EXTEND_TEXT = """\
 Trains a tokenizer further on text, such as one in a language it has few tokens for. Its tokens keep their ids, and its
 merges come first as they are. New tokens get the ids after the highest, or those of reserved special tokens (--fill).
@@ -85,6 +88,13 @@ Counts the words (pre-tokens) of texts and writes a table, on which train --coun
 read one after another and not kept, so they may be larger than the memory. The same texts, settings and versions give
 the same bytes, however they were counted.
 """
+
+_MIXTURE_TEXT = """\
+Searches weights of texts with which a training reaches a goal on parallel lines, the same lines in several languages:
+tells the weights for train --weight, and each training on the way. The first of every two lines is measured, and what
+was found is reported on the others, too. Ctrl+C ends the search with the best so far.
+"""
+_MIXTURE_CODES = "exit codes: 0 the goal is met, 1 it is not met or there is an error, 2 wrong usage"
 
 
 def train(words: Sequence[str]) -> argparse.Namespace:
@@ -128,6 +138,59 @@ def extend(words: Sequence[str]) -> argparse.Namespace:
     _add_results(parser)
     parser.set_defaults(project=None, experiment=None)
     return _checked(parser, parser.parse_intermixed_args(words))
+
+
+def mixture(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `mixture`."""
+    parser = shared.new_parser("tokstudio mixture", _MIXTURE_TEXT, _MIXTURE_CODES)
+    add = parser.add_argument_group("goal, of which at least one is needed").add_argument
+    add(
+        "--worst-premium",
+        type=shared.number,
+        metavar="X",
+        help="no language needs more than X times the tokens of the base language, such as 1.3",
+    )
+    add(
+        "--above-average",
+        type=shared.number,
+        metavar="P",
+        help="no language needs more tokens than the average of all by more than P per cent",
+    )
+    add(
+        "--base-loss",
+        type=shared.number,
+        metavar="P",
+        help="the base language needs at most P per cent more tokens than by a tokenizer for it alone",
+    )
+    add(
+        "--parallel",
+        required=True,
+        metavar="FOLDER|TABLE",
+        help="the same lines in several languages: a folder with a file of each, or a table with a column of each",
+    )
+    add("--languages", nargs="+", metavar="NAME", help="only these of the parallel lines (default: all)")
+    add("--base-language", metavar="NAME", help="the base language (default: English)")
+    add(
+        "--trainings",
+        type=shared.whole,
+        default=MOST_TRAININGS,
+        metavar="N",
+        help=f"end after N trainings (default: {MOST_TRAININGS})",
+    )
+    _add_corpus(parser)
+    add = parser.add_argument_group("training").add_argument
+    shared.add_setting(add, "vocabulary_size", required=True)
+    shared.add_setting(add, "pattern", default=None)
+    shared.add_special(add)
+    add = parser.add_argument_group("output").add_argument
+    add("--json", action="store_true", help="print the result with all trainings as one JSON object")
+    shared.add_quiet(parser)
+    arguments = _checked(parser, parser.parse_args(words))
+    if (arguments.worst_premium, arguments.above_average, arguments.base_loss) == (None, None, None):
+        parser.error("give a goal: --worst-premium, --above-average or --base-loss")
+    if arguments.trainings < 1:
+        parser.error("--trainings must be at least 1")
+    return arguments
 
 
 def run(words: Sequence[str]) -> argparse.Namespace:

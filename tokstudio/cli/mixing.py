@@ -1,0 +1,67 @@
+"""The command `mixture`: searches weights of texts for a goal, and prints them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from inspect import GEN_CLOSED, getgeneratorstate
+from typing import Any
+
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
+from tokstudio.cli.training import chosen, read_texts, training_texts
+from tokstudio.core.base.wording import printable
+from tokstudio.core.comparison.mixture import FoundMixture, MixtureGoal, MixtureSearch
+from tokstudio.core.comparison.parallel_set import open_parallel_work
+from tokstudio.core.corpus.counts_file import counted_with
+from tokstudio.core.corpus.source import CountedWith
+from tokstudio.core.model.config import TrainingConfig
+
+
+def mixture(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+    """Searches and prints; returns the exit code: `FAILED` also where the goal is not met."""
+    goal = MixtureGoal(arguments.worst_premium, arguments.above_average, arguments.base_loss)
+    counted = next(filter(None, map(counted_with, arguments.counts)), CountedWith("none"))
+    values: dict[str, Any] = {"pattern": counted.pattern} | chosen(arguments, TrainingConfig)
+    values["special_tokens"] = values["special_tokens"] or counted.special_tokens
+    config = TrainingConfig(**values)
+    parallel = console.finish(open_parallel_work(arguments.parallel, arguments.languages))
+    for note in parallel.notes:
+        console.say(note)
+    read = read_texts(training_texts(arguments), console)
+    search = MixtureSearch(read.corpus, config, goal, parallel, arguments.base_language, arguments.trainings)
+    found = _searched(search, console, signals)
+    if arguments.json:
+        put(sys.stdout, json.dumps(found.to_plain() | read.as_json(), ensure_ascii=False) + "\n")
+    else:
+        put(sys.stdout, printable(found.told) + "\n" + "".join(f"{each}\n" for each in _options(found)))
+    return signals.code if signals.received else DONE if found.is_met else FAILED
+
+
+def _searched(search: MixtureSearch, console: Console, signals: Signals) -> FoundMixture:
+    """The result, after Ctrl+C that of the trainings so far."""
+    work, told = search.work(), 0
+    while True:
+        try:
+            with signals.held():
+                progress = next(work)
+            console.show(progress)
+            for trial in search.trials[told:]:
+                told += 1
+                console.say(
+                    f"Training {told}: worst premium {trial.measured.worst_premium:.3f}, "
+                    f"{trial.measured.mean:.2f} tokens per line."
+                )
+        except StopIteration as end:
+            return end.value
+        except KeyboardInterrupt:
+            if getgeneratorstate(work) == GEN_CLOSED:  # a second signal ended the work itself
+                raise
+            search.stop()
+
+
+def _options(found: FoundMixture) -> list[str]:
+    """The weights as `train` takes them."""
+    return [f"--weight {shlex.quote(f'{name}={weight:g}')}" for name, weight in found.weights.items()]
