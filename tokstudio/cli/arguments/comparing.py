@@ -14,6 +14,8 @@ from tokstudio.core.model.settings import PATTERNS, TIE_RULES
 FIGURES = (
     "bytes_per_token", "tokens", "characters_per_token", "tokens_per_line", "fertility", "words_split", "whole_words",
     "premium", "renyi", "renyi_whole", "shannon", "vocabulary_used", "not_utf8", "begins_inside", "normalised_length",
+    "characters_cut", "crosses_characters", "number_boundaries", "number_splits", "upper_case", "lower_case",
+    "title_case", "no_diacritics", "doubled_spaces", "no_spaces_at_marks", "styled_letters", "typing_errors",
 )  # fmt: skip
 
 _NOT_PARALLEL = (
@@ -75,7 +77,7 @@ def compare(words: Sequence[str]) -> argparse.Namespace:
         choices=FIGURES,
         metavar="NAME",
         help=f"a figure to show: {', '.join(FIGURES)}; may be repeated (default: bytes_per_token; for --json and "
-        "--csv all that have a number)",
+        "--csv all that have a number, but those after crosses_characters, which encode the texts once more)",
     )
     add(
         "--intervals",

@@ -46,6 +46,7 @@ class _Located:
     ids: _Ids
     begins: NDArray[np.int64]  # [ids], the byte of `text` where each begins, never decreasing
     tokens: NDArray[np.int64]  # [documents], how many each has
+    ends: _Ends  # [documents], where each ends in `text`
 
 
 class DocumentEncoder:
@@ -128,6 +129,21 @@ class DocumentEncoder:
         places = np.append(located.begins[1:], len(located.text)) - 1 if of_last_bytes else located.begins
         return located.ids, np.searchsorted(feeds, places[: len(before)]) - before, located.tokens
 
+    def begins_work(self, data: _Bytes, ends: _Ends) -> Work[tuple[_Bytes, _Ends, NDArray[np.int64]]]:
+        """Where the tokens of documents begin; not for a `WordTokenizer`, whose tokens have no place.
+
+        Returns:
+            The documents as they are encoded, uint8 one after another with int64 ends, with U+FFFD for bytes that are
+            not UTF-8 where the tokenizer needs characters; int64 [tokens], the byte of them where each token begins.
+        """
+        if isinstance(self._tokenizer, ByteTokenizer):
+            return data, ends, np.arange(len(data))
+        if isinstance(self._tokenizer, CharacterTokenizer):
+            text, ends = yield from as_text_work(data, ends)
+            return text, ends, np.flatnonzero((text & 0xC0) != 0x80)
+        located = yield from self._located_work(data, ends)
+        return located.text, located.ends, located.begins
+
     def _located_work(self, data: _Bytes, ends: _Ends) -> Work[_Located]:
         own = self._own
         if own is None:
@@ -148,7 +164,7 @@ class DocumentEncoder:
         begins = np.concatenate([np.zeros(1, np.int64), stops])[: len(ids)]
         has_tokens = np.flatnonzero(tokens)
         begins[(np.cumsum(tokens) - tokens)[has_tokens]] = np.concatenate([[0], ends[:-1]])[has_tokens]
-        return _Located(text, ids, begins, tokens)
+        return _Located(text, ids, begins, tokens, ends)
 
     def _asked_work(self, data: _Bytes, ends: _Ends) -> Work[_Located]:
         """Asks the tokenizer's library about several documents together."""
@@ -160,7 +176,7 @@ class DocumentEncoder:
         begins[(np.cumsum(tokens) - tokens)[tokens > 0]] = 0
         sizes = np.array(list(map(len, texts)), np.int64)
         begins += np.repeat(np.cumsum(sizes) - sizes, tokens)
-        return _Located(np.frombuffer(b"".join(texts), np.uint8), ids, begins, tokens)
+        return _Located(np.frombuffer(b"".join(texts), np.uint8), ids, begins, tokens, np.cumsum(sizes))
 
     def _prepared_work(self, own: Tokenizer, data: _Bytes, ends: _Ends) -> Work[PreparedText]:
         if own.alphabet.base == "characters":
@@ -280,4 +296,5 @@ def _joined(parts: list[_Located]) -> _Located:
         np.concatenate([np.empty(0, np.uint32), *(part.ids for part in parts)]),
         np.concatenate([np.empty(0, np.int64), *(part.begins + at for part, at in zip(parts, shifts, strict=True))]),
         np.concatenate([np.empty(0, np.int64), *(part.tokens for part in parts)]),
+        np.concatenate([np.empty(0, np.int64), *(part.ends + at for part, at in zip(parts, shifts, strict=True))]),
     )

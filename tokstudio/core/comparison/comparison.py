@@ -20,7 +20,7 @@ from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.markup import Markup, joined, table_view, tag
 from tokstudio.core.base.progress import Work, finish, together
 from tokstudio.core.base.wording import several
-from tokstudio.core.comparison.counts import WordPieces, counts_work, words_work
+from tokstudio.core.comparison.counts import Part, counts_work, joined_parts, part_work
 from tokstudio.core.comparison.figures import (
     FIGURES,
     SUMMARIES,
@@ -120,7 +120,7 @@ class Comparison:
     def figure(self, name: str, *, encode: bool = True) -> NDArray[np.float64]:
         """float64 [texts, tokenizers], a figure of `FIGURES`; NaN where it has no meaning.
 
-        Words that it needs are encoded first; without `encode`, it is NaN where they were not.
+        What else it needs, such as its words, is encoded first; without `encode`, it is NaN where that was not done.
 
         Raises:
             ConfigError: There is no such figure, or a premium has no base.
@@ -138,15 +138,21 @@ class Comparison:
 
     def words_work(self, threads: int | None = None) -> Work[None]:
         """Encodes the words of each text where this was not done."""
-        missing = [(key, cell) for key, cell in self._results.items() if isinstance(cell, Cell) and cell.words is None]
+        yield from self._parts_work("words", threads)
 
-        def tell(number: int, words: WordPieces | TokStudioError) -> None:
+    def _parts_work(self, need: str, threads: int | None = None) -> Work[None]:
+        """Measures what some figures need, see `Part`, where this was not done; nothing for ""."""
+        cells = [(key, cell) for key, cell in self._results.items() if isinstance(cell, Cell)]
+        missing = [(key, cell) for key, cell in cells if need and need not in cell.parts]
+
+        def tell(number: int, part: Part | TokStudioError) -> None:
             key, cell = missing[number]
-            self._results[key] = words if isinstance(words, TokStudioError) else replace(cell, words=words)
+            is_failure = isinstance(part, TokStudioError)
+            self._results[key] = part if is_failure else replace(cell, parts={**cell.parts, need: part})
 
         # A cell may have been kept without its text.
-        works = [partial(words_work, cell.of.tokenizer, self.measured[key[0]]) for key, cell in missing]
-        yield from in_threads("encoding words", works, tell, threads)
+        works = [partial(part_work, need, cell.of.tokenizer, self.measured[key[0]]) for key, cell in missing]
+        yield from in_threads("encoding words" if need == "words" else "encoding", works, tell, threads)
 
     def lines_work(self, threads: int | None = None) -> Work[None]:
         """Counts the tokens of each line where this was not done."""
@@ -206,8 +212,8 @@ class Comparison:
 
     def tables_work(self, figures: Sequence[str] | None, level: float | None = None) -> Work[list[FigureTable]]:
         """`table` of several figures, None for all that have a number, in bounded pieces."""
-        if figures is None or any(figure_of(name).needs_words for name in figures):
-            yield from self.words_work()
+        for need in dict.fromkeys(["words"] if figures is None else [figure_of(name).need for name in figures]):
+            yield from self._parts_work(need)
         names = self.known_figures() if figures is None else figures
         for name in (*names, *(["gini"] if "premium" in names else [])):
             if level is not None and name in INTERVALS:
@@ -244,8 +250,10 @@ class Comparison:
         raise ConfigError(f'There is no summary "{name}": choose one of {", ".join(SUMMARIES)}.')
 
     def known_figures(self) -> tuple[str, ...]:
-        """The names of the figures that have a number here; words are encoded first."""
-        names = [name for name in FIGURES if name != "premium" or self.base is not None]
+        """The names of the figures that have a number here, but those only asked for by name; encodes words first."""
+        names = [name for name in FIGURES if not FIGURES[name].only_asked]
+        if self.base is None:
+            names.remove("premium")
         if len(self.compared) == 1:
             names.remove("normalised_length")
         return tuple(name for name in names if not np.isnan(self.figure(name)).all())
@@ -440,10 +448,10 @@ class Comparison:
         return f"Not ranked beside others where text is lost: {', '.join(names)}." if names else ""
 
     def _figure(self, name: str, encode: bool) -> Figure:
-        """The figure of a name; encodes the words that it needs."""
+        """The figure of a name; measures what it needs."""
         figure = figure_of(name)
-        if encode and figure.needs_words:
-            finish(self.words_work())
+        if encode:
+            finish(self._parts_work(figure.need))
         return figure
 
     @property
@@ -471,15 +479,13 @@ class Comparison:
             first.text,
             bytes=sum(text.bytes for text in texts),
             characters=sum(text.characters for text in texts),
+            beyond_ascii=sum(text.beyond_ascii for text in texts),
             lines=sum(text.lines for text in texts),
             found_words=FoundOnce(lambda: (NO_WORDS, texts[0].units, sum(text.words for text in texts))),
         )
-        pieces = [cell.words for cell in measured if cell.words is not None]
-        words = None
-        if len(pieces) == len(measured):
-            # A distinct word can be in several texts.
-            words = WordPieces(sum(each.words for each in pieces), sum(each.split for each in pieces), 0, 0)
-        return Cell(first.of, text, joined_counts(tuple(cell.counts for cell in measured)), words)
+        needs = [need for need in first.parts if all(need in cell.parts for cell in measured)]
+        parts = {need: joined_parts([cell.parts[need] for cell in measured]) for need in needs}
+        return Cell(first.of, text, joined_counts(tuple(cell.counts for cell in measured)), parts)
 
 
 def figure_of(name: str) -> Figure:

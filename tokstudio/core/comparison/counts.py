@@ -15,6 +15,8 @@ from tokstudio.core.analysis.token_store import TokenCounts, TokenStore, uses_wo
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
+from tokstudio.core.comparison.changed_texts import ChangedTokens, changed_tokens_work
+from tokstudio.core.comparison.numbers import NumberSplits, numbers_work
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
@@ -36,6 +38,29 @@ class WordPieces:
     split: int  # words with more than one token
     types: int  # distinct words; 0 where they are not known, as of several texts together
     whole: int  # distinct words with one token that is not the unknown one
+
+    @classmethod
+    def joined(cls, parts: Sequence[WordPieces]) -> WordPieces:
+        """Those of several texts, by the same tokenizer; a distinct word can be in several of them."""
+        return cls(sum(part.words for part in parts), sum(part.split for part in parts), 0, 0)
+
+
+#: What is measured of a text only for the figures that need it: "words", "numbers", or a change of `CHANGES`.
+Part = WordPieces | NumberSplits | ChangedTokens
+
+
+def part_work(name: str, tokenizer: AnyTokenizer, text: ComparedText) -> Work[Part]:
+    """Measures what some figures need, by its name; raises as `counts_work`."""
+    if name == "words":
+        return (yield from words_work(tokenizer, text))
+    if name == "numbers":
+        return (yield from numbers_work(tokenizer, text))
+    return (yield from changed_tokens_work(tokenizer, text, name))
+
+
+def joined_parts(parts: Sequence[Part]) -> Part:
+    """What was measured of several texts together, at least one; all are of one kind."""
+    return type(parts[0]).joined(parts)  # pyright: ignore[reportArgumentType]
 
 
 def counts_work(tokenizer: AnyTokenizer, text: ComparedText, store: TokenStore | None = None) -> Work[TokenCounts]:

@@ -7,9 +7,9 @@ summaries of a column, are functions of arrays.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -18,14 +18,19 @@ from numpy.typing import NDArray
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts
 from tokstudio.core.base.wording import several
-from tokstudio.core.comparison.counts import WordPieces
+from tokstudio.core.comparison.changed_texts import ChangedTokens, unknown_of
+from tokstudio.core.comparison.counts import Part, WordPieces
+from tokstudio.core.comparison.numbers import NumberSplits
 from tokstudio.core.comparison.texts import ComparedText, trained_texts
 from tokstudio.core.model.tokens import BEGINS_INSIDE, NOT_UTF8
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 ALPHA = 2.5  # the order of the Renyi entropy
 _RUST = "Rust et al. 2021, arXiv:2012.15613"
 _PETROV = "Petrov et al. 2023, arXiv:2305.15425"
 _ZOUHAR = "Zouhar et al. 2023, arXiv:2306.16842"
+_SINGH = "Singh and Strouse 2024, arXiv:2402.14903"
+_TOKEVAL = "SwissAI TokEval, github.com/swiss-ai/tokenizer-analysis-suite"
 _NAN = float("nan")
 _MOST_NAMED = 12
 
@@ -76,6 +81,30 @@ class Compared:
         cuts = self.tokenizer.tokens.cuts(ids)
         return cuts & NOT_UTF8 != 0, cuts & BEGINS_INSIDE != 0
 
+    def parts_of_characters(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which tokens begin a character that they do not end, and which hold a part of one and bytes of another.
+
+        Returns:
+            bool [ids] each.
+        """
+        starts, crosses = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
+        invalid, inside = self.cuts(ids)
+        for at in np.flatnonzero(invalid).tolist():
+            raw = bytes([ids[at]]) if isinstance(self.tokenizer, ByteTokenizer) else self._bytes_of(int(ids[at]))
+            leads = [place for place, byte in enumerate(raw) if byte & 0xC0 != 0x80]
+            starts[at] = bool(leads) and len(raw) - leads[-1] < _bytes_of_character(raw[leads[-1]])
+            crosses[at] = len(leads) + bool(inside[at]) > 1
+        return starts, crosses
+
+    def _bytes_of(self, token: int) -> bytes:
+        assert isinstance(self.tokenizer, Tokenizer)
+        return self.tokenizer.tokens[token] or b""
+
+
+def _bytes_of_character(lead: int) -> int:
+    """The bytes of a character by its first one."""
+    return 1 if lead < 0xC0 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
 
 @dataclass(frozen=True, eq=False)
 class Cell:
@@ -84,8 +113,14 @@ class Cell:
     of: Compared
     text: ComparedText
     counts: TokenCounts
-    words: WordPieces | None = None  # measured only for the figures that need it
+    parts: Mapping[str, Part] = field(default_factory=dict[str, Part])  # measured only for the figures that need it
     lines: NDArray[np.int64] | None = None  # the tokens of each line, counted only for intervals
+
+    @property
+    def words(self) -> WordPieces | None:
+        """What became of its words; None where that was not measured."""
+        words = self.parts.get("words")
+        return words if isinstance(words, WordPieces) else None
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
@@ -98,6 +133,13 @@ class Cell:
         invalid, inside = self.of.cuts(self.counts.ids)
         counts, tokens = self.counts.counts, self.counts.tokens
         return ratio(counts[invalid].sum(), tokens), ratio(counts[inside].sum(), tokens)
+
+    @cached_property
+    def parts_of_characters(self) -> tuple[int, int]:
+        """How many characters are in several tokens, and how many tokens have a part of one and bytes of another."""
+        starts, crosses = self.of.parts_of_characters(self.counts.ids)
+        # Each character in several tokens has one that begins and does not end it.
+        return int(self.counts.counts[starts].sum()), int(self.counts.counts[crosses].sum())
 
 
 def ratio(over: float, under: float) -> float:
@@ -181,6 +223,44 @@ def begins_inside(cell: Cell) -> float:
     return cell.cuts[1]
 
 
+def characters_cut(cell: Cell) -> float:
+    """Characters in several tokens / characters that are not ASCII."""
+    return ratio(cell.parts_of_characters[0], cell.text.beyond_ascii)
+
+
+def crosses_characters(cell: Cell) -> float:
+    """Tokens with a part of one character and bytes of another / N."""
+    return ratio(cell.parts_of_characters[1], cell.counts.tokens)
+
+
+def number_boundaries(cell: Cell) -> float:
+    """2 both / (token boundaries between two digits + boundaries every three digits from the right), as F1.
+
+    NaN where there are none of either, and for words. TokEval takes the mean of F1 over numbers instead.
+    """
+    splits = cell.parts.get("numbers")
+    return splits.f1 if isinstance(splits, NumberSplits) else _NAN
+
+
+def number_splits(cell: Cell) -> float:
+    """H(split | digits) = - sum p(digits, split) log2 p(split | digits) in bits, of numbers of 2 to 64 digits."""
+    splits = cell.parts.get("numbers")
+    return splits.entropy if isinstance(splits, NumberSplits) else _NAN
+
+
+def changed_tokens(cell: Cell, name: str) -> float:
+    """Tokens of the text with a change of `CHANGES` / N.
+
+    NaN where nothing is changed, or where the tokenizer cannot encode the changed text without more unknown tokens.
+    """
+    changed = cell.parts.get(name)
+    if not isinstance(changed, ChangedTokens) or not changed.is_changed or changed.failed:
+        return _NAN
+    number, counts = unknown_of(cell.of.tokenizer), cell.counts
+    unknown = 0 if number is None else int(counts.counts[counts.ids == number].sum())
+    return _NAN if changed.unknown > unknown else ratio(changed.tokens, counts.tokens)
+
+
 def tokens(cell: Cell) -> float:
     """N."""
     return float(cell.counts.tokens)
@@ -244,26 +324,45 @@ class Figure:
     better: Better  # which of two values is the better one; None where neither is
     decimals: int
     of: Callable[[Cell], float] | None  # of a cell; None where it relates cells (`premium`, `normalised_length`)
-    needs_words: bool = False  # whether each word has to be encoded by itself
+    need: str = ""  # what has to be measured for it, see `Part`; "" for the counts of tokens alone
     is_share: bool = False
     source: str = ""  # where it was proposed
 
     @property
     def is_of_words(self) -> bool:
         """Whether it depends on what a word is."""
-        return self.needs_words or self.of is fertility
+        return self.need == "words" or self.of is fertility
+
+    @property
+    def only_asked(self) -> bool:
+        """Whether it is computed only where it is asked for by name: the text is encoded once more for it."""
+        return self.need not in ("", "words")
 
     @property
     def said_better(self) -> str:
         """Which of two values is the better one, as a sentence; "" where neither is."""
         if self.better == "near 1":
-            return "Nearer to 1 is fairer."
+            return f"Nearer to 1 is {'fairer' if self.name == 'premium' else 'better'}."
         return f"{self.better.capitalize()} is better." if self.better else ""
 
     def value(self, cell: Cell) -> float:
         """The figure of a cell; NaN for one that relates cells."""
         return _NAN if self.of is None else self.of(cell)
 
+
+_DASH = "A dash stands where nothing is changed, or where the changed text has characters that are unknown."
+_CHANGED = (
+    ("upper_case", "Upper case", "in upper case", ""),
+    ("lower_case", "Lower case", "in lower case", ""),
+    ("title_case", "Title case", "with each word in title case", "Other letters of a word are in lower case."),
+    ("no_diacritics", "Without diacritics", "without diacritics",
+     "These are the marks that scripts share, as in é and in vocalised Arabic; vowel signs and voicing marks stay."),
+    ("doubled_spaces", "Doubled spaces", "with two spaces for each", ""),
+    ("no_spaces_at_marks", "No spaces at punctuation", "without spaces before and after punctuation", ""),
+    ("styled_letters", "Styled letters", "with a to z, A to Z and 0 to 9 in mathematical bold", ""),
+    ("typing_errors", "Typing errors", "with an error in about every tenth word of four letters or more",
+     "Two letters are swapped, one is left out, doubled, or replaced by the key beside it: the same each time."),
+)  # fmt: skip
 
 FIGURES = {
     figure.name: figure
@@ -280,11 +379,11 @@ FIGURES = {
                "A word is a run without white space; in Han, Kana, Thai, Khmer, Lao and Myanmar a character, in "
                "Tibetan a syllable. Rows with different units cannot be ranked.", "less", 2, fertility, source=_RUST),
         Figure("words_split", "Words split", "Words with more than one token / W", "share of the words",
-               "Each word is encoded with the space before it.", "less", 1, words_split, True, True,
+               "Each word is encoded with the space before it.", "less", 1, words_split, "words", True,
                _RUST),
         Figure("whole_words", "Whole word types", "Word types with one token / word types", "share of the word types",
                "Unknown tokens do not count. Rare words count as much as frequent ones, and longer texts have more.",
-               "more", 1, whole_words, True, True,
+               "more", 1, whole_words, "words", True,
                "Nayeem et al. 2025, arXiv:2510.09947 (single token retention rate)"),
         Figure("premium", "Premium", "N / N(base)", "times the tokens of the base",
                "Only for the same lines in several languages.", "near 1", 2, None, source=_PETROV),
@@ -297,15 +396,37 @@ FIGURES = {
                "Grows with the vocabulary; not comparable between texts.", None, 4, shannon),
         Figure("vocabulary_used", "Vocabulary used", "Tokens that occur / V", "share of the vocabulary",
                "A short text cannot use a large vocabulary. Special tokens are left out.", None, 1, vocabulary_used,
-               False, True),
+               "", True),
         Figure("not_utf8", "Cut characters", "Tokens that are not UTF-8 / N", "share of the tokens",
-               "Such a token has a part of a character, which a model must put together.", "less", 1, not_utf8, False,
+               "Such a token has a part of a character, which a model must put together.", "less", 1, not_utf8, "",
                True),
         Figure("begins_inside", "Begins inside a character", "Tokens that begin inside a character / N",
                "share of the tokens", "Text cut before such a token ends inside a character.", "less", 1, begins_inside,
-               False, True),
+               "", True),
         Figure("normalised_length", "Normalised length", "N / N(chosen tokenizer)", "times its tokens",
                "", "less", 3, None, source="Dagan et al. 2024, arXiv:2402.01035"),
+        Figure("characters_cut", "Characters in several tokens",
+               "Characters in several tokens / characters that are not ASCII", "share of these characters",
+               "Unlike cut characters, it does not depend on how many tokens the rest of the text has.", "less", 1,
+               characters_cut, "", True, _TOKEVAL),
+        Figure("crosses_characters", "Crosses characters",
+               "Tokens with a part of one character and bytes of another / N", "share of the tokens",
+               "Such a token ends or begins inside a character, and is no part of one character alone.", "less", 2,
+               crosses_characters, "", True, _TOKEVAL),
+        Figure("number_boundaries", "Three-digit boundaries",
+               "F1 = 2 both / (token boundaries in numbers + boundaries every three digits from the right)", "",
+               "A number is a run of the digits 0 to 9. All boundaries of the text are one set, so a number of up to "
+               "three digits in one token counts for nothing. A dash stands for words and without boundaries.",
+               "more", 3, number_boundaries, "numbers", False, f"{_SINGH}, and {_TOKEVAL}"),
+        Figure("number_splits", "Splits of numbers",
+               "H(split | digits) = - sum p(digits, split) log2 p(split | digits)", "bits per number",
+               "At 0, all numbers of as many digits are split alike. Numbers of 2 to 64 digits; text with few of them "
+               "has few splits.", "less", 3, number_splits, "numbers", False, _TOKEVAL),
+        *(
+            Figure(name, title, f"Tokens of the text {change} / N", "times the tokens of the text as it is",
+                   f"{note}{' ' if note else ''}{_DASH}", "near 1", 3, partial(changed_tokens, name=name), name)
+            for name, title, change, note in _CHANGED
+        ),
     )
 }  # fmt: skip
 

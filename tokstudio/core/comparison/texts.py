@@ -191,6 +191,7 @@ class ComparedText:
     held_out: frozenset[str]
     bytes: int
     characters: int  # code points; each byte that is not UTF-8 counts as one
+    beyond_ascii: int  # of these, all but those of ASCII
     lines: int
     found_words: FoundWords
 
@@ -313,9 +314,19 @@ def text_work(
         held_out=held_out,
         bytes=source.bytes,
         characters=characters,
+        beyond_ascii=characters - (yield from _ascii_work(source)),
         lines=source.documents if is_lines else lines,
         found_words=words,
     )
+
+
+def _ascii_work(source: Source) -> Work[int]:
+    """The characters of ASCII."""
+    count = 0
+    for start in range(0, len(source.data), _PIECE):
+        count += int(np.count_nonzero(np.asarray(source.data[start : start + _PIECE]) < 0x80))
+        yield Progress("reading", start, len(source.data))
+    return count
 
 
 def _hashes_work(source: Source, of_whole: str) -> Work[tuple[str, str, frozenset[str]]]:

@@ -35,11 +35,24 @@ _SAYS = {
     "not_utf8": "How often a token is not text by itself, as it cuts a character.",
     "begins_inside": "How often a token begins between two bytes of one character.",
     "normalised_length": "How many tokens the text takes for each token of a tokenizer that you choose.",
+    "characters_cut": "How many of the characters with several bytes are cut into several tokens.",
+    "crosses_characters": "How often a token joins a part of one character with bytes of its neighbour.",
+    "number_boundaries": "Whether numbers are split as with thousands separators, by which models calculate better: "
+    "1234567 into 1, 234 and 567.",
+    "number_splits": "How hard it is to guess where a number is split if only its length is known.",
+    "upper_case": "How many more tokens the text takes in upper case.",
+    "lower_case": "How many more tokens the text takes in lower case.",
+    "title_case": "How many more tokens the text takes if every word begins with a capital letter.",
+    "no_diacritics": "How many more tokens the text takes if letters are written without accents.",
+    "doubled_spaces": "How many more tokens the text takes if each space is typed twice.",
+    "no_spaces_at_marks": "How many more tokens the text takes if no space is beside punctuation.",
+    "styled_letters": "How many more tokens the text takes in letters that only look bold, as in names on the web.",
+    "typing_errors": "How many more tokens the text takes if it is typed in haste.",
 }
 #: The figures whose note warns of a wrong conclusion; others say how they are computed.
 _TRAPS = {
     *("bytes_per_token", "tokens_per_line", "fertility", "premium", "renyi", "renyi_whole", "shannon"),
-    *("vocabulary_used", "whole_words"),
+    *("vocabulary_used", "whole_words", "number_splits"),
 }
 
 

@@ -238,7 +238,7 @@ class MatrixModel(TableModel):
         result = content.comparison.result(row, number)
         if isinstance(result, TokStudioError):
             return _FAILED
-        if result is None or (content.figure.needs_words and result.words is None):
+        if result is None or (content.figure.need and content.figure.need not in result.parts):
             return _WAITING
         return content.table.signed(row, number)
 

@@ -15,7 +15,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.counts import counts_work, words_work
+from tokstudio.core.comparison.counts import counts_work, part_work
 from tokstudio.core.comparison.figures import Cell, Compared
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work, story_work
 from tokstudio.core.comparison.texts import ComparedText, held_out_marks, how_read
@@ -260,10 +260,10 @@ def missing_works(
     results: Mapping[Key, Found],
     rows: Sequence[ComparedText],
     columns: Sequence[ComparedColumn],
-    needs_words: bool,
+    need: str,
     store: TokenStore,
 ) -> dict[Key, Callable[[], Work[Cell] | Work[CountsByMerge]]]:
-    """What is to be measured."""
+    """What is to be measured; `need` is what the figure needs, see `Part`."""
     works: dict[Key, Callable[[], Work[Cell] | Work[CountsByMerge]]] = {}
     for row in rows:
         for column in columns:
@@ -271,10 +271,10 @@ def missing_works(
             result, counts = results.get(key), results.get(by_merge)
             if column.whole is not None and counts is None:
                 works[by_merge] = partial(_by_merge_work, row, column.whole, store)
-            elif column.whole is not None and isinstance(counts, CountsByMerge) and not needs_words:
+            elif column.whole is not None and isinstance(counts, CountsByMerge) and not need:
                 continue
-            elif result is None or (needs_words and isinstance(result, Cell) and result.words is None):
-                works[key] = partial(_cell_work, row, column, needs_words, store)
+            elif result is None or (need and isinstance(result, Cell) and need not in result.parts):
+                works[key] = partial(_cell_work, row, column, need, result, store)
     return works
 
 
@@ -302,15 +302,18 @@ def with_words_work(columns: Sequence[ComparedColumn], rows: Sequence[ComparedTe
     return with_words
 
 
-def _cell_work(row: ComparedText, column: ComparedColumn, needs_words: bool, store: TokenStore) -> Work[Cell]:
-    """Measures a text by a tokenizer; what takes long to derive is derived here."""
+def _cell_work(
+    row: ComparedText, column: ComparedColumn, need: str, known: Found | None, store: TokenStore
+) -> Work[Cell]:
+    """Measures a text by a tokenizer, beside what is known; what takes long to derive is derived here."""
     tokenizer = column.tokenizer
     assert tokenizer is not None
-    counts, words = (yield from counts_work(tokenizer, row, store)), None
-    if needs_words:
-        find = partial(words_work, tokenizer, row)
-        words = yield from store.answer_work("words", tokenizer, (row.source,), find)
+    counts = yield from counts_work(tokenizer, row, store)
+    parts = dict(known.parts) if isinstance(known, Cell) else {}
+    if need:
+        find = partial(part_work, need, tokenizer, row)
+        parts[need] = yield from store.answer_work(need, tokenizer, (row.source,), find)
     # What is kept does not keep the text.
-    cell = Cell(Compared(column.name, tokenizer), row.without_text(), counts, words)
-    _ = cell.cuts, cell.shares
+    cell = Cell(Compared(column.name, tokenizer), row.without_text(), counts, parts)
+    _ = cell.cuts, cell.shares, cell.parts_of_characters
     return cell

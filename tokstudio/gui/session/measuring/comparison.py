@@ -354,14 +354,14 @@ class ComparisonState(QObject):
         """Measures what is missing; what was under way for something else is cancelled."""
         if not self._seen or self._closed or self.cancelled:
             return
-        columns, needs_words = self.columns, FIGURES[self.figure].needs_words
-        asked = self.texts, self.rows, tuple(column.key for column in columns), needs_words
+        columns, need = self.columns, FIGURES[self.figure].need
+        asked = self.texts, self.rows, tuple(column.key for column in columns), need
         if self._job.busy and asked == self._asked:
             return
         self._job.cancel()
         self._asked, results = asked, dict(self._measured.found)
-        if self.rows is None or missing_works(results, self.rows, columns, needs_words, self._store):
-            self._job.run(partial(self._work, self._changes, self.texts, self.rows, results, columns, needs_words))
+        if self.rows is None or missing_works(results, self.rows, columns, need, self._store):
+            self._job.run(partial(self._work, self._changes, self.texts, self.rows, results, columns, need))
         else:
             self._tell.start()
             self._find_intervals()
@@ -373,14 +373,14 @@ class ComparisonState(QObject):
         rows: tuple[ComparedText, ...] | None,
         results: dict[Key, Found],
         columns: Sequence[ComparedColumn],
-        needs_words: bool,
+        need: str,
     ) -> Work[None]:
         """Measures what is not known, in the thread of a job; `changes` is how often the texts had changed before."""
         yield from prepare_work()
         if rows is None:
             rows, notes = yield from self._rows_work(texts)
             self._texts_read.emit(changes, rows, notes)
-        works = missing_works(results, rows, (yield from with_words_work(columns, rows)), needs_words, self._store)
+        works = missing_works(results, rows, (yield from with_words_work(columns, rows)), need, self._store)
         keys = list(works)
 
         def tell(number: int, result: Found) -> None:
