@@ -27,10 +27,9 @@ from tokstudio.cli.reading import plain_reading_errors, texts_of
 from tokstudio.core.base.atomic_files import file_name, write_fault
 from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.base.wording import first_few, several, size_text
 from tokstudio.core.corpus.readers.folders import Folder
 from tokstudio.core.corpus.source import groups
-from tokstudio.core.shards.dataset import EncodedDataset, encode_dataset_work
+from tokstudio.core.shards.dataset import EncodedDataset, encode_dataset_work, told
 from tokstudio.core.shards.encoding import encode_units_work
 from tokstudio.core.shards.inputs import EncodingSettings, Unit
 from tokstudio.core.shards.manifest import NAME, EncodedFile
@@ -38,8 +37,6 @@ from tokstudio.core.shards.writing import ArrayFile, EncodedDocuments
 
 if TYPE_CHECKING:
     from distributed import Client, Future
-
-_NAMED = 3  # files of which the column is told
 
 
 def encode_shards(arguments: argparse.Namespace, console: Console) -> None:
@@ -73,41 +70,10 @@ def encode_shards(arguments: argparse.Namespace, console: Console) -> None:
         if (folder / NAME).exists():
             console.say(f"{file_name(folder)}: its complete shards stay, and the same command goes on after them.")
         raise
-    _report(encoded, settings, console)
+    for sentence in told(encoded, settings):
+        console.say(sentence)
     if arguments.json:
         put(sys.stdout, json.dumps(_as_json(encoded)) + "\n")
-
-
-def _report(encoded: EncodedDataset, settings: EncodingSettings, console: Console) -> None:
-    name = file_name(encoded.folder.absolute())
-    if encoded.remark:
-        console.say(f"{name}: {encoded.remark}")
-    if not encoded.tokens_per_second:
-        console.say(f"{name} has these shards already, of files with these names and sizes: nothing was encoded.")
-        return
-    columns = dict[str, list[str]]()
-    for file in encoded.files:
-        remarks = [*([] if file.encoding in ("", "utf-8", "bytes") else [f"read as {file.encoding}"]), *file.notes]
-        if file.column:
-            columns.setdefault(file.column, []).append(file.name)
-        if remarks:
-            console.say(f"{file.name}: {'; '.join(remarks)}.")
-    for column, names in columns.items():
-        console.say(f"{first_few(names, _NAMED, str)}: column {column}.")
-    if empty := sum(shard.empty_documents for shard in encoded.shards):
-        console.say(f"{several(empty, 'document has', 'documents have')} no text.")
-    if unknown := sum(shard.unknown_tokens for shard in encoded.shards):
-        console.say(f"{several(unknown, 'id is', 'ids are')} the unknown token, {settings.tokenizer.alphabet.unknown}.")
-    if settings.end_text is None:
-        console.say("No token ends the documents; --append-eos or --end-token adds one.")
-    if longer := sum(shard.tokens > settings.shard_tokens for shard in encoded.shards):
-        console.say(f"{several(longer, 'shard has', 'shards have')} more tokens: those of one whole document.")
-    before = f", {encoded.shards_before:,} of which were there" if encoded.shards_before else ""
-    console.say(
-        f"Encoded {several(encoded.documents, 'document')}, {size_text(encoded.bytes)}: "
-        f"{several(encoded.tokens, 'token')} in "
-        f"{several(len(encoded.shards), 'shard')}{before}, in {name}; {encoded.tokens_per_second:,.0f} tokens/s."
-    )
 
 
 def _as_json(encoded: EncodedDataset) -> dict[str, object]:

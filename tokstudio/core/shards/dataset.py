@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +17,7 @@ from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name
 from tokstudio.core.base.errors import CorpusError, FormatError
 from tokstudio.core.base.leftovers import recover_work
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import first_few, several, size_text
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.folders import Fetching, Folder
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
@@ -43,6 +43,7 @@ class _ChangedError(CorpusError):
     """What is encoded again is not what it was."""
 
 
+_NAMED = 3  # files of which the column is told
 _FROM_NOW = 1.0  # seconds before a speed is told
 
 #: Encodes files, of which so many first documents are skipped, in place of `encode_units_work`.
@@ -85,6 +86,39 @@ class EncodedDataset:
     def bytes(self) -> int:
         """Those of all text."""
         return sum(shard.bytes for shard in self.shards)
+
+
+def told(encoded: EncodedDataset, settings: EncodingSettings) -> Iterator[str]:
+    """A sentence for all that is to be said of an encoded data set; the last one is the sum."""
+    name = file_name(encoded.folder.absolute())
+    if encoded.remark:
+        yield f"{name}: {encoded.remark}"
+    if not encoded.tokens_per_second:
+        yield f"{name} has these shards already, of files with these names and sizes: nothing was encoded."
+        return
+    columns = dict[str, list[str]]()
+    for file in encoded.files:
+        remarks = [*([] if file.encoding in ("", "utf-8", "bytes") else [f"read as {file.encoding}"]), *file.notes]
+        if file.column:
+            columns.setdefault(file.column, []).append(file.name)
+        if remarks:
+            yield f"{file.name}: {'; '.join(remarks)}."
+    for column, names in columns.items():
+        yield f"{first_few(names, _NAMED, str)}: column {column}."
+    if empty := sum(shard.empty_documents for shard in encoded.shards):
+        yield f"{several(empty, 'document has', 'documents have')} no text."
+    if unknown := sum(shard.unknown_tokens for shard in encoded.shards):
+        yield f"{several(unknown, 'id is', 'ids are')} the unknown token, {settings.tokenizer.alphabet.unknown}."
+    if settings.end_text is None:
+        yield "No token ends the documents."
+    if longer := sum(shard.tokens > settings.shard_tokens for shard in encoded.shards):
+        yield f"{several(longer, 'shard has', 'shards have')} more tokens: those of one whole document."
+    before = f", {encoded.shards_before:,} of which were there" if encoded.shards_before else ""
+    yield (
+        f"Encoded {several(encoded.documents, 'document')}, {size_text(encoded.bytes)}: "
+        f"{several(encoded.tokens, 'token')} in "
+        f"{several(len(encoded.shards), 'shard')}{before}, in {name}; {encoded.tokens_per_second:,.0f} tokens/s."
+    )
 
 
 def encode_dataset(

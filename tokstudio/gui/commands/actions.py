@@ -54,6 +54,7 @@ class Window(Protocol):
     finder: Finder
 
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None: ...
+    def show_encode(self) -> None: ...
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None: ...
     def ask_reading(self, question: ImportQuestion, answered: Callable[[Reading | None], None]) -> None: ...
     def ask_name(
@@ -188,7 +189,7 @@ _MENUS: dict[str, str] = {
     "&File": "open_project save_project save_project_as - open_experiment save_experiment - "
     "open_tokenizer open_tokenizer_folder open_by_name - open_data_set - "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
-    "export_ids export_plot_png export_plot_svg export_tree_svg < >&Recent < - quit",
+    "export_ids encode_data_set - export_plot_png export_plot_svg export_tree_svg < >&Recent < - quit",
     "&Edit": "undo redo - copy copy_ids - find find_next find_previous - filter - preferences",
     "&View": ">Wor&kspace workspace_learn workspace_train workspace_explore workspace_compare - "
     "workspace_back < >&Panes < maximise_pane float_pane reset_layout - >&Theme theme_system theme_light theme_dark < "

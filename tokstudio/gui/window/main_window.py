@@ -155,6 +155,14 @@ class MainWindow(QMainWindow):
         dialog.written.connect(self.session.jobs.tell)
         dialog.open()
 
+    def show_encode(self) -> None:
+        """Shows the dialog that encodes a data set."""
+        from tokstudio.gui.dialogs.export.data_set import EncodeDialog
+
+        dialog = EncodeDialog(self.session, self.theme, self.preferences, self._choosers, self)
+        dialog.written.connect(self.session.jobs.tell)
+        dialog.open()
+
     def show_train_several(
         self,
         plans: Sequence[TrainingPlan] = (),

@@ -1,0 +1,281 @@
+"""The dialog that encodes a data set into a folder of shards, or goes on where that was cancelled."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QSignalBlocker, QSize, QTimer, Signal
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QProgressBar, QWidget
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import first_few, printable, several
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.readers.contents import Reading
+from tokstudio.core.corpus.readers.folders import Folder
+from tokstudio.core.shards.dataset import EncodedDataset, encode_dataset_work, told
+from tokstudio.core.shards.inputs import SHARD_TOKENS, EncodingSettings
+from tokstudio.core.shards.manifest import BIN, NAME, NPY, PARQUET
+from tokstudio.gui.dialogs.export.dialog import FolderField
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problems import problem_of
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
+from tokstudio.gui.widgets.fields import label_for
+from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.labels import named, paragraph_label
+from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
+
+_SIZE = QSize(640, 460)
+_CORPUS, _FILES = "corpus", "files"
+_NOTHING = ""
+_NAMED = 3
+_FORMATS = (
+    (NPY, "&NumPy", "An array of ids with the ends of its documents beside it, as trainers map into the memory."),
+    (BIN, "&Raw", "The same ids without the header of NumPy, little-endian."),
+    (PARQUET, "&Parquet", "A row with the ids of each document, in the column input_ids."),
+)
+_ABOUT = (
+    "Special tokens in the text are text. Complete shards of an encoding that was cancelled stay, and the same "
+    "settings go on after them."
+)
+
+
+class EncodeDialog(Dialog):
+    """Asks what is encoded and how, and stays open until the user leaves."""
+
+    written = Signal(str)  # a sentence for the status bar
+
+    def __init__(
+        self,
+        session: Session,
+        theme: Theme,
+        preferences: Preferences,
+        choosers: Choosers,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Encode a Data Set", parent)
+        self._session, self._preferences, self._choosers = session, preferences, choosers
+        self._files: list[Path] = []
+        self._skipped: list[str] = []
+        self._settings: EncodingSettings | None = None
+        self._encoding = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
+        self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
+        self._timer.timeout.connect(self._show_progress)
+        self._runs = [run for run in session.runs.all if run.ended is not None and len(run.tokenizer)]
+        self._build(theme)
+        self._choose_run()
+        self._choose_text()
+        self.say(_ABOUT)
+
+    # ---- construction
+
+    def _build(self, theme: Theme) -> None:
+        corpus = Choice(_CORPUS, "The corpus", "The files of the corpus, as they were opened.")
+        self.text = ChoiceBox((corpus, Choice(_FILES, "Files", "Other files, archives and data sets.")))
+        self.choose_button = push_button("C&hoose…", self._choose_files)
+        self.given = paragraph_label("muted")
+        self.documents = ChoiceBox((
+            Choice("file", "Each file", "A plain text is one document."),
+            Choice("line", "Each line", "Each line of a plain text is a document."),
+        ))  # fmt: skip
+        self.documents.setCurrentIndex(0 if self._session.training.settings.documents == "file" else 1)
+        self.tokenizer = ChoiceBox([Choice(run, printable(run.name), "") for run in self._runs])
+        active = self._session.runs.active
+        self.tokenizer.setCurrentIndex(self._runs.index(active) if active in self._runs else 0)
+        self.end = ChoiceBox(())
+        self.formats = {name: QCheckBox(title) for name, title, _ in _FORMATS}
+        for name, _, tip in _FORMATS:
+            self.formats[name].setToolTip(tip)
+            self.formats[name].toggled.connect(self._refresh)
+        self.tokens = Number(theme)
+        self.tokens.setValue(SHARD_TOKENS)
+        self.tokens.setToolTip("At most so many tokens are in a shard, of whole documents.")
+        grid = QGridLayout()
+        grid.setColumnStretch(1, 1)
+        grid.setHorizontalSpacing(12)
+        fields = (
+            ("&Text", self.text),
+            ("&Documents of plain text", self.documents),
+            ("T&okenizer", self.tokenizer),
+            ("&Append to each document", self.end),
+            ("Tokens of a &shard", self.tokens),
+        )
+        for at, (title, field) in enumerate(fields):
+            grid.addWidget(label_for(title, field), at, 0)
+            grid.addWidget(field, at, 1)
+        grid.addWidget(self.choose_button, 0, 2)
+        self.folder = FolderField(lambda folder: self._choosers.open_folder("Folder of the Shards", folder))
+        last = Path(self._preferences.get("encode_folder", str(self._preferences.folder / "encoded")))
+        self.folder.set_folder(last)
+        self.bar = named(QProgressBar(maximum=1000, textVisible=False), "Progress")
+        self.close_button = push_button("Close", self.reject)
+        self.encode_button = push_button("&Encode", self._encode, is_main=True)
+        with QSignalBlocker(self.formats[NPY]):
+            self.formats[NPY].setChecked(True)
+        formats = row(*self.formats.values(), STRETCH, spacing=12)
+        buttons = row(STRETCH, self.close_button, self.encode_button, spacing=8)
+        self.fill(theme, _SIZE, grid, self.given, formats, self.folder, STRETCH, self.note, self.bar, buttons)
+        self.text.currentIndexChanged.connect(self._choose_text)
+        self.tokenizer.currentIndexChanged.connect(self._choose_run)
+        self.folder.changed.connect(self._refresh)
+
+    # ---- what is chosen
+
+    @property
+    def run(self) -> StudioRun:
+        """The chosen tokenizer."""
+        return self._runs[self.tokenizer.currentIndex()]
+
+    def _choose_files(self) -> None:
+        files = self._choosers.open_files("Encode Files", self._preferences.texts_folder)
+        if files:
+            self._files = files
+            self._preferences.keep_texts_folder(files[0].parent)
+            self.text.setCurrentIndex(1)
+            self._choose_text()
+
+    def _choose_text(self) -> None:
+        try:
+            files, _ = self._text()
+            names = first_few([printable(file.name) for file in files], _NAMED, str)
+            self.given.setText(f"{several(len(files), 'file')}: {names}")
+        except ConfigError as error:
+            self.given.setText(str(error))
+        self._refresh()
+
+    def _choose_run(self) -> None:
+        """Offers the special tokens of the tokenizer, of which the usual one is chosen."""
+        tokenizer = self.run.tokenizer
+        specials = sorted(tokenizer.special_tokens, key=tokenizer.special_tokens.__getitem__)
+        try:
+            usual = EncodingSettings(tokenizer, True).end_text
+        except ConfigError:
+            usual = None
+        self.end.set_choices([
+            Choice(_NOTHING, "Nothing", "Documents follow one another."),
+            *(Choice(one, printable(one), "") for one in specials),
+        ])  # fmt: skip
+        self.end.setCurrentIndex(specials.index(usual) + 1 if usual in specials else 0)
+
+    def _text(self) -> tuple[list[Path], Reading]:
+        """The files to encode, and how they are read; ConfigError where there are none."""
+        if self.text.choices[self.text.currentIndex()].value == _CORPUS:
+            return files_of(self._session.corpus.current)
+        if not self._files:
+            raise ConfigError("No files are chosen.")
+        return self._files, Reading()
+
+    def _refresh(self) -> None:
+        """Lets the user do what can be done now."""
+        busy = self._encoding.busy
+        for widget in (self.text, self.choose_button, self.documents, self.tokenizer, self.end, self.tokens):
+            widget.setEnabled(not busy)
+        for widget in (*self.formats.values(), self.folder):
+            widget.setEnabled(not busy)
+        try:
+            has_text = bool(self._text())
+        except ConfigError:
+            has_text = False
+        has_format = any(box.isChecked() for box in self.formats.values())
+        has_folder = bool(self.folder.edit.text().strip())
+        self.encode_button.setEnabled(not busy and has_text and has_format and has_folder)
+        self.close_button.setText("Cancel" if busy else "Close")
+        self.bar.setVisible(busy)
+
+    # ---- encoding
+
+    def _encode(self) -> None:
+        if not self.encode_button.isEnabled():
+            return
+        self._skipped = []
+        try:
+            files, reading = self._text()
+            end = self.end.choices[self.end.currentIndex()].value
+            formats = tuple(name for name, box in self.formats.items() if box.isChecked())
+            documents = self.documents.choices[self.documents.currentIndex()].value
+            settings = EncodingSettings(
+                self.run.tokenizer, end or False, self.tokens.value(), formats, documents=documents, reading=reading
+            )
+        except ConfigError as error:
+            self._fail(error)
+            return
+        self._settings = settings
+        self._preferences.set("encode_folder", str(self.folder.folder))
+        self._encoding.run(partial(_work, files, settings, self.folder.folder, self._skipped))
+        self._refresh()
+        self.close_button.setFocus()
+        self._timer.start()
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        progress = self._encoding.progress
+        self.bar.setRange(0, 1000 if progress.total else 0)
+        if progress.total:
+            self.bar.setValue(1000 * min(progress.done, progress.total) // progress.total)
+        self.say(f"{progress.phase.capitalize()}{progress.detail}…" if progress.phase else "Looking at the files…")
+
+    def _take(self, encoded: EncodedDataset) -> None:
+        self._timer.stop()
+        assert self._settings is not None
+        sentences = [*self._skipped, *told(encoded, self._settings)]
+        self._refresh()
+        self.say("\n".join(sentences))
+        self.written.emit(sentences[-1])
+        self.close_button.setFocus()
+
+    def _fail(self, error: Exception) -> None:
+        self._settle(problem_of(error).text, "error")
+
+    def _settle(self, text: str, role: str) -> None:
+        self._timer.stop()
+        self._refresh()
+        self.say(text, role)
+        self.encode_button.setFocus()
+
+    def reject(self) -> None:
+        """Cancels encoding; closes the dialog if nothing is being encoded."""
+        if not self._encoding.busy:
+            super().reject()
+            return
+        self._encoding.cancel()
+        name = file_name(self.folder.folder)
+        goes_on = f" {name}: its complete shards stay, and Encode goes on after them."
+        self._settle(f"Cancelled.{goes_on if (self.folder.folder / NAME).exists() else ''}", "muted")
+
+
+def _work(files: Sequence[Path], settings: EncodingSettings, folder: Path, skipped: list[str]) -> Work[EncodedDataset]:
+    def tell(found: Folder) -> None:
+        if found.remark:
+            skipped.append(found.remark)
+
+    return (yield from encode_dataset_work(files, settings, folder, tell=tell))
+
+
+def files_of(corpus: Corpus) -> tuple[list[Path], Reading]:
+    """The files of a corpus, and how all of them are read; ConfigError where they do not give its documents again."""
+    if not corpus.sources:
+        raise ConfigError("The corpus has no text.")
+    if corpus.left is not None:
+        raise ConfigError("Parts of the corpus are left out, which its files still have: choose files.")
+    readings: list[Reading] = []
+    for source in corpus.sources:
+        if source.path is None or source.counts is not None:
+            raise ConfigError(f"{source.name} is not a text in a file: choose files.")
+        if source.encoding == "bytes":
+            raise ConfigError(f"{source.name} was read as bytes: choose files.")
+        if source.value is not None:
+            raise ConfigError(f"{source.name} is a part of a data set that a column divides: choose files.")
+        readings.append(source.reading or Reading())
+    if any(reading != readings[0] for reading in readings):
+        raise ConfigError("The texts of the corpus are read in different ways: choose files.")
+    return list(dict.fromkeys(source.path for source in corpus.sources if source.path is not None)), readings[0]
