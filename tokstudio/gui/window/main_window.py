@@ -179,6 +179,12 @@ class MainWindow(QMainWindow):
             dialog.setWindowTitle("Compare Algorithms")
         dialog.open()
 
+    def show_goal(self) -> None:
+        """Shows the dialog that searches weights for a goal."""
+        from tokstudio.gui.dialogs.goal import GoalDialog
+
+        GoalDialog(self.session, self.theme, self).open()
+
     def show_check_tokenizer(self) -> None:
         """Shows the dialog that looks for faults of a tokenizer."""
         from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog

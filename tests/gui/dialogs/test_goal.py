@@ -1,0 +1,66 @@
+"""The dialog Weights for a Goal: it finds, stops with the best, sets weights that Undo takes back, and says faults."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QDialog
+
+from tests.gui.person import PATIENCE
+from tokstudio.core.base.resources import resource
+from tokstudio.gui.dialogs.goal import GoalDialog
+from tokstudio.gui.state.training_settings import Settings
+
+
+@pytest.fixture
+def dialog(qtbot, session, theme, opened) -> GoalDialog:
+    for language in ("eng_Latn", "deu_Latn", "rus_Cyrl"):
+        text = resource(f"corpora/story/{language}.txt").read_text(encoding="utf-8")
+        session.corpus.add_text(text, f"{language}.txt")
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    session.training.set_settings(Settings(vocabulary_size=400, pattern="gpt2"))
+    return opened(GoalDialog(session, theme, None))
+
+
+def test_weights_are_found_shown_as_dots_set_and_undone(qtbot, session, dialog):
+    assert not dialog.use.isEnabled()
+    dialog.goal.combo.setCurrentIndex(2)
+    assert dialog.limit.value == 3.0
+    dialog.limit.set_value(10.0)
+    dialog.start.click()
+    assert not dialog.start.isEnabled()
+    qtbot.waitUntil(dialog.use.isEnabled, timeout=PATIENCE)
+    assert "than alone" in dialog.note.text()
+    search = dialog._searching.search
+    assert len(dialog.path.dots) == len(search.trials) >= 1
+    assert dialog.path.best == search.best
+    assert all(dialog.path.rect().contains(place.toPoint()) for place in dialog.path.places())
+    wanted = search.trials[search.best].weights
+    assert wanted != (1000, 1000, 1000)
+    dialog.use.click()
+    assert dialog.result() == QDialog.DialogCode.Accepted
+    assert session.corpus.weights == wanted
+    session.history.undo()
+    assert session.corpus.weights == (1000, 1000, 1000)
+
+
+def test_stop_keeps_the_best_so_far(qtbot, session, dialog):
+    dialog.limit.set_value(0.01)
+    dialog.start.click()
+    qtbot.waitUntil(lambda: len(dialog.path.dots) >= 2, timeout=PATIENCE)
+    dialog.stop.click()
+    qtbot.waitUntil(dialog.use.isEnabled, timeout=PATIENCE)
+    assert dialog.note.text().startswith(("Stopped after ", "Not met"))
+    assert dialog.path.accessibleDescription().startswith(f"{len(dialog.path.dots)} trainings. The best: Training ")
+
+
+def test_what_cannot_be_searched_is_said(qtbot, session, dialog):
+    dialog.limit.set_value(0.0)
+    dialog.start.click()
+    assert dialog.note.text().startswith("The worst premium must be above 0")
+    dialog.limit.set_value(1.3)
+    session.corpus.set_weights((1000, 0, 0))
+    dialog.start.click()
+    qtbot.waitUntil(dialog.start.isEnabled, timeout=PATIENCE)
+    assert dialog.note.text().startswith("The weights of 1 text cannot be searched")
+    assert not dialog.use.isEnabled()

@@ -1,0 +1,282 @@
+"""The dialog that searches weights of the corpus for a goal, and shows each training on the way as a dot."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QColor, QHelpEvent, QPaintEvent, QPen
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from tokstudio.core.algorithms.common.prepare_corpus import CountedText
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import capitalized, several
+from tokstudio.core.comparison.mixture import (
+    FoundMixture,
+    MixtureFigures,
+    MixtureGoal,
+    MixtureSearch,
+    MixtureTrial,
+    parallel_of_work,
+)
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.measuring.compared import TextSet
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problems import problem_of
+from tokstudio.gui.state.training_plans import MixtureEntry, entries_of, weight_text
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import Choice
+from tokstudio.gui.widgets.fields import ChoiceField, DecimalField, NumberField
+from tokstudio.gui.widgets.labels import guarded_painter
+from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.pane import Dialog
+
+_SIZE = QSize(620, 600)
+_TICK = 100  # milliseconds between two looks at the trainings
+_USUAL_SIZE = 32_000
+_MOST = 1_000.0
+_NOT_OURS = "Only trainings by TokStudio itself follow weights so fast: choose another algorithm in Configure."
+_GOALS = (
+    Choice("worst_premium", "Worst premium at most", "Tokens of the worst language by those of the base language."),
+    Choice("above_average", "Above the average by at most (%)", "Tokens of the worst language by the average of all."),
+    Choice("base_loss", "Base language worse by at most (%)", "Beside a tokenizer that is trained for it alone."),
+)
+_FIRST = {"worst_premium": 1.3, "above_average": 10.0, "base_loss": 3.0}
+
+
+def _value(figures: MixtureFigures, kind: str) -> float:
+    """The figure that a goal limits."""
+    value: float | None = getattr(figures, kind)
+    return 0.0 if value is None else value
+
+
+class _Path(QWidget):
+    """The trainings as dots: tokens per line from left to right, the figure of the goal upwards; the goal is a line."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.dots: tuple[tuple[float, float], ...] = ()
+        self.best: int | None = None
+        self.goal = 0.0
+        self._words: list[str] = []
+        self.setMinimumHeight(theme.scaled(160))
+        self.setAccessibleName("The trainings of the search, as dots")
+        theme.changed.connect(self.update)
+
+    def show_path(
+        self, trials: Sequence[MixtureTrial], best: int | None, kind: str, goal: float, mixed: Sequence[MixtureEntry]
+    ) -> None:
+        """Shows trainings of a mixture; `best` is the number of the one that is marked."""
+        self.dots = tuple((trial.measured.mean, _value(trial.measured, kind)) for trial in trials)
+        self.best, self.goal = best, goal
+        self._words = [
+            f"Training {number}: {value:.3f}, {mean:.2f} tokens per line. Weights "
+            + ", ".join(f"{entry.name} {weight_text(trial.weights[entry.places[0]])}" for entry in mixed)
+            for number, (trial, (mean, value)) in enumerate(zip(trials, self.dots, strict=True), 1)
+        ]
+        described = "" if best is None else f"{several(len(self.dots), 'training')}. The best: {self._words[best]}."
+        self.setAccessibleDescription(described)
+        self.update()
+
+    def places(self) -> list[QPointF]:
+        """Where the dots are, in pixels."""
+        return [QPointF(self._x(mean), self._y(value)) for mean, value in self.dots]
+
+    @property
+    def _frame(self) -> QRectF:
+        edge, line = self._theme.scaled(8), self.fontMetrics().height()
+        left = self.fontMetrics().horizontalAdvance("000.00") + edge
+        return QRectF(self.rect()).adjusted(left, edge, -edge, -2 * line - edge)
+
+    def _ends(self, values: Sequence[float]) -> tuple[float, float]:
+        low, high = min(values), max(values)
+        room = (high - low) * 0.05 or max(abs(high) * 0.01, 0.01)
+        return low - room, high + room
+
+    def _x(self, mean: float) -> float:
+        low, high = self._ends([each for each, _ in self.dots])
+        return self._frame.left() + self._frame.width() * (mean - low) / (high - low)
+
+    def _y(self, value: float) -> float:
+        low, high = self._ends([*(each for _, each in self.dots), self.goal])
+        return self._frame.bottom() - self._frame.height() * (value - low) / (high - low)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self.dots:
+            return
+        palette, frame, size = self._theme.palette, self._frame, self._theme.scaled(4)
+        with guarded_painter(self) as painter:
+            painter.setRenderHint(painter.RenderHint.Antialiasing)
+            painter.setPen(QColor(palette.border))
+            painter.drawRect(frame)
+            painter.setPen(QPen(QColor(palette.accent), 1, Qt.PenStyle.DashLine))
+            painter.drawLine(QPointF(frame.left(), self._y(self.goal)), QPointF(frame.right(), self._y(self.goal)))
+            painter.setPen(QColor(palette.muted))
+            right, line = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self.fontMetrics().height()
+            for value in {self.goal, max(value for _, value in self.dots)}:
+                painter.drawText(QRectF(0, self._y(value) - line / 2, frame.left() - size, line), right, f"{value:.2f}")
+            means = [mean for mean, _ in self.dots]
+            below = QRectF(frame.left(), frame.bottom() + size, frame.width(), line)
+            painter.drawText(below, Qt.AlignmentFlag.AlignLeft, f"{min(means):.2f}")
+            painter.drawText(below, Qt.AlignmentFlag.AlignHCenter, "tokens per line, mean of all languages")
+            painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{max(means):.2f}")
+            for number, place in enumerate(self.places()):
+                is_best = number == self.best
+                painter.setPen(QPen(QColor(palette.accent if is_best else palette.muted), 2 if is_best else 1))
+                painter.setBrush(QColor(palette.accent) if is_best else Qt.BrushStyle.NoBrush)
+                painter.drawEllipse(place, size, size)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            at = QPointF(event.pos())
+            near = [number for number, place in enumerate(self.places()) if (place - at).manhattanLength() <= 12]
+            QToolTip.showText(event.globalPos(), self._words[near[-1]] if near else "", self)
+            return True
+        return super().event(event)
+
+
+class _Searching:
+    """A search in its job: what the window reads of it, and how it stops it."""
+
+    def __init__(self) -> None:
+        self.search: MixtureSearch | None = None
+        self._stops = False
+
+    @property
+    def trials(self) -> tuple[MixtureTrial, ...]:
+        """The trainings so far."""
+        return () if self.search is None else tuple(self.search.trials)
+
+    def stop(self) -> None:
+        """Ends the search with the best so far."""
+        self._stops = True
+        if self.search is not None:
+            self.search.stop()
+
+    def work(
+        self,
+        corpus: Corpus,
+        config: TrainingConfig,
+        goal: MixtureGoal,
+        texts: TextSet,
+        base: str | None,
+        counted: CountedText | None,
+    ) -> Work[FoundMixture]:
+        """Reads the parallel texts and searches."""
+        read = yield from texts.read()
+        lines = {name: [bytes(line) for line in Corpus((source,)).iter_documents()] for name, source in read.named}
+        parallel = replace((yield from parallel_of_work(lines)), name=texts.title)
+        known = base if base in parallel.languages else None
+        self.search = MixtureSearch(corpus, config, goal, parallel, known, counted=counted)
+        if self._stops:
+            self.search.stop()
+        return (yield from self.search.work())
+
+
+class GoalDialog(Dialog):
+    """Asks for a goal, searches, and sets the weights that were found; they can be undone."""
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None) -> None:
+        super().__init__("Weights for a Goal", parent)
+        self._session, self._corpus = session, session.corpus
+        self._job = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
+        self._searching = _Searching()
+        self._timer = QTimer(self, interval=_TICK)
+        self._timer.timeout.connect(self._show_path)
+        self.goal = ChoiceField("&Goal", _GOALS, theme)
+        self.limit = DecimalField("&Limit", "", _MOST, theme)
+        self.size_field = NumberField("&Vocabulary size", "", theme)
+        self.size_field.set_value(session.training.settings.vocabulary_size or _USUAL_SIZE)
+        sets = [texts for texts in session.comparison.sets if texts.is_parallel]
+        self.texts = ChoiceField("&Parallel texts", [Choice(each, each.title, each.meaning) for each in sets], theme)
+        chosen = session.comparison.texts
+        self.texts.set_value(chosen if chosen in sets else sets[0])
+        self.path = _Path(theme)
+        self.stop = push_button("&Stop", self._stop)
+        self.start = push_button("&Find", self._find, is_main=True)
+        self.use = push_button("&Use These Weights", self._use)
+        self._close = push_button("Close", self.reject)
+        self._fields = (self.goal, self.limit, self.size_field, self.texts)
+        buttons = row(STRETCH, self._close, self.stop, self.start, self.use, spacing=8)
+        self.fill(theme, _SIZE, *self._fields, (self.path, 1), self.note, buttons)
+        self.goal.changed.connect(self._choose)
+        self.finished.connect(self._job.cancel)
+        self._corpus.sources_changed.connect(self.reject)
+        self._choose()
+        self.say(
+            "The search trains again and again with other weights, from the present ones on. It measures the first of "
+            "every two lines; the others are reported. Other parallel texts are opened in Compare."
+        )
+
+    def _choose(self) -> None:
+        self.limit.set_value(_FIRST[self.goal.value])
+        self._searching = _Searching()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        busy = self._job.busy
+        for field in self._fields:
+            field.setEnabled(not busy)
+        self.start.setEnabled(not busy)
+        self.stop.setEnabled(busy)
+        self.use.setEnabled(not busy and bool(self._searching.trials))
+        search = self._searching.search
+        best = None if search is None else search.best
+        mixed = entries_of(self._corpus.remaining)
+        self.path.show_path(self._searching.trials, best, self.goal.value, self.limit.value, mixed)
+
+    def _find(self) -> None:
+        settings = self._session.training.settings
+        try:
+            if settings.by_library:
+                self.say(_NOT_OURS, "error")
+                return
+            config = replace(settings.config(), vocabulary_size=self.size_field.value)
+            goal = MixtureGoal(**{self.goal.value: self.limit.value})
+        except TokStudioError as error:
+            self.say(str(error), "error")
+            return
+        corpus, texts = self._corpus.current, self.texts.value
+        kept = self._corpus.counts.find(corpus, config)
+        self._searching = _Searching()
+        given = (corpus, config, goal, texts, self._session.comparison.base, None if kept is None else kept.counted)
+        self._job.run(partial(self._searching.work, *given))
+        self._timer.start()
+        self.say("Reading the parallel texts…")
+        self._refresh()
+
+    def _show_path(self) -> None:
+        progress = self._job.progress
+        if progress.phase:
+            self.say(f"{capitalized(progress.phase)}{progress.detail}…")
+        if len(self._searching.trials) != len(self.path.dots):
+            self._refresh()
+
+    def _stop(self) -> None:
+        self._searching.stop()
+        self.say("Stopping…")
+
+    def _take(self, found: FoundMixture) -> None:
+        self._timer.stop()
+        self._refresh()
+        self.say(found.told)
+        self.use.setFocus()
+
+    def _fail(self, error: Exception) -> None:
+        self._timer.stop()
+        self._refresh()
+        self.say(problem_of(error).text, "error")
+
+    def _use(self) -> None:
+        search = self._searching.search
+        if search is not None and (best := search.best) is not None:
+            self._corpus.set_weights(search.trials[best].weights)
+        self.accept()
