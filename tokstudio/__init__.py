@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tokstudio.core.comparison.comparison import compare as compare
     from tokstudio.core.comparison.differences import Differences as Differences
     from tokstudio.core.comparison.differences import diff as diff
+    from tokstudio.core.comparison.how_much_text import HowMuchText as HowMuchText
+    from tokstudio.core.comparison.how_much_text import how_much_text as how_much_text
     from tokstudio.core.comparison.mixture import FoundMixture as FoundMixture
     from tokstudio.core.comparison.mixture import MixtureGoal as MixtureGoal
     from tokstudio.core.comparison.mixture import mixture_for as mixture_for
@@ -85,6 +87,8 @@ _MODULES = {
     "MixtureGoal": "comparison.mixture",
     "mixture_for": "comparison.mixture",
     "FoundMixture": "comparison.mixture",
+    "HowMuchText": "comparison.how_much_text",
+    "how_much_text": "comparison.how_much_text",
     "Corpus": "corpus.corpus",
     "Reading": "corpus.readers.contents",
     "ConfigError": "base.errors",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.fifty import FIFTY, FIFTY_LINES
-from tokstudio import Corpus, Trainer, TrainingConfig, train
+from tokstudio import Corpus, Trainer, TrainingConfig, how_much_text, train
 from tokstudio.cli import reading, training
 from tokstudio.cli.process import terminal
 from tokstudio.core.base.progress import Progress, finish
@@ -458,3 +458,20 @@ def test_an_interrupted_training_does_not_wait_for_it(lines, slow_trainer, monke
     monkeypatch.setattr(reading, "measure_work", lambda *_: pytest.fail("measured"))
     slow_trainer(lambda: signal.raise_signal(signal.SIGINT))
     assert run(130, f"train {lines} --vocab-size 300 --held-out 0.1 --json").json["held_out_bytes_per_token"] is None
+
+
+def test_how_much_text_prints_the_figures_of_the_core(run, write):
+    text = write(
+        "lines.txt", "".join(f"{number} {'the cat sat on the mat ' * (number % 5)}\n" for number in range(300))
+    )
+    given = f"how-much-text {text} --vocab-size 280 --pattern gpt2 --held-out 0.2 --seed 4"
+    config = TrainingConfig(vocabulary_size=280, pattern="gpt2")
+    found = how_much_text(Corpus.from_files([text]), config, 0.2, 4)
+    assert run(0, f"{given} --json").json == found.to_plain()
+    table, told = run(0, given).out.split("\n\n")
+    assert told == f"{found.sentence}\n"
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["1/64", "1/32", "1/16", "1/8", "1/4", "1/2", "all"]
+    assert run(0, f"how-much-text {text} --vocab-size 280 --json").json["held_out_bytes"] < found.held_out_bytes
+    short = write("short.txt", "one\ntwo\n")
+    assert "at least 20 lines are needed" in run(1, f"how-much-text {short} --vocab-size 280").err
+    assert "invalid choice" in run(2, f"how-much-text {text} --vocab-size 280 --algorithm unigram").err

@@ -64,6 +64,11 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.training import extend, train
 
             return (train if arguments.command == "train" else extend)(arguments, console, signals)
+        if arguments.command == "how-much-text":
+            from tokstudio.cli.training import how_much_text
+
+            how_much_text(arguments, console)
+            return DONE
         if arguments.command == "run":
             from tokstudio.cli.running import run
 

@@ -113,7 +113,9 @@ def test_every_command_has_help_and_says_what_is_missing(run, command):
 def test_help_for_a_command_that_does_not_exist_is_wrong_usage(run, word, help):
     printed = run(2, word, help)
     assert printed.out == ""
-    assert printed.err.startswith(f"tokstudio: error: {word} is neither a command (train, run, mixture, count")
+    assert printed.err.startswith(
+        f"tokstudio: error: {word} is neither a command (train, run, mixture, how-much-text, count"
+    )
     assert printed.err.endswith("; did you mean inspect?\n") == (word == "inspec")
 
 

@@ -14,7 +14,7 @@ from tokstudio.cli.arguments.comparing import check, compare, diff, engines, lin
 from tokstudio.cli.arguments.exploring import explore
 from tokstudio.cli.arguments.parser import new_parser
 from tokstudio.cli.arguments.surgery import join, prune, renumber, specials
-from tokstudio.cli.arguments.training import count, extend, mixture, run, train
+from tokstudio.cli.arguments.training import count, extend, how_much_text, mixture, run, train
 from tokstudio.core.base.wording import printable
 from tokstudio.version import __version__
 
@@ -24,6 +24,7 @@ Opens the window with the given texts. The other commands work without a window:
   tokstudio train    train a tokenizer on text and export it
   tokstudio run      train what an experiment file says, or check that it still gives the same
   tokstudio mixture  find weights of texts for a goal, such as a worst premium
+  tokstudio how-much-text  tell whether more text would change a tokenizer
   tokstudio count    count the words of texts, to train later or elsewhere
   tokstudio encode   turn text into token ids
   tokstudio decode   turn token ids into text
@@ -53,6 +54,7 @@ _COMMANDS = {
     "train": train,
     "run": run,
     "mixture": mixture,
+    "how-much-text": how_much_text,
     "count": count,
     "encode": encode,
     "decode": decode,

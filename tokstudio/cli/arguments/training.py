@@ -1,4 +1,4 @@
-"""The arguments of `train`, `run`, `extend` and `count`."""
+"""The arguments of `train`, `run`, `extend`, `how-much-text` and `count`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -74,6 +74,12 @@ _EXTEND_TEXT = """\
 Trains a tokenizer further on text, such as one in a language it has few tokens for. Its tokens keep their ids, and its
 merges come first as they are. New tokens get the ids after the highest, or those of reserved special tokens (--fill).
 Then it proves, point by point, what stayed the same; if a point fails, nothing is exported.
+"""
+
+_HOW_MUCH_TEXT = """\
+Trains on 1/64, 1/32 ... 1 of the texts and on two disjoint halves, and tells how many tokens of the whole text each
+part finds, and how well it compresses text that is held out of all of them (a tenth, or --held-out). If two halves
+agree and the last doublings change little, more text of this kind would not matter. Nothing is written.
 """
 
 _RUN_TEXT = """\
@@ -193,6 +199,24 @@ def mixture(words: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
+def how_much_text(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `how-much-text`."""
+    parser = shared.new_parser("tokstudio how-much-text", _HOW_MUCH_TEXT, shared.EXIT_CODES)
+    _add_corpus(parser, held_out=0.1)
+    shared.add_setting(
+        _add_group(parser, "limits and merging", "limits", without=("pattern",)), "pattern", default=None
+    )
+    own = [name for name in SETTINGS["algorithm"].choices if name not in LIBRARY_ALGORITHMS]
+    _add_group(parser, "algorithm", "algorithm", without=("algorithm",))(
+        "--algorithm", choices=own, default=own[0], help=SETTINGS["algorithm"].usage
+    )
+    add = _add_group(parser, "base and special tokens", "tokens")
+    add("--seed", type=shared.whole, default=0, metavar="N", help="choose the parts by another number (default: 0)")
+    add("--json", action="store_true", help="print the result as one JSON object")
+    shared.add_quiet(parser)
+    return _checked(parser, parser.parse_args(words))
+
+
 def run(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `run`; a setting that is not given is None."""
     parser = shared.new_parser("tokstudio run", _RUN_TEXT, shared.EXIT_CODES)
@@ -246,7 +270,7 @@ def _check_left_out(parser: argparse.ArgumentParser, arguments: argparse.Namespa
     return arguments
 
 
-def _add_corpus(parser: argparse.ArgumentParser) -> None:
+def _add_corpus(parser: argparse.ArgumentParser, held_out: float = 0.0) -> None:
     add = parser.add_argument_group("corpus").add_argument
     add("files", nargs="*", metavar="FILE", help="a text, a data set, a folder of them, or - for standard input")
     add(
@@ -272,7 +296,7 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         help="how much a text counts, such as de.txt=3 or de.txt=0.5, from 0 to 1000 (default: 1); NAME is that of a "
         "file or a folder, or a number from 0 in their order; may be repeated",
     )
-    shared.add_setting(add, "held_out")
+    shared.add_setting(add, "held_out", default=held_out)
     _add_leaving_out(add)
 
 

@@ -140,6 +140,44 @@ def _line_after(source: Source, at: int) -> int:
     return at + (int(starts[0]) if len(starts) else 0)
 
 
+# --- Samples by a seed, each within the next --------------------------------------------------------------------------
+
+_BLOCKS_OF_LEAST = 32  # blocks, at least, that a text of enough lines has in the smallest sample
+
+
+def nested_samples_work(
+    sources: Sequence[Source], shares: Sequence[float], seed: int
+) -> Work[list[tuple[tuple[Source, ...], tuple[Source, ...]]]]:
+    """Divides sources by shares from 0 to 1 into a sample and the rest, each sample within that of a larger share.
+
+    Each source is divided alike. What is chosen are documents, and blocks of whole lines of documents that are long,
+    in an order that the seed gives, until they have the share of the bytes; they stay in the order of the text.
+
+    Returns:
+        For each share, the sample and the rest: one source of each for every source, which may be empty.
+    """
+    largest = max(1, min(LARGEST_BLOCK, int(min(shares) * sum(source.bytes for source in sources)) // _BLOCKS_OF_LEAST))
+    samples: list[tuple[tuple[Source, ...], tuple[Source, ...]]] = []
+    blocks = yield from together("sampling", ((len(one.data), _blocks_work(one, largest)) for one in sources))
+    ranks: list[NDArray[np.float64]] = []
+    for number, ends in enumerate(blocks):
+        # The middle of each block in its order, as a share of the bytes.
+        order = np.random.default_rng([seed, number]).permutation(len(ends))
+        lengths = np.diff(ends, prepend=0)[order]
+        rank = np.empty(len(ends), np.float64)
+        rank[order] = (np.cumsum(lengths) - lengths / 2) / max(1, int(lengths.sum()))
+        ranks.append(rank)
+    for share in shares:
+        works = (
+            (len(source.data), _chosen_work(source, ends, chosen))
+            for source, ends, rank in zip(sources, blocks, ranks, strict=True)
+            for chosen in (rank < share, rank >= share)
+        )
+        parts = yield from together("sampling", works)
+        samples.append((tuple(parts[::2]), tuple(parts[1::2])))
+    return samples
+
+
 # --- The held-out split: blocks of whole lines, spread evenly over the corpus -----------------------------------------
 
 LEAST_BLOCKS = 20

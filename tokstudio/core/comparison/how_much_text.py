@@ -1,0 +1,180 @@
+"""How much text a tokenizer needs: trainings on parts of a corpus, beside one on all of it.
+
+The parts are held against the whole by the tokens that both find, and by held-out text.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from tokstudio.core.analysis.token_counts import measure_work
+from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.wording import size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import LEAST_BLOCKS, check_lines_work, hold_out_work, in_use, nested_samples_work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import Trainer
+
+SHARES = tuple(1 / (1 << halvings) for halvings in range(6, -1, -1))  # from 1/64 to 1
+STEADY = 0.99  # the share of the tokens of the whole text that more text would keep, from which on it changes little
+_HALF = 0.5
+_PHASE = "training on parts"
+
+
+@dataclass(frozen=True)
+class TextAmount:
+    """A training on a part of the text."""
+
+    share: float  # of the text that is trained on, which is what is not held out
+    bytes: int
+    bytes_per_token: float | None  # of the held-out text; None where the part lacks a character of it
+    kept: float  # of the tokens that merges make from the whole text, the share that this one makes too; 0 to 1
+
+
+@dataclass(frozen=True)
+class HowMuchText:
+    """What becomes of a tokenizer with more text."""
+
+    rows: tuple[TextAmount, ...]  # by ascending share; the last is the whole text
+    halves: float  # the share of the tokens of two disjoint halves that both have, 0 to 1
+    held_out_bytes: int
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        whole, halves = self.rows[-1], f"two halves agree in {_percent(self.halves)}"
+        steady = next((row for row in self.rows[:-1] if row.kept >= STEADY), None)
+        if steady is not None:
+            more = f"more text of this kind changes {_percent(1 - steady.kept)} of the tokens"
+            return f"From {size_text(steady.bytes)} on, {more}; {halves}."
+        last = self.rows[-2] if len(self.rows) > 1 else whole
+        changed = _percent(1 - last.kept)
+        return (
+            f"More text of this kind still changes the tokens: from {size_text(last.bytes)} to "
+            f"{size_text(whole.bytes)}, {changed} of them; {halves}."
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """All figures, for JSON."""
+        return {**asdict(self), "rows": [asdict(row) for row in self.rows], "sentence": self.sentence}
+
+
+def how_much_text(corpus: Corpus, config: TrainingConfig, held_out: float = 0.1, seed: int = 0) -> HowMuchText:
+    """Trains on 1/64, 1/32 ... 1 of a corpus, and on two disjoint halves, to tell whether more text would matter.
+
+    What is chosen are documents, or blocks of lines of long ones, in an order by the seed; each part is within the
+    next. A part without a text of its own, in a short corpus, is left out.
+
+    Args:
+        corpus: The texts, with their weights.
+        config: The settings of each training, but for its own held-out share.
+        held_out: The share, above 0 and below 1, that is kept out of all trainings and measured.
+        seed: Of the choice.
+
+    Raises:
+        ConfigError: The share is out of range, the settings do not fit, or there are word counts instead of text.
+        CorpusError: There are fewer than 20 lines.
+
+    Example:
+        >>> from tokstudio import Corpus, TrainingConfig, how_much_text
+        >>> corpus = Corpus.from_texts(f"line {number} of a text" for number in range(400))
+        >>> found = how_much_text(corpus, TrainingConfig(vocabulary_size=270))
+        >>> [row.share for row in found.rows][-2:], found.rows[-1].kept
+        ([0.5, 1.0], 1.0)
+    """
+    return finish(how_much_text_work(corpus, config, held_out, seed))
+
+
+def how_much_text_work(
+    corpus: Corpus, config: TrainingConfig, held_out: float = 0.1, seed: int = 0
+) -> Work[HowMuchText]:
+    """See `how_much_text`."""
+    if not 0 < held_out < 1:
+        raise ConfigError(f"The held-out share must be above 0 and below 1, not {held_out:g}.")
+    yield from _check_work(corpus)
+    config = replace(config, held_out=0.0)
+    Trainer(corpus, config)  # which checks all, and reads nothing yet
+    trained, held = yield from hold_out_work(corpus.sources, held_out, corpus.weights)
+    # What counts as nothing would count as text of a part.
+    trained, weights = in_use(trained, corpus.weights), corpus.weights and tuple(filter(None, corpus.weights))
+    samples = yield from nested_samples_work(trained, SHARES, seed)
+    parts, halves = list(_filled(samples)), samples[SHARES.index(_HALF)]
+    total = sum(size for _, _, size in parts) + _size(halves[1])
+    done = 0
+    tokens: list[set[bytes]] = []
+    found: list[tuple[float, int, float | None]] = []
+    for share, sources, size in parts:
+        tokenizer = yield from _trained_work(Corpus(sources, weights), config, done, total)
+        done += size
+        found.append((share, size, (yield from _bytes_per_token_work(tokenizer, held, config))))
+        tokens.append(_made(tokenizer))
+    other = yield from _trained_work(Corpus(halves[1], weights), config, done, total)
+    one = next(made for made, (share, _, _) in zip(tokens, found, strict=True) if share == _HALF)
+    whole = tokens[-1]
+    rows = (
+        TextAmount(share, size, ratio, len(made & whole) / len(whole) if whole else 1.0)
+        for made, (share, size, ratio) in zip(tokens, found, strict=True)
+    )
+    return HowMuchText(tuple(rows), _agreement(one, _made(other)), _size(held))
+
+
+def _check_work(corpus: Corpus) -> Work[None]:
+    if any(source.counts is not None for source in corpus.sources):
+        raise ConfigError("Word counts have no documents to choose from: open the texts.")
+    try:
+        yield from check_lines_work(corpus.sources)
+    except CorpusError as error:
+        raise CorpusError(f"To compare parts of a text, at least {LEAST_BLOCKS} lines are needed.") from error
+
+
+def _filled(
+    samples: Sequence[tuple[tuple[Source, ...], tuple[Source, ...]]],
+) -> Iterator[tuple[float, tuple[Source, ...], int]]:
+    """The share, sources and size of each sample that has more text than the one before; always of half and all."""
+    before = 0
+    for share, (sources, _) in zip(SHARES, samples, strict=True):
+        if (size := _size(sources)) > before or share >= _HALF:
+            before = size
+            yield share, sources, size
+
+
+def _size(sources: Sequence[Source]) -> int:
+    return sum(source.bytes for source in sources)
+
+
+def _trained_work(corpus: Corpus, config: TrainingConfig, done: int, total: int) -> Work[Tokenizer]:
+    trainer = Trainer(corpus, config)
+    while trainer.ended is None:
+        trainer.advance()
+        here = trainer.progress
+        part = here.done / here.total if here.phase == "merging" and here.total else 0.0
+        yield Progress(_PHASE, done + int(part * corpus.bytes), total)
+    return trainer.tokenizer()
+
+
+def _bytes_per_token_work(tokenizer: Tokenizer, held: Sequence[Source], config: TrainingConfig) -> Work[float | None]:
+    try:
+        return (yield from measure_work(tokenizer, held, config)).bytes_per_token
+    except ConfigError:  # a character that the part lacks
+        return None
+
+
+def _made(tokenizer: Tokenizer) -> set[bytes]:
+    """The tokens that merges have made."""
+    tokens = tokenizer.tokens
+    return {tokens[token] for token in tokenizer.merge_results.tolist()}
+
+
+def _agreement(one: set[bytes], other: set[bytes]) -> float:
+    """The share of the tokens of two that both have; 1 where neither has any."""
+    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 1.0
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
