@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 
 import distributed
@@ -24,7 +25,9 @@ def counted(tmp_path, run, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def counted(files, name, *more):
-        run(0, f"count {files} --pattern gpt2 --out {name}.parquet", *more)
+        printed = run(0, f"count {files} --pattern gpt2 --out {name}.parquet", *more)
+        if "--dask" in more:
+            assert re.search(r"Read \d\S* \w*B in \d+ tasks; the slowest took \d+\.\d s, from \S+ on\.", printed.err)
         return (tmp_path / f"{name}.parquet").read_bytes()
 
     return counted
@@ -74,6 +77,7 @@ def test_rare_words_are_left_out_of_the_joined_table_and_that_is_said(write, run
     left = {bytes(word) for word in words_of(tmp_path / "c.parquet")}
     assert left == {b" cat", b"the", b"\n"}, "once in each file, twice in both"
     run(1, words, "--min-count", 100, says="every word occurs less often: nothing was written")
+    run(2, "count a.txt --pattern gpt2 --out s3://bucket/c.parquet", says="a file of this computer: give its path")
     run(2, words, "--min-count", 0, says="--min-count must be at least 1")
 
 

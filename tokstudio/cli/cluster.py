@@ -15,13 +15,13 @@ from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import processors
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.readers.folders import Entry
 
 if TYPE_CHECKING:
-    from distributed import Client, LocalCluster
+    from distributed import Client, Future, LocalCluster
 
 # distributed is not installed everywhere, and has no complete types.
 
@@ -59,6 +59,33 @@ def cores_work(client: Client, address: str) -> Work[int]:
         yield Progress("waiting for workers")
         time.sleep(PATIENCE)
     raise CorpusError(f"--dask {address}: the scheduler has no workers; start some.")
+
+
+def waited_work(future: Future, progress: Callable[[], Progress], task: str) -> Work[Any]:
+    """The result of a task; an error of TokStudio that it returns is raised.
+
+    Args:
+        future: The task.
+        progress: What is told while it runs.
+        task: What it does with a file, for an error: "counted".
+
+    Raises:
+        CorpusError: Its workers died again and again.
+    """
+    from distributed import KilledWorker
+
+    while not future.done():
+        yield progress()
+        time.sleep(PATIENCE)
+    try:
+        result: Any = future.result()
+    except KilledWorker as error:
+        raise CorpusError(
+            f"The workers that {task} a file died again and again, probably for lack of memory: give smaller files."
+        ) from error
+    if isinstance(result, TokStudioError):
+        raise result
+    return result
 
 
 def local_cluster(workers: int) -> LocalCluster:

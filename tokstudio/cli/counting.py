@@ -10,11 +10,11 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokstudio.cli.cluster import PATIENCE, absolute, cores_work, neighbours, open_client
+from tokstudio.cli.cluster import absolute, cores_work, neighbours, open_client, waited_work
 from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.reading import (
     TextsToRead,
@@ -26,9 +26,9 @@ from tokstudio.cli.reading import (
     texts_of,
     without_left_out,
 )
-from tokstudio.core.base.errors import CorpusError, TokStudioError
+from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import printable, several, size_text
 from tokstudio.core.corpus.readers.folders import Entry, Folder, numbered_work, remote_entries_work
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.hub.addresses import address_of
@@ -70,39 +70,46 @@ def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str,
             ]
             joins += [future for future in pairs if future not in tables]
             tables = pairs
-        return console.finish(_result_work(tables[0], [*parts, *joins]))
+        futures = [*parts, *joins]
+
+        def progress() -> Progress:
+            return Progress("counting", sum(future.done() for future in futures), len(futures))
+
+        counted: _Counted = console.finish(waited_work(tables[0], progress, "counted"))
+        read = size_text(sum(map(stored_bytes, entries)) - len(entries))
+        console.say(
+            f"Read {read} in {several(len(parts), 'task')}; the slowest took {counted.seconds:,.1f} s, "
+            f"from {printable(counted.file)} on."
+        )
+        return counted.part
 
 
-def _count(shard: Sequence[Entry], counting: Counting) -> CountedPart | TokStudioError:
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """A table with the seconds of the slowest task that counted for it, and its first file."""
+
+    part: CountedPart
+    seconds: float
+    file: str
+
+
+def _count(shard: Sequence[Entry], counting: Counting) -> _Counted | TokStudioError:
     """Counts a shard; an error is its result, as a worker would print an exception."""
+    begun = time.monotonic()
     try:
-        return finish(counting.count_work(shard, threads=1))
+        part = finish(counting.count_work(shard, threads=1))
     except TokStudioError as error:
         return error
+    return _Counted(part, time.monotonic() - begun, shard[0].path.name)
 
 
-def _join(part: CountedPart | TokStudioError, later: CountedPart | TokStudioError) -> CountedPart | TokStudioError:
-    if isinstance(part, TokStudioError):
-        return part
-    return later if isinstance(later, TokStudioError) else finish(part.joined_work(later))
-
-
-def _result_work(last: Future, futures: Sequence[Future]) -> Work[CountedPart]:
-    """Waits for the last table; an error of any task is raised."""
-    from distributed import KilledWorker
-
-    while not last.done():
-        yield Progress("counting", sum(future.done() for future in futures), len(futures))
-        time.sleep(PATIENCE)
-    try:
-        part_or_error: CountedPart | TokStudioError = last.result()
-    except KilledWorker as error:
-        raise CorpusError(
-            "The workers that counted a file died again and again, probably for lack of memory: give smaller files."
-        ) from error
-    if isinstance(part_or_error, TokStudioError):
-        raise part_or_error
-    return part_or_error
+def _join(first: _Counted | TokStudioError, later: _Counted | TokStudioError) -> _Counted | TokStudioError:
+    if isinstance(first, TokStudioError):
+        return first
+    if isinstance(later, TokStudioError):
+        return later
+    slowest = max(first, later, key=lambda one: one.seconds)
+    return replace(slowest, part=finish(first.part.joined_work(later.part)))
 
 
 # --- The command `count`: counts the pre-tokens of texts and writes the table, for training later or elsewhere --------
@@ -115,6 +122,10 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
     counting = Counting(settings, texts.reading, texts.encoding)
     if "-" in arguments.files:
         raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
+    if address_of(arguments.out) is not None:
+        raise ConfigError(
+            "--out: the table is written to a file of this computer: give its path, and copy it from there."
+        )
     with plain_reading_errors():
         folders = list[Folder]()
         if texts.leave_out or texts.leave_out_lists:

@@ -10,7 +10,6 @@ import json
 import secrets
 import shutil
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokstudio.cli.cluster import PATIENCE, absolute, cores_work, neighbours, open_client
+from tokstudio.cli.cluster import absolute, cores_work, neighbours, open_client, waited_work
 from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.cli.reading import plain_reading_errors, texts_of
@@ -129,8 +128,8 @@ class _OnCluster:
                     passed = skip if at == 0 else 0
                     futures.append(self._submit(client, parts[at], shared, passed, at))
                     at += 1
-                yield from _waited_work(futures[0], done, total)
-                encoded, stem = _result(futures.popleft())
+                progress = Progress("encoding", done, total)
+                encoded, stem = yield from waited_work(futures.popleft(), lambda told=progress: told, "encoded")
                 files += encoded
                 done += sum(unit.weight for unit in part)
                 for documents in _read_part(stem, settings.kind):
@@ -151,26 +150,6 @@ def _emptied(folder: Path) -> Iterator[None]:
         yield
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _waited_work(future: Future, done: int, total: int) -> Work[None]:
-    while not future.done():
-        yield Progress("encoding", done, total)
-        time.sleep(PATIENCE)
-
-
-def _result(future: Future) -> tuple[list[EncodedFile], Path]:
-    from distributed import KilledWorker
-
-    try:
-        result: tuple[list[EncodedFile], Path] | TokStudioError = future.result()
-    except KilledWorker as error:
-        raise CorpusError(
-            "The workers that encoded a file died again and again, probably for lack of memory: give smaller files."
-        ) from error
-    if isinstance(result, TokStudioError):
-        raise result
-    return result
 
 
 def _encode_part(
