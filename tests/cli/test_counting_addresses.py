@@ -77,7 +77,11 @@ def test_rare_words_are_left_out_of_the_joined_table_and_that_is_said(write, run
     left = {bytes(word) for word in words_of(tmp_path / "c.parquet")}
     assert left == {b" cat", b"the", b"\n"}, "once in each file, twice in both"
     run(1, words, "--min-count", 100, says="every word occurs less often: nothing was written")
-    run(2, "count a.txt --pattern gpt2 --out s3://bucket/c.parquet", says="a file of this computer: give its path")
+    run(
+        1,
+        "count a.txt --pattern gpt2 --out s3://bucket/c.parquet",
+        says="c.parquet: results are files of this computer",
+    )
     run(2, words, "--min-count", 0, says="--min-count must be at least 1")
 
 

@@ -26,7 +26,7 @@ from tokstudio.cli.reading import (
     texts_of,
     without_left_out,
 )
-from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
+from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import printable, several, size_text
 from tokstudio.core.corpus.readers.folders import Entry, Folder, numbered_work, remote_entries_work
@@ -122,10 +122,6 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
     counting = Counting(settings, texts.reading, texts.encoding)
     if "-" in arguments.files:
         raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
-    if address_of(arguments.out) is not None:
-        raise ConfigError(
-            "--out: the table is written to a file of this computer: give its path, and copy it from there."
-        )
     with plain_reading_errors():
         folders = list[Folder]()
         if texts.leave_out or texts.leave_out_lists:

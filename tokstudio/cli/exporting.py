@@ -29,6 +29,7 @@ from tokstudio.core.formats.known_formats import FORMATS, tokenizer_files
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.report import ExportReport, described
 from tokstudio.core.formats.saving import fit, save_work, try_places_work
+from tokstudio.core.hub.addresses import is_address
 from tokstudio.core.surgery.proof import embedding_map_work, save_proved_work, verify_all_work
 from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -66,6 +67,8 @@ def check_results(arguments: argparse.Namespace, console: Console) -> None:
         # The parallel set of `compare` is asked for by a flag, and `report` is a command too.
         if not isinstance(path := values.get(name), Path):
             continue
+        if is_address(path.as_posix()) and not path.parent.is_dir():
+            raise FormatError(f"{path.name}: results are files of this computer: give a path, and copy it from there.")
         if name == "project" and path.exists():
             raise FormatError(f"{file_name(path)}: this file exists already: give the project another name.")
         if name == "experiment" and not values["force"]:
