@@ -120,23 +120,6 @@ def test_what_is_passed_over_is_in_the_json_of_every_command(mixed, write, tmp_p
     assert "1 broken row dropped" in told["source_notes"][0]["note"]
 
 
-ADDRESSES = ("s3://bucket/a", "https://example.org/a.txt", "hf:datasets/allenai/c4", "gs://b/c", "hf://datasets/a/b")
-
-
-@pytest.mark.parametrize("address", ADDRESSES)
-@pytest.mark.parametrize(
-    "command",
-    [
-        "train --counts {} --vocab-size 280",
-        "compare bytes --texts {} --parallel",
-        "encode --tokenizer tokenizer.json {}",
-    ],
-)
-def test_an_address_is_said_to_be_one_where_only_files_are_read(run, command, address):
-    said = run(1, command.format(address)).err
-    assert said == f"tokstudio: {address}: an address is not read here; give the path of a file.\n"
-
-
 @pytest.mark.parametrize("command", ["inspect {}", "encode --text a --tokenizer {}", "prune {} --vocab-size 300"])
 @pytest.mark.parametrize(
     ("address", "advice"),
