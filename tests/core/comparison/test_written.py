@@ -19,6 +19,7 @@ from tokstudio import (
     ByteTokenizer,
     CharacterTokenizer,
     Comparison,
+    ConfigError,
     Corpus,
     FormatError,
     Tokenizer,
@@ -51,6 +52,16 @@ def failing() -> Comparison:
 
 def cells_of(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+@pytest.mark.parametrize("form", ["to_markdown", "to_latex", "to_json"])
+def test_one_name_in_place_of_a_list_is_refused(comparison: Comparison, form: str) -> None:
+    with pytest.raises(
+        ConfigError, match=r'The figures are a list of names: write \["premium"\] in place of "premium"'
+    ):
+        getattr(comparison, form)("premium")
+    with pytest.raises(ConfigError, match="a list of names"):
+        comparison.to_csv(figures="tokens")
 
 
 def test_markdown_has_aligned_numbers_the_best_in_bold_and_totals(comparison: Comparison) -> None:

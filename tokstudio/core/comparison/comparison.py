@@ -212,9 +212,10 @@ class Comparison:
 
     def tables_work(self, figures: Sequence[str] | None, level: float | None = None) -> Work[list[FigureTable]]:
         """`table` of several figures, None for all that have a number, in bounded pieces."""
-        for need in dict.fromkeys(["words"] if figures is None else [figure_of(name).need for name in figures]):
+        names = None if figures is None else _names(figures)
+        for need in dict.fromkeys(["words"] if names is None else [figure_of(name).need for name in names]):
             yield from self._parts_work(need)
-        names = self.known_figures() if figures is None else figures
+        names = self.known_figures() if names is None else names
         for name in (*names, *(["gini"] if "premium" in names else [])):
             if level is not None and name in INTERVALS:
                 yield from self.intervals_work(name, Resampling(level))
@@ -345,7 +346,7 @@ class Comparison:
 
         Without `figures` also what the vocabularies share; with a `level` also "intervals", see `to_markdown`.
         """
-        names = self.known_figures() if figures is None else tuple(figures)
+        names = self.known_figures() if figures is None else _names(figures)
         content: dict[str, object] = {
             "tokenizers": self.tokenizers,
             "vocabulary_sizes": [each.vocabulary_size for each in self.compared],
@@ -493,6 +494,13 @@ def figure_of(name: str) -> Figure:
     if name not in FIGURES:
         raise ConfigError(f'There is no figure "{name}": choose one of {", ".join(FIGURES)}.')
     return FIGURES[name]
+
+
+def _names(figures: Sequence[str]) -> tuple[str, ...]:
+    """The names of figures; raises ConfigError where there is one string, whose letters would be the names."""
+    if isinstance(figures, str):
+        raise ConfigError(f'The figures are a list of names: write ["{figures}"] in place of "{figures}".')
+    return tuple(figures)
 
 
 def compare(
