@@ -104,7 +104,7 @@ def failing_export(monkeypatch):
     """Lets every export fail once its files are written."""
 
     def commit(_self):
-        raise FormatError("made.json: there is no space left on the disk; nothing was changed.")
+        raise FormatError("made.json: there is no space left on the disk, so it was not written.")
 
     def arrange(fault=commit):
         save_work = exporting.save_proved_work

@@ -69,8 +69,11 @@ def test_every_algorithm_can_be_kept_and_encodes_again(text, tmp_path, run, algo
     [
         ("--export huggingface=afile/mine", "afile is a file: choose another name."),
         ("--export huggingface=afile/deep/mine", "afile is a file: choose another name."),
-        ("--export huggingface=afile/mine.json", "afile does not exist: create it, or choose another."),
-        ("--export classic=afile", "has several files: name a folder to save them in."),
+        ("--export huggingface=afile/mine.json", "afile is a file and no folder: choose another folder."),
+        (
+            "--export classic=afile",
+            "afile: this is a file, and Classic pair has several files: name a folder to save them in.",
+        ),
         ("--export merges-csv=nowhere/merges.csv", "nowhere does not exist: create it, or choose another."),
         ("--export huggingface=taken.json", "a folder with that name already exists: choose another name."),
         (f"--export huggingface={'x' * 300}", ": the file cannot be written: File name too long."),

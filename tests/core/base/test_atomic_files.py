@@ -141,6 +141,8 @@ def test_what_cannot_be_written_to_is_named(tmp_path, monkeypatch):
         with pytest.raises(FormatError, match=f"^{words}"):
             finish(write_files({tmp_path / name: [b"x"]}))
     (tmp_path / "file").write_text("x")
+    with pytest.raises(FormatError, match=r"^x: .*file is a file and no folder: choose another folder\.$"):
+        finish(write_files({tmp_path / "file" / "x": [b"x"]}))
     with StagedFiles() as staged, pytest.raises(FormatError, match=r"^sub: the folder cannot be created: .*\.$"):
         staged.make_folder(tmp_path / "file" / "sub")
     monkeypatch.setattr(files.os, "open", refuse)

@@ -88,18 +88,20 @@ def test_one_file_takes_a_file_or_a_folder_and_several_take_a_folder(tmp_path):
     assert save(everything(), tmp_path, "vocabulary-csv").files == (tmp_path / "vocabulary.csv",)
     assert save(with_unknown(), tmp_path, "sentencepiece").files == (tmp_path / "tokenizer.model",)
     assert save(banana(), str(tmp_path / "mine.json")).files == (tmp_path / "mine.json",)
-    with pytest.raises(FormatError, match=r"^mine\.json: Classic pair has several files"):
+    with pytest.raises(FormatError, match=r"^mine\.json: this is a file, and Classic pair has several files"):
         save(banana(), tmp_path / "mine.json", "classic")
     with pytest.raises(FormatError, match=r"^merges\.json: Classic pair has several files"):
         save(banana(), tmp_path / "merges.json", "classic")
     with pytest.raises(FormatError, match=r"^x\.json: the folder .*nowhere does not exist"):
         save(banana(), tmp_path / "nowhere" / "x.json")
     (tmp_path / "ranks.txt").write_text("old")
-    with refusal("tiktoken is saved to a folder, or to a file that ends in", "ranks.txt"):
+    with refusal("this is a file, and tiktoken is saved to a folder, or to a file that ends in", "ranks.txt"):
         save(banana(), tmp_path / "ranks.txt", "tiktoken")
     (tmp_path / "ranks.txt").unlink()
     (tmp_path / "mine.json").rename(tmp_path / "mine")
-    with pytest.raises(FormatError, match=r"^mine: Hugging Face is saved to a folder, or to a file"):
+    with pytest.raises(
+        FormatError, match=r"^mine: this is a file, and Hugging Face is saved to a folder, or to a file"
+    ):
         save(banana(), tmp_path / "mine")
     assert names(tmp_path) == ["both", "mine", "tokenizer.model", "vocabulary.csv"]
 

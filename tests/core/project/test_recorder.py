@@ -317,7 +317,7 @@ def test_a_failed_autosave_is_reported_and_keeps_the_previous_one(recorder, fold
     finish(recorder.autosave_work(small_project(2)))
 
     def fail(*_, **__):
-        raise FormatError("x.tokstudio: there is no space left on the disk; nothing was changed.")
+        raise FormatError("x.tokstudio: there is no space left on the disk, so it was not written.")
         yield
 
     with monkeypatch.context() as patched:

@@ -368,7 +368,9 @@ def test_a_full_disk_leaves_the_old_project(tmp_path, monkeypatch):
         return connection
 
     monkeypatch.setattr(writer, "create", small_disk)
-    with pytest.raises(FormatError, match=r"^p\.tokstudio: there is no space left on the disk; nothing was changed\.$"):
+    with pytest.raises(
+        FormatError, match=r"^p\.tokstudio: there is no space left on the disk, so it was not written\.$"
+    ):
         saved(Project(state={"text": "long " * 50_000}), path)
     assert path.read_bytes() == before
     assert names(tmp_path) == ["p.tokstudio"]

@@ -187,10 +187,13 @@ def write_fault(path: Path, error: OSError | ValueError) -> FormatError:
     name, folder = file_name(path), path.absolute().parent
     code = error.errno if isinstance(error, OSError) else None
     if code in _NO_SPACE:
-        return FormatError(f"{name}: there is no space left on the disk; nothing was changed.")
+        return FormatError(f"{name}: there is no space left on the disk, so it was not written.")
     if code in _FORBIDDEN:
         return FormatError(f"{name}: the folder {folder} cannot be written to: choose another.")
     if code in _MISSING:
+        above = next((above for above in (folder, *folder.parents) if os.path.lexists(above)), folder)
+        if above.is_file():
+            return FormatError(f"{name}: {above} is a file and no folder: choose another folder.")
         return FormatError(f"{name}: the folder {folder} does not exist: create it, or choose another.")
     return FormatError(f"{name}: the file cannot be written: {_reason(error)}.")
 

@@ -182,7 +182,7 @@ class Recorder:
     def _report(self, error: TokStudioError) -> None:
         if self.problem is None:
             words = str(error).partition(": ")[2].removesuffix(".")
-            for advice in ("; nothing was changed", ": choose another"):
+            for advice in (", so it was not written", ": choose another"):
                 words = words.removesuffix(advice)
             self.problem = words
 

@@ -539,7 +539,7 @@ def test_on_a_full_disk_nothing_is_left(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(FormatError, match=r"^new\.gguf: there is no space left on the disk; nothing was changed\.$"):
+    with pytest.raises(FormatError, match=r"^new\.gguf: there is no space left on the disk, so it was not written\.$"):
         save(mine(), tmp_path / "new.gguf", "gguf", model=path)
     assert [file.name for file in tmp_path.iterdir()] == ["model.gguf"]
 

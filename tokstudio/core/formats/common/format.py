@@ -125,7 +125,8 @@ class Format:
         if not self.takes_folder(path):
             return {self.files[0]: path / self.files[0] if path.is_dir() else path}
         if path.is_file() or (path.name in self.files and not path.is_dir()):
-            raise FormatError(f"{path.name}: {self.title} has several files: name a folder to save them in.")
+            file = "this is a file, and " if path.is_file() else ""
+            raise FormatError(f"{path.name}: {file}{self.title} has several files: name a folder to save them in.")
         return {usual: path / usual for usual in self.files}
 
     def check_places(self, targets: Mapping[str, Path]) -> None:

@@ -148,7 +148,10 @@ class HuggingFace(Format):
         if not self.takes_folder(path):
             return {TOKENIZER: path}
         if path.is_file():
-            raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
+            raise FormatError(
+                f"{path.name}: this is a file, and {self.title} is saved to a folder, or to a file that ends in "
+                f"{_SUFFIX}."
+            )
         return {usual: path / usual for usual in self.files}
 
     def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:

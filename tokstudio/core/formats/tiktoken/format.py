@@ -79,7 +79,10 @@ class Tiktoken(Format):
     def targets(self, path: Path) -> Mapping[str, Path]:
         """The ranks, and beside them two files with the same beginning of the name."""
         if path.is_file() and self.takes_folder(path):
-            raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
+            raise FormatError(
+                f"{path.name}: this is a file, and {self.title} is saved to a folder, or to a file that ends in "
+                f"{_SUFFIX}."
+            )
         ranks = path / RANKS_FILE if self.takes_folder(path) else path
         if ranks.stem.lower() in _TAKEN:
             raise FormatError(
