@@ -152,6 +152,51 @@ def test_a_result_is_saved_only_of_the_run_that_it_is_of(window):
     assert not has_result()
 
 
+def test_merges_of_others_beside_it_are_not_replaced(window, home):
+    window.train(280)
+    (home / "e.merges").write_text("mine")
+    path = window.save()
+    assert window.problems.pop().startswith("e.merges: this file exists already, and is not of the [result] in e.toml")
+    assert not path.exists()
+    window.session.training.set_settings(Settings(281))
+    window.save()  # without a result
+    assert load_experiment(path).result is None
+    window.session.training.set_settings(Settings(280))
+    window.save()
+    assert window.problems.pop().startswith("e.merges: this file exists already")
+    assert (load_experiment(path).result, (home / "e.merges").read_text()) == (None, "mine")
+
+
+def test_merges_of_its_own_are_replaced_and_go_with_its_result(window, home, qtbot):
+    merges = home / "e.merges"
+    window.train(280)
+    path = window.save()
+    result = load_experiment(path).result
+    assert result.trainings[0].merges == 24
+    # Opened and saved unchanged, it keeps its result, though nothing was trained.
+    other = Window(qtbot, home)
+    other.open(path)
+    other.save()
+    assert (load_experiment(path).result, merges.exists(), other.said[-1]) == (result, True, "Saved e.toml.")
+    other.session.close()
+    window.train(290)
+    window.save()
+    assert load_experiment(path).result.trainings[0].merges == len(merges.read_text().splitlines()) == 34
+    window.session.training.set_settings(Settings(300))
+    window.save()
+    assert window.said[-1] == "Saved e.toml. Its earlier result is removed, with its merges in e.merges."
+    assert (load_experiment(path).result, merges.exists()) == (None, False)
+    window.train(300)
+    window.save()
+    assert load_experiment(path).result.trainings[0].merges == 44
+    # What was edited is no longer its own.
+    merges.write_text("mine")
+    window.session.training.set_settings(Settings(310))
+    window.save()
+    assert window.said[-1] == "Saved e.toml. Its earlier result is removed."
+    assert merges.read_text() == "mine"
+
+
 def test_several_trainings_are_variants_and_are_shown_again(window, home):
     settings = Settings(300, pattern="gpt2")
     plans = [

@@ -175,19 +175,28 @@ def files_of_result(path: Path, trained: Sequence[Trained]) -> dict[Path, Iterab
 
 def check_merges_work(path: Path, names: Sequence[str], before: Result | None) -> Work[None]:
     """Raises FormatError where a file with merges would replace one that the result of the experiment does not name."""
-    known = {gave.name: gave.sha256 for gave in before.trainings} if before is not None else {}
-    for name, file in merges_files(path, names).items():
-        if not os.path.lexists(file):
-            continue
-        try:
-            digest = hashlib.sha256((yield from read_file_work(file))).hexdigest()
-        except TokStudioError:
-            digest = None
-        if digest is None or digest != known.get(name):
+    own = yield from own_merges_work(path, before)
+    for file in merges_files(path, names).values():
+        if os.path.lexists(file) and file not in own:
             raise FormatError(
                 f"{file_name(file)}: this file exists already, and is not of the [result] in {file_name(path)}, whose "
                 "merges are kept there: move it, or name the experiment otherwise."
             )
+
+
+def own_merges_work(path: Path, result: Result | None) -> Work[list[Path]]:
+    """The files beside an experiment that have the merges which its result names."""
+    trainings = result.trainings if result is not None else ()
+    files = merges_files(path, [gave.name for gave in trainings])
+    own: list[Path] = []
+    for gave in trainings:
+        try:
+            content = yield from read_file_work(files[gave.name])
+        except TokStudioError:
+            continue
+        if hashlib.sha256(content).hexdigest() == gave.sha256:
+            own.append(files[gave.name])
+    return own
 
 
 def keep_result_work(experiment: Experiment, result: Result, trained: Sequence[Trained]) -> Work[None]:
@@ -200,7 +209,7 @@ def keep_result_work(experiment: Experiment, result: Result, trained: Sequence[T
     """
     path = experiment.path
     now = parse_toml((yield from read_file_work(path)), file_name(path))
-    if _without_result(now) != _without_result(experiment.file):
+    if not is_same_but_result(now, experiment.file):
         raise ConfigError(
             f"{file_name(path)}: it has been changed since it was read, so the result is not written: run it again."
         )
@@ -215,9 +224,14 @@ def with_result(file: TomlFile, result: Result) -> str:
         again = parse_toml(text.encode(), file.name)
     except ConfigError:
         again = None
-    if again is None or _without_result(again) != _without_result(file):
+    if again is None or not is_same_but_result(again, file):
         raise file.error(f"the result is not in a table: write [{RESULT}] on a line of its own.", RESULT)
     return text
+
+
+def is_same_but_result(one: TomlFile, other: TomlFile) -> bool:
+    """Whether two files say the same, whatever their results are."""
+    return _without_result(one) == _without_result(other)
 
 
 def _without_result(file: TomlFile) -> Mapping[str, object]:
@@ -252,11 +266,12 @@ def difference_work(experiment: Experiment, before: Gave, trained: Trained) -> W
     names = [each.name for each in experiment.result.trainings] if experiment.result is not None else [""]
     file = merges_files(experiment.path, names)[before.name]
     what = f"{trained.unit}s"
-    numbers = f"then {before.merges:,}, now {gave.merges:,}"
+    is_same_number = before.merges == gave.merges
+    numbers = f"{gave.merges:,} both times" if is_same_number else f"then {before.merges:,}, now {gave.merges:,}"
     try:
         kept = yield from read_file_work(file)
     except TokStudioError as error:
-        raise ConfigError(f"The {what} differ ({numbers}), and the first cannot be told. {error}") from error
+        return f"The {what} differ ({numbers}), and the first cannot be told. {error}"
     if hashlib.sha256(kept).hexdigest() != before.sha256:
         return f"The {what} differ ({numbers}); {file_name(file)} was changed since, so the first cannot be told."
     lines = (line for some in trained.lines() for line in some.split("\n")[:-1])

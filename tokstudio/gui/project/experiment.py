@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,16 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.experiment.experiment import Experiment, ExperimentTraining
 from tokstudio.core.experiment.loading import load_experiment_work
-from tokstudio.core.experiment.result import Trained, result_work, texts_work
+from tokstudio.core.experiment.result import (
+    Trained,
+    check_merges_work,
+    is_same_but_result,
+    merges_files,
+    own_merges_work,
+    result_work,
+    texts_work,
+)
+from tokstudio.core.experiment.toml import parse_toml
 from tokstudio.core.experiment.writing import SUFFIX, Draft, PlannedTraining, draft_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.run import STOPPED, Run
@@ -112,9 +122,10 @@ class ExperimentFiles(QObject):
         same = same_texts and run.start is None and run.config == plans[0].settings.config()
         return run if same and run.ended != STOPPED and active.ended else None
 
-    def _saved(self, draft: Draft) -> None:
-        self._preferences.add_recent([draft.path], "experiment")
-        self._session.jobs.tell(" ".join(filter(None, (f"Saved {file_name(draft.path)}.", draft.remark))))
+    def _saved(self, saved: tuple[Path, str]) -> None:
+        path, remark = saved
+        self._preferences.add_recent([path], "experiment")
+        self._session.jobs.tell(" ".join(filter(None, (f"Saved {file_name(path)}.", remark))))
 
     # ---- opening
 
@@ -179,7 +190,8 @@ def _save_work(
     left_out: LeavingOut,
     current: Corpus,
     run: Run | None,
-) -> Work[Draft]:
+) -> Work[tuple[Path, str]]:
+    """Writes an experiment, and gives its path and what is said of it."""
     names = names_of_plans(plans) if len(plans) > 1 else [""]
     trainings = [
         planned(plan, name or f"variant {at}") for at, (plan, name) in enumerate(zip(plans, names, strict=True), 1)
@@ -199,12 +211,35 @@ def _save_work(
         if before.project and len(trainings) == 1:
             more["project"] = before.place(before.project)
     draft = yield from draft_work(path, whole, trainings, (left_out,) if left_out else (), **more)
-    if run is None:
-        yield from draft.write_work()
-    else:
+    removed = yield from _write_work(draft, before, current, run)
+    return path, " ".join(filter(None, (removed, draft.remark)))
+
+
+def _write_work(draft: Draft, before: Experiment | None, current: Corpus, run: Run | None) -> Work[str]:
+    """Writes an experiment with the result of a run, or what the file has of itself; says what it no longer has.
+
+    Raises:
+        FormatError: The merges would replace a file that is not of this experiment.
+    """
+    path, result = draft.path, None if before is None else before.result
+    own = yield from own_merges_work(path, result)  # which another result leaves without an owner
+    if run is not None:
+        yield from check_merges_work(path, [""], result)
         trained = [Trained("", run)]
         yield from draft.write_work(trained, (yield from result_work((yield from texts_work(current)), trained)))
-    return draft
+        own = [file for file in own if file != merges_files(path, [""])[""]]
+    elif before is not None and is_same_but_result(parse_toml(draft.text.encode(), before.file.name), before.file):
+        yield from draft.write_work(result=result)
+        return ""
+    else:
+        yield from draft.write_work()
+    removed: list[str] = []
+    for file in own:
+        with suppress(OSError):  # it is only no longer of the experiment then
+            file.unlink()
+            removed.append(file_name(file))
+    merges = f", with its merges in {', '.join(removed)}" if removed else ""
+    return f"Its earlier result is removed{merges}." if result is not None and (run is None or removed) else ""
 
 
 def _before_work(path: Path) -> Work[Experiment | None]:
