@@ -15,11 +15,14 @@ import pytest
 
 from tests.cli.fifty import FIFTY
 from tokstudio import load, load_experiment, load_project
+from tokstudio.cli import running
 from tokstudio.core.base import atomic_files
+from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.experiment.result import merges_files
 from tokstudio.core.model.algorithms import ALGORITHMS
 from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
+from tokstudio.core.training.trainer import Trainer
 
 OTHER = "mäyrä ja kettu istuvat matolla, " * 40
 SHORT = "experiment = 1\n[settings]\nvocabulary_size = 290\npattern = 'gpt2'\n[[source]]\npath = 'fifty.txt'\n"
@@ -140,7 +143,7 @@ def test_options_override_the_file_and_are_said(run, text, write, tmp_path):
         "--special replaces special_tokens of e.toml (not set).",
         "--sample-bytes replaces sample_bytes of e.toml (not set).",
         "--export replaces the exports of e.toml.", "Training on a sample of",
-        "The result in e.toml stays as it is, because options replaced settings of the file.",
+        "The result in e.toml stays as it is, because options replaced settings of the file: what else was",
     ):  # fmt: skip
         assert said in printed.err
     assert path.read_text().endswith("x.tiktoken'\n")
@@ -178,14 +181,16 @@ def test_a_check_tells_the_first_difference_and_writes_nothing(run, experiment, 
     Path("other.txt").write_text(OTHER.replace("kettu", "ketun"))
     out = run(1, "run --check e.toml").out.splitlines()
     assert out[0] == "other.txt has another text than then."
-    assert out[1].startswith("The merges differ (then 34, now 34), first in line ")
+    assert out[1].startswith("The merges differ (34 both times), first in line ")
     number = int(out[1].partition("first in line ")[2].partition(" ")[0])
     assert f"of e.merges: then {merges[number - 1]} (" in out[1]
     assert run(1, "run --check e.toml --json").json["differences"] == out
     Path("e.merges").write_text("Merge (1, 2) into a new token 256\n")
     assert "e.merges was changed since, so the first cannot be told." in run(1, "run --check e.toml").out
     Path("e.merges").unlink()
-    run(1, "run --check e.toml", says="and the first cannot be told. e.merges: no such file")
+    told = run(1, "run --check e.toml").out.splitlines()
+    assert told[0] == "other.txt has another text than then."
+    assert told[1].startswith("The merges differ (34 both times), and the first cannot be told. e.merges: no such file")
     files.pop(tmp_path / "e.merges")
     files[tmp_path / "other.txt"] = Path("other.txt").read_bytes()
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
@@ -242,17 +247,25 @@ def test_variants_are_trained_and_compared(run, text, write, tmp_path):
     out = run(0, "run e.toml --check").out
     assert out.startswith("The same texts and the same result: 24 merges, ")
     assert out.endswith(" merges, 60 tokens.\n")
+    run(1, "run e.toml", says="Variant two/hundred: small.tiktoken: this file exists already: give the export")
+    for path in tmp_path.glob("small*"):
+        path.unlink()
     run(1, "run e.toml", says="figures.csv: this file exists already: give the comparison")
     names = [variant["name"] for variant in run(0, "run e.toml --force --json").json["variants"]]
     assert names == ["two/hundred", "two-hundred", "unigram"]
     run(1, "run e.toml --force --export tiktoken=x", says="--export and --project are for one training")
     write("fifty.txt", FIFTY.replace("e", "i"))
-    assert "Variant two-hundred: The merges differ" in run(1, "run e.toml --check").out
+    Path("e.two-hundred.merges").unlink()
+    told = run(1, "run e.toml --check").out
+    for said in ("fifty.txt has another text", "Variant two/hundred: The merges differ (24 both times), and the first"):
+        assert said in told
+    assert "Variant two-hundred: The merges differ" in told
 
 
 def test_a_variant_that_fails_does_not_stop_the_others(run, text, write):
     write("e.toml", VARIANTS.replace("vocabulary_size = 60", "vocabulary_size = 9"))
-    run(1, "run e.toml", says="tokstudio: Variant unigram: ")
+    said = run(1, "run e.toml", says="tokstudio: Variant unigram: ").err
+    assert "Not written, as not every training has ended: e.toml, e.two-hundred.merges, " in said
     assert Path("small.tiktoken").exists()
     assert load_experiment("e.toml").result is None
 
@@ -298,11 +311,137 @@ def test_a_failure_while_writing_leaves_the_file_as_it_was(run, experiment, monk
     assert after == before
 
 
+@pytest.mark.parametrize("full", ["e.toml", "figures.csv", "e.html"])
+def test_on_a_full_disk_it_is_said_what_was_written(run, text, write, monkeypatch, full):
+    write("e.toml", VARIANTS)
+    run(0, "run e.toml")
+    before = {name: Path(name).read_bytes() for name in ("e.toml", "figures.csv", "e.html", "e.two-hundred.merges")}
+    write("small.tiktoken", "old")
+    write("fifty.txt", FIFTY + FIFTY.upper())
+    whole = StagedFiles.write
+
+    def write_until_full(self, path, pieces, total=0):
+        if pieces and path.name == full:  # what is reserved before is empty
+            raise atomic_files.write_fault(path, OSError(28, "No space left on device"))
+        return (yield from whole(self, path, pieces, total))
+
+    monkeypatch.setattr(StagedFiles, "write", write_until_full)
+    said = run(1, "run e.toml --force", says=f"{full}: there is no space left on the disk, so it was not written.").err
+    assert "nothing was changed" not in said
+    assert Path("small.tiktoken").read_bytes() != b"old"
+    result = "e.toml, e.two-hundred.merges, e.two-hundred-2.merges, e.unigram.merges"
+    is_first = full == "e.toml"
+    assert f"These files are not written: {f'{result}, ' * is_first}figures.csv, e.html. These were written" in said
+    told = said.partition("written before: ")[2].partition("\n")[0]
+    assert "small.tiktoken" in told
+    assert ("e.toml" in told) == (not is_first)
+    changed = {name for name, content in before.items() if Path(name).read_bytes() != content}
+    assert changed == (set() if is_first else {"e.toml", "e.two-hundred.merges"})
+
+
+@pytest.fixture
+def untrained(monkeypatch):
+    """No merge may be made."""
+
+    def advance(self, merges=None):
+        assert self.prepared is None, "trained"
+        return whole(self, merges)
+
+    whole = Trainer.advance
+    monkeypatch.setattr(Trainer, "advance", advance)
+    monkeypatch.setattr(running, "train_on", lambda *_, **__: pytest.fail("trained"))
+
+
+def of_variants(*exports, more=""):
+    """An experiment whose second and third variants have these exports; the first one has none."""
+    tables = [f"[[variant]]\nname = 'v{number}'\n{export}" for number, export in enumerate(("", *exports))]
+    return SHORT + more + "".join(tables)
+
+
+def exporting(format, path):
+    return f"[[variant.export]]\nformat = '{format}'\npath = '{path}'\n"
+
+
+@pytest.mark.parametrize(
+    ("exports", "said"),
+    [
+        (["algorithm = 'boundless'\n" + exporting("gguf", "x.gguf")], "v1: x.gguf: "),
+        (["algorithm = 'sentencepiece-unigram'\n" + exporting("classic", "x")], "v1: x: Classic pair cannot hold"),
+        (["pattern = 'none'\n" + exporting("gpt2", "x")], "v1: x: GPT-2 pair cannot hold all of this tokenizer. The p"),
+        (["base = 'characters'\n" + exporting("tiktoken", "x.tiktoken")], "v1: x.tiktoken: "),
+        ([exporting("classic", "old.txt")], "v1: old.txt: this is a file, and Classic pair has several files"),
+        ([exporting("huggingface", "old.json")], "v1: old.json: this file exists already"),
+        ([exporting("huggingface", "no/x.json")], "v1: x.json: the folder"),
+        ([exporting("huggingface", "fifty.txt/x")], "v1: x: the folder cannot be created"),
+        ([exporting("vocabulary-csv", "fifty.txt")], "v1: fifty.txt: the command reads this file"),
+        ([exporting("huggingface", "a"), exporting("huggingface", "a")], "v2: a: variant v1 is exported there too"),
+        ([exporting("huggingface", "a"), exporting("classic", "./b/../a/")], "v2: a: variant v1 is exported there too"),
+        ([exporting("huggingface", "."), exporting("huggingface", "tokenizer.json")], "v2: tokenizer.json: two exp"),
+    ],
+)
+def test_an_export_that_is_impossible_is_refused_before_the_first_training(run, text, write, untrained, exports, said):
+    """Each with its variant: all could be found when the first one has been trained for hours."""
+    write("e.toml", of_variants(*exports))
+    old = [write("old.txt", "old"), write("old.json", "old")]
+    before = sorted(Path().rglob("*"))
+    run(1, "run e.toml", says=f"Variant {said}")
+    assert sorted(Path().rglob("*")) == before
+    assert [path.read_text() for path in old] == ["old", "old"]
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("csv = 'x.tiktoken'", "x.tiktoken: two results would be written to this file"),
+        ("csv = 'a.csv'\nhtml = 'a.csv'", "a.csv: two results would be written to this file"),
+        ("csv = 'e.v0.merges'", "e.v0.merges: two results would be written to this file"),
+        ("html = 'fifty.txt'", "fifty.txt: the command reads this file"),
+        ("html = 'no/a.html'", "a.html: the folder"),
+    ],
+)
+def test_a_comparison_that_cannot_be_written_is_refused_before(run, text, write, untrained, output, said):
+    write("e.toml", of_variants(exporting("tiktoken", "x.tiktoken"), more=f"[output]\n{output}\n"))
+    before = sorted(Path().rglob("*"))
+    run(1, "run e.toml --force", says=said)
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_options_replace_nothing_that_is_of_the_file(run, text, write, tmp_path):
+    """The result of the file stays where options replace settings, so all that belongs to it stays too."""
+    write("e.toml", SHORT + "[[export]]\nformat = 'tiktoken'\npath = 'x.tiktoken'\n")
+    run(0, "run e.toml")
+    write("v.toml", of_variants(exporting("huggingface", "v.json")))
+    run(0, "run v.toml")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    stays = "this file exists already, and is not replaced where options replace settings of "
+    run(1, "run e.toml --force --vocab-size 270", says=f"x.tiktoken: {stays}e.toml, whose [result] stays: add --export")
+    run(
+        1,
+        "run v.toml --force --vocab-size 270",
+        says=f"Variant v1: v.json: {stays}v.toml, whose [result] stays: change",
+    )
+    Path("v.json").unlink()
+    before.pop(tmp_path / "v.json")
+    run(1, "run v.toml --force --vocab-size 270", says=f"v.csv: {stays}v.toml")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    said = run(0, "run e.toml --force --vocab-size 270 --export tiktoken=x.tiktoken").err
+    assert "The result in e.toml stays as it is, because options replaced settings of the file: what else was" in said
+    assert len(load("x.tiktoken")) == 270
+    # In a folder where nothing is in place, the file says what is made.
+    (tmp_path / "other").mkdir()
+    for path in (text, "v.toml"):
+        shutil.copy(path, "other")
+    run(0, "run other/v.toml --vocab-size 270")
+    assert len(load("other/v.json")) == 270
+    assert Path("other/v.csv").exists()
+
+
 #: Runs an experiment, and ends at the second move of a file into its place.
 KILLED = """
 import os
 from tokstudio import cli
 from tokstudio.core.base import atomic_files
+from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.experiment.result import merges_files
 replace, moved = os.replace, []

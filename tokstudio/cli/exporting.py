@@ -46,27 +46,28 @@ READ_FILES = (
 RESULTS = ("project", "out", "csv", "map", "report", "log_file", "left_out", "experiment")
 
 
-def check_results(arguments: argparse.Namespace, console: Console) -> None:
+def check_results(
+    arguments: argparse.Namespace, console: Console, taken: set[str] | None = None, further: Iterable[Path] = ()
+) -> None:
     """Checks before any work that the results of a command can be written and replace nothing that is needed.
+
+    Args:
+        arguments: What the command reads and writes.
+        console: Shows the progress.
+        taken: The files of results that were checked before.
+        further: Results that no argument names.
 
     Raises:
         FormatError: A file cannot be written, two results would be written to it, or the command reads it; or an export
             or a project exists already.
     """
     values = vars(arguments)
-    tokenizers, texts = list(_paths(values, READ_TOKENIZERS)), list(_paths(values, READ_FILES))
+    taken = set[str]() if taken is None else taken
     exports: Exports = values.get("export") or ([(values["format"], values["target"])] if "target" in values else [])
-    taken = set[str]()
-    for name, path in exports:
-        files = console.finish(try_places_work(path, name, values.get("model")))
-        _take(files, taken, "two exports would write this file")
-        _refuse_inputs(files, tokenizers, texts, console)
-        if not values["force"]:
-            refuse_existing(files, "the export")
-    for name in RESULTS:
-        # The parallel set of `compare` is asked for by a flag, and `report` is a command too.
-        if not isinstance(path := values.get(name), Path):
-            continue
+    check_exports(exports, arguments, console, taken)
+    # The parallel set of `compare` is asked for by a flag, and `report` is a command too.
+    named = [(name, path) for name in RESULTS if isinstance(path := values.get(name), Path)]
+    for name, path in (*named, *(("", path) for path in further)):
         if is_address(path.as_posix()) and not path.parent.is_dir():
             raise FormatError(f"{path.name}: results are files of this computer: give a path, and copy it from there.")
         if name == "project" and path.exists():
@@ -76,10 +77,20 @@ def check_results(arguments: argparse.Namespace, console: Console) -> None:
 
             refuse_existing([path, *merges_files(path, [""]).values()], "the experiment")
         _take([path], taken, "two results would be written to this file")
-        _refuse_inputs([path], tokenizers, texts, console)
+        _refuse_inputs([path], arguments, console)
         if name != "log_file":  # which is not replaced
             with StagedFiles() as staged:
                 console.finish(staged.reserve(path))
+
+
+def check_exports(exports: Exports, arguments: argparse.Namespace, console: Console, taken: set[str]) -> None:
+    """Does of `check_results` what is for exports, and adds their files to those that are `taken`."""
+    for name, path in exports:
+        files = console.finish(try_places_work(path, name, vars(arguments).get("model")))
+        _take(files, taken, "two exports would write this file")
+        _refuse_inputs(files, arguments, console)
+        if not arguments.force:
+            refuse_existing(files, "the export")
 
 
 def refuse_existing(files: Iterable[Path], what: str) -> None:
@@ -100,14 +111,13 @@ def _take(files: Iterable[Path], taken: set[str], problem: str) -> None:
     taken.update(real)
 
 
-def _refuse_inputs(
-    targets: Iterable[Path], tokenizers: Iterable[Path], texts: Iterable[Path], console: Console
-) -> None:
+def _refuse_inputs(targets: Iterable[Path], arguments: argparse.Namespace, console: Console) -> None:
     """Raises FormatError where a result would replace a file that the command reads, by whatever name."""
     existing = {identity: target for target in targets if (identity := _identity(target)) is not None}
     if not existing:
         return
-    for path in _read(tokenizers, texts, console):
+    values = vars(arguments)
+    for path in _read(_paths(values, READ_TOKENIZERS), _paths(values, READ_FILES), console):
         if (identity := _identity(path)) in existing:
             name = file_name(existing[identity])
             raise FormatError(f"{name}: the command reads this file: give the result another path.")

@@ -7,16 +7,17 @@ import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
-from tokstudio.cli.exporting import check_results, refuse_existing
+from tokstudio.cli.exporting import check_exports, check_results, refuse_existing
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
 from tokstudio.cli.reading import CommandTexts, report_read
-from tokstudio.cli.training import TrainingOutcome, rescue, train_on
+from tokstudio.cli.training import TrainingOutcome, check_fit, rescue, train_on
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError
 from tokstudio.core.base.progress import Work
@@ -27,7 +28,7 @@ from tokstudio.core.comparison.texts import held_out_marks, text_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.leaving_out import told_totals
 from tokstudio.core.corpus.readers.folders import Folder
-from tokstudio.core.corpus.sampling import hold_out_work, in_use, sample_in_one
+from tokstudio.core.corpus.sampling import hold_out_work, in_use, sample_in_one, sample_work
 from tokstudio.core.corpus.source import Source, by_entry
 from tokstudio.core.experiment.experiment import (
     SAMPLE_BYTES,
@@ -49,6 +50,7 @@ from tokstudio.core.experiment.result import (
     result_work,
     texts_work,
 )
+from tokstudio.core.formats.saving import try_places_work
 from tokstudio.core.hub.addresses import is_address
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.model.alphabet import read_base_vocabulary_work
@@ -58,6 +60,7 @@ from tokstudio.core.model.settings import SETTINGS
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _Config = TrainingConfig | LibraryConfig
+_LITTLE = 1 << 16  # bytes of a corpus
 
 
 def run(arguments: Namespace, console: Console, signals: Signals) -> int:
@@ -71,16 +74,15 @@ def run(arguments: Namespace, console: Console, signals: Signals) -> int:
         raise ConfigError(f"{file_name(experiment.path)}: it has {missing} to compare with: run it without --check.")
     plans = _plans(experiment, arguments, changed, console)
     read = _read(experiment, console)
+    _refuse_unfit(plans, read.corpus, console)
     training = _Running(experiment, arguments, console, signals, read)
     for plan in plans:
         if not training.train(plan):
             break
     if arguments.check:
         training.compare_with_result()
-    elif training.is_complete:
-        training.keep_result(changed)
-        if experiment.trainings[0].name:
-            training.write_comparison(*_comparison_files(experiment))
+    else:
+        training.write(changed)
     if arguments.json:
         put(sys.stdout, json.dumps(training.facts()) + "\n")
     return training.code
@@ -142,41 +144,105 @@ def _plans(
         _refuse_outside(experiment, with_exports=not arguments.export, with_project=not arguments.project)
     if several_of_them and (arguments.export or arguments.project):
         raise ConfigError("--export and --project are for one training, and this experiment has variants.")
-    if not arguments.check and experiment.trainings[0].name and not arguments.force:
-        refuse_existing(_comparison_files(experiment), "the comparison ([output] csv, html)")
-    if not (arguments.check or changed or arguments.force):
-        try:
-            console.finish(check_merges_work(experiment.path, _names(experiment), experiment.result))
-        except FormatError as error:
-            raise FormatError(f"{error} --force replaces it.") from error
-    read = [str(experiment.place(source.path)) for source in experiment.sources if not is_address(source.path)]
-    lists = [experiment.place(path) for step in experiment.leaving_out for path in step.lists]
-    plans: list[_Plan] = []
-    exports: list[tuple[str, Path]] = []
-    for training in experiment.trainings:
-        config = experiment.config_of(training)
-        own = Namespace(**{**vars(arguments), "files": [*read, str(experiment.path)], "leave_out_list": lists})
-        own.export = arguments.export or [(name, experiment.place(path)) for name, path in training.exports]
-        own.experiment = None
-        own.accept_loss = arguments.accept_loss or experiment.accept_loss
-        own.project = arguments.project or (experiment.place(experiment.project) if experiment.project else None)
-        if arguments.check:
-            own.export, own.project = [], None
-        if isinstance(config, LibraryConfig):
-            from tokstudio.cli.library_training import check_formats
-
-            check_formats(own.export, config)
-        exports += own.export
-        plans.append(_Plan(training, config, own))
-    if plans:
-        check_results(Namespace(**{**vars(plans[0].arguments), "export": exports}), console)
     if several_of_them and experiment.project:
         raise experiment.file.error(
             "a project holds one run, and there are variants: leave it out.", "output", "project"
         )
+    plans: list[_Plan] = []
+    places: dict[str, str] = {}
+    taken = set[str]()
+    for training in experiment.trainings:
+        config = experiment.config_of(training)
+        own = _arguments_of(training, experiment, arguments)
+        with _named(training):
+            if isinstance(config, LibraryConfig):
+                from tokstudio.cli.library_training import check_formats
+
+                check_formats(own.export, config)
+            if changed and not arguments.export:
+                for name, path in own.export:
+                    _refuse_others(console.finish(try_places_work(path, name)), experiment)
+            for _, path in own.export:
+                other = places.setdefault(os.path.realpath(path), training.name)
+                if other != training.name:
+                    raise FormatError(
+                        f"{file_name(path)}: variant {other} is exported there too: give each its own path."
+                    )
+            check_exports(own.export, own, console, taken)
+        plans.append(_Plan(training, config, own))
+    if not arguments.check:
+        further = _check_own_files(experiment, arguments, changed, console)
+        check_results(Namespace(**{**vars(plans[0].arguments), "export": []}), console, taken, further)
     if arguments.export:
         console.say(f"--export replaces the exports of {file_name(experiment.path)}.")
     return plans
+
+
+def _arguments_of(training: ExperimentTraining, experiment: Experiment, arguments: Namespace) -> Namespace:
+    """The arguments of `train` for one of the trainings."""
+    parallel: Mapping[str, str] = training.settings.get("parallel", {})
+    paths = [path for path in (*(source.path for source in experiment.sources), *parallel.values())]
+    read = [str(experiment.place(path)) for path in paths if not is_address(path)]
+    own = Namespace(**{**vars(arguments), "files": [*read, str(experiment.path)], "experiment": None})
+    own.leave_out_list = [experiment.place(path) for step in experiment.leaving_out for path in step.lists]
+    own.export = arguments.export or [(name, experiment.place(path)) for name, path in training.exports]
+    own.accept_loss = arguments.accept_loss or experiment.accept_loss
+    own.project = arguments.project or (experiment.place(experiment.project) if experiment.project else None)
+    if arguments.check:
+        own.export, own.project = [], None
+    return own
+
+
+def _check_own_files(
+    experiment: Experiment, arguments: Namespace, changed: Mapping[str, object], console: Console
+) -> list[Path]:
+    """The files of the comparison and of the merges; raises FormatError where they would replace what they may not."""
+    comparison = list(_comparison_files(experiment)) if experiment.trainings[0].name else []
+    if changed:
+        _refuse_others(comparison, experiment)
+        return comparison
+    if not arguments.force:
+        refuse_existing(comparison, "the comparison ([output] csv, html)")
+        try:
+            console.finish(check_merges_work(experiment.path, _names(experiment), experiment.result))
+        except FormatError as error:
+            raise FormatError(f"{error} --force replaces it.") from error
+    return [*comparison, *merges_files(experiment.path, _names(experiment)).values()]
+
+
+@contextmanager
+def _named(training: ExperimentTraining) -> Iterator[None]:
+    """Names the variant in an error."""
+    try:
+        yield
+    except FormatError as error:
+        if not training.name:
+            raise
+        raise FormatError(f"Variant {training.name}: {error}") from error
+
+
+def _refuse_others(files: Iterable[Path], experiment: Experiment) -> None:
+    """Raises FormatError where a file exists which may be a result of the settings that options have replaced."""
+    own = file_name(experiment.path)
+    advice = f"change a copy of {own} instead" if experiment.trainings[0].name else "add --export to export elsewhere"
+    for file in files:
+        if os.path.lexists(file):
+            raise FormatError(
+                f"{file_name(file)}: this file exists already, and is not replaced where options replace settings of "
+                f"{own}, whose [result] stays: {advice}."
+            )
+
+
+def _refuse_unfit(plans: Sequence[_Plan], corpus: Corpus, console: Console) -> None:
+    """Raises FormatError where a variant would make what its exports cannot hold, as a little of the corpus shows."""
+    if len(plans) == 1:
+        return  # which looks at the whole corpus before its first merge
+    if corpus.bytes > _LITTLE:
+        corpus = console.finish(sample_work(corpus, _LITTLE))
+    for plan in plans:
+        if plan.arguments.export and isinstance(plan.config, TrainingConfig):
+            with _named(plan.training):
+                check_fit(plan.config, corpus, plan.arguments, console)
 
 
 def _refuse_outside(experiment: Experiment, *, with_exports: bool, with_project: bool) -> None:
@@ -282,6 +348,29 @@ class _Running:
 
     # ---- the result
 
+    def write(self, changed: Mapping[str, object]) -> None:
+        """Writes the result and the comparison; says what is and what is not written where that fails."""
+        path, has_variants = self.experiment.path, bool(self.experiment.trainings[0].name)
+        own = [] if changed else [path, *merges_files(path, _names(self.experiment)).values()]
+        comparison = _comparison_files(self.experiment) if has_variants else ()
+        if not self.is_complete:
+            if left := [*own, *comparison]:
+                self.console.say(f"Not written, as not every training has ended: {', '.join(map(file_name, left))}.")
+            return
+        left = [*own, *comparison]
+        try:
+            self.keep_result(changed)
+            left = [*comparison]
+            if comparison:
+                self.write_comparison(*comparison)
+        except (TokStudioError, OSError):
+            files = [file for facts in self.outcomes.values() for file in cast("list[str]", facts.get("files", []))]
+            files += [str(facts["project"]) for facts in self.outcomes.values() if "project" in facts]
+            files += [str(file) for file in own if file not in left]
+            written = f" These were written before: {', '.join(map(printable, files))}." if files else ""
+            self.console.complain(f"These files are not written: {', '.join(map(file_name, left))}.{written}")
+            raise
+
     def _result(self) -> Result:
         texts = self.console.finish(texts_work(self.read.corpus))
         return self.console.finish(result_work(texts, self.trained))
@@ -290,7 +379,10 @@ class _Running:
         """Writes the result into the file, and says whether it is another one than before."""
         name = file_name(self.experiment.path)
         if changed:
-            self.console.say(f"The result in {name} stays as it is, because options replaced settings of the file.")
+            self.console.say(
+                f"The result in {name} stays as it is, because options replaced settings of the file: what else was "
+                "written is not of it."
+            )
             return
         with self.signals.finishing():
             result = self._result()
@@ -379,8 +471,7 @@ class _Running:
                 remark=remark,
             )
         )
-        comparison.to_csv(csv)
-        self.console.finish(write_files({html: [page.encode()]}))
+        self.console.finish(write_files({csv: [comparison.to_csv().encode()], html: [page.encode()]}))
         self.console.say(f"Wrote the comparison of the variants to {file_name(csv)} and {file_name(html)}.")
 
 

@@ -525,6 +525,18 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
         return FAILED
 
 
+def check_fit(config: TrainingConfig, corpus: Corpus, arguments: argparse.Namespace, console: Console) -> None:
+    """Refuses exports that cannot hold what a training will make, by preparing it with a little of its corpus."""
+    trainer = Trainer(corpus, config)
+    try:
+        while trainer.prepared is None:
+            trainer.advance()
+            console.show(trainer.progress)
+    except (ConfigError, CorpusError):
+        return  # which the training reports, if the whole corpus has the fault too
+    check_losses(_with_last_pattern(trainer), arguments.export, arguments.accept_loss)
+
+
 def _with_last_pattern(trainer: Trainer) -> Tokenizer:
     """The tokenizer so far, with the pattern that it will have at the end, and a supermerge if it will have some."""
     tokenizer, config = trainer.tokenizer(), trainer.config

@@ -83,10 +83,11 @@ agree and the last doublings change little, more text of this kind would not mat
 """
 
 _RUN_TEXT = """\
-Trains what an experiment file says, exports it with proof, and writes the hashes of texts and merges to [result] in the
-file, of which all else stays as it is; the merges are kept beside it as NAME.merges. Options override the file; where
-they override a setting, [result] stays too. Variants are trained one after another, and compared in NAME.csv and
-NAME.html. train --experiment, and Save Experiment in the window, write such a file.
+Trains what an experiment file says, exports it with proof, and writes the hashes of texts and merges to [result] in
+the file, of which all else stays as it is; the merges are kept beside it as NAME.merges. Options override the file;
+where they override a setting, [result] stays too, and no export or comparison of the file is replaced, even with
+--force. Variants are trained one after another, and compared in NAME.csv and NAME.html. train --experiment, and Save
+Experiment in the window, write such a file.
 """
 
 _COUNT_TEXT = """\
