@@ -48,6 +48,11 @@ _GOALS = (
     Choice("above_average", "Above the average by at most (%)", "Tokens of the worst language by the average of all."),
     Choice("base_loss", "Base language worse by at most (%)", "Beside a tokenizer that is trained for it alone."),
 )
+_TITLES = {
+    "worst_premium": "worst premium",
+    "above_average": "worst above the average, in %",
+    "base_loss": "base language worse, in %",
+}
 _FIRST = {"worst_premium": 1.3, "above_average": 10.0, "base_loss": 3.0}
 
 
@@ -65,7 +70,7 @@ class _Path(QWidget):
         self._theme = theme
         self.dots: tuple[tuple[float, float], ...] = ()
         self.best: int | None = None
-        self.goal = 0.0
+        self.goal, self._title = 0.0, ""
         self._words: list[str] = []
         self.setMinimumHeight(theme.scaled(160))
         self.setAccessibleName("The trainings of the search, as dots")
@@ -76,7 +81,7 @@ class _Path(QWidget):
     ) -> None:
         """Shows trainings of a mixture; `best` is the number of the one that is marked."""
         self.dots = tuple((trial.measured.mean, _value(trial.measured, kind)) for trial in trials)
-        self.best, self.goal = best, goal
+        self.best, self.goal, self._title = best, goal, _TITLES[kind]
         self._words = [
             f"Training {number}: {value:.3f}, {mean:.2f} tokens per line. Weights "
             + ", ".join(f"{entry.name} {weight_text(trial.weights[entry.places[0]])}" for entry in mixed)
@@ -125,6 +130,8 @@ class _Path(QWidget):
                 painter.drawText(QRectF(0, self._y(value) - line / 2, frame.left() - size, line), right, f"{value:.2f}")
             means = [mean for mean, _ in self.dots]
             below = QRectF(frame.left(), frame.bottom() + size, frame.width(), line)
+            inner = frame.adjusted(size, size, -2 * size, -size)
+            painter.drawText(inner, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, self._title)
             painter.drawText(below, Qt.AlignmentFlag.AlignLeft, f"{min(means):.2f}")
             painter.drawText(below, Qt.AlignmentFlag.AlignHCenter, "tokens per line, mean of all languages")
             painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{max(means):.2f}")

@@ -33,6 +33,7 @@ from tokstudio.gui.widgets.labels import guarded_painter, named
 from tokstudio.gui.widgets.layouts import scrolls_body
 
 LARGEST = 2_000_000_000  # a spin box holds 32 bits
+_FIELD = 98  # pixels
 DECIMALS = 3
 _SIGNS = str.maketrans(",٫", "..")  # the signs before decimals, in any of the system's languages
 
@@ -129,11 +130,11 @@ class ChoiceBox(QComboBox):
 
 
 class Number(QSpinBox):
-    """A number that can be typed with and without separators."""
+    """A number that can be typed with and without separators, in a field that is `width` pixels wide."""
 
-    def __init__(self, theme: Theme, most: int = LARGEST, suffix: str = "") -> None:
+    def __init__(self, theme: Theme, most: int = LARGEST, suffix: str = "", width: int = _FIELD) -> None:
         super().__init__()
-        self._theme = theme
+        self._theme, self._width = theme, width
         self.setGroupSeparatorShown(True)
         # Smaller numbers can be typed, so that the error message can be read.
         self.setRange(0, most)
@@ -143,7 +144,7 @@ class Number(QSpinBox):
         theme.follow(self._apply_style)
 
     def _apply_style(self) -> None:
-        _apply_style(self, self.lineEdit(), self._theme)
+        _apply_style(self, self.lineEdit(), self._theme, self._width)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Ignores the mouse wheel without the focus."""
@@ -233,11 +234,11 @@ def _set_up(box: QAbstractSpinBox) -> None:
     pad_spin_box(box)
 
 
-def _apply_style(box: QAbstractSpinBox, inner: QLineEdit, theme: Theme) -> None:
+def _apply_style(box: QAbstractSpinBox, inner: QLineEdit, theme: Theme, width: int = _FIELD) -> None:
     # With a style sheet, the inner line edit does not inherit the font of the spin box.
     for widget in (box, inner):
         widget.setFont(theme.tabular_font())
-    box.setFixedWidth(theme.scaled(98))
+    box.setFixedWidth(theme.scaled(width))
 
 
 class SearchEdit(QLineEdit):

@@ -97,7 +97,7 @@ class EncodeDialog(Dialog):
         for name, _, tip in _FORMATS:
             self.formats[name].setToolTip(tip)
             self.formats[name].toggled.connect(self._refresh)
-        self.tokens = Number(theme)
+        self.tokens = Number(theme, width=130)
         self.tokens.setValue(SHARD_TOKENS)
         self.tokens.setToolTip("At most so many tokens are in a shard, of whole documents.")
         grid = QGridLayout()
