@@ -44,7 +44,16 @@ from tokstudio.core.text.utf8 import AnyPath
 
 
 def load_experiment(path: AnyPath) -> Experiment:
-    """Reads an experiment file.
+    r"""Reads an experiment file.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tokstudio import load_experiment
+        >>> text = 'experiment = 1\n[settings]\nvocabulary_size = 300\n[[source]]\npath = "book.txt"\n'
+        >>> size = Path("mine.toml").write_text(text)
+        >>> experiment = load_experiment("mine.toml")
+        >>> [source.path for source in experiment.sources]
+        ['book.txt']
 
     Raises:
         ConfigError: It is no experiment, or of a later version of TokStudio, or has an unknown key or a value of a

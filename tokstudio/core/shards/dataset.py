@@ -141,6 +141,13 @@ def encode_dataset(
     The files are read in a stream. A shard is complete or not there, and what was ended is continued by the same call:
     all files are then the same, byte for byte, as those of one call, with any number of threads.
 
+    Example:
+        >>> from tokstudio import Tokenizer, encode_dataset
+        >>> tokenizer = Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, [], special_tokens={"<end>": 256})
+        >>> encoded = encode_dataset("book.txt", tokenizer, "shards-of-bytes", end_token="<end>")
+        >>> encoded.documents, encoded.tokens == encoded.bytes + 1
+        (1, True)
+
     Args:
         paths: One path or several, read in their order.
         tokenizer: It encodes.

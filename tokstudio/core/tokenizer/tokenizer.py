@@ -718,6 +718,17 @@ class Tokenizer:
         The template runs in a sandbox, in a process of its own: for 2 seconds at most, in at most 512 MB where the
         system has limits of memory, and for at most 4 million characters.
 
+        Example:
+            >>> from pathlib import Path
+            >>> from tokstudio import load, save
+            >>> plain = Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, [], special_tokens={"<end>": 256})
+            >>> report = save(plain, "with-chat", format="huggingface")
+            >>> template = "{% for message in messages %}{{ message.content }}<end>{% endfor %}"
+            >>> size = Path("with-chat", "chat_template.jinja").write_text(template)
+            >>> tokenizer, messages = load("with-chat"), [{"role": "user", "content": "Hi"}]
+            >>> tokenizer.chat(messages, tokenize=False), tokenizer.chat(messages)
+            ('Hi<end>', [72, 105, 256])
+
         Args:
             messages: Each with its "role" and "content", such as `{"role": "user", "content": "Hello"}`. Keys whose
                 value is None are left out.
