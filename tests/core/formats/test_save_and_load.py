@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -112,22 +113,21 @@ def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name, monke
     monkeypatch.setattr(client, "is_installed", lambda library: library != "xllamacpp")
     no_processes(monkeypatch)
     tokenizer = made_for(name)
-    steps = sum(
-        1
-        for _ in save_work(
-            tokenizer, tmp_path / NAMED.get(name, "full"), name, accept_loss=True, proof=None, sample=TEXT * 50
-        )
-    )
     folder = tmp_path / "new"
     folder.mkdir()
     save(tokenizer.at(0), folder, name, accept_loss=True)
     old = {file.name: file.read_bytes() for file in folder.iterdir()}
-    for moment in range(1, steps + 1):
+    for moment in count(1):
         work = save_work(tokenizer, folder, name, accept_loss=True, proof=None, sample=TEXT * 50)
-        for _ in range(moment):
-            next(work)
+        try:
+            for _ in range(moment):
+                next(work)
+        except StopIteration:
+            break
         work.close()
         assert {file.name: file.read_bytes() for file in folder.iterdir()} == old
+    assert moment > 2
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} != old
 
 
 @pytest.mark.parametrize("name", WRITABLE)

@@ -126,8 +126,10 @@ def test_closing_in_the_middle_of_a_training_ends_its_thread(session, step_to, p
     step_to(1)
     if not paused:
         session.training.resume()
+    job = session.training.current.job
     session.close()
-    assert not session.jobs.running, "nor a thread, which fails any test"
+    # What other jobs found may still wait to be delivered.
+    assert not any(each._thread.isRunning() for each in (job, *session.jobs.running))
 
 
 def test_unchanged_settings_emit_no_signal(qtbot, session):
