@@ -104,6 +104,9 @@ def test_the_sentence_names_the_first_amount_from_which_on_little_changes():
     whole = TextAmount(1.0, 40_000_000, 4.01, 1.0)
     told = "From 20.0 MB on, more text of this kind changes 0.3 % of the tokens; two halves agree in 97.3 %."
     assert HowMuchText((*rows, whole), 0.973, 4_000_000).sentence == told
+    # An amount counts only if all larger ones change little, too.
+    lucky = TextAmount(0.125, 5_000_000, 3.8, 0.995)
+    assert HowMuchText((lucky, *rows, whole), 0.973, 4_000_000).sentence == told
     told = (
         "More text of this kind still changes the tokens: from 10.0 MB to 40.0 MB, 3.0 % of them; "
         "two halves agree in 90.0 %."

@@ -49,7 +49,9 @@ class HowMuchText:
     def sentence(self) -> str:
         """The answer in words."""
         whole, halves = self.rows[-1], f"two halves agree in {_percent(self.halves)}"
-        steady = next((row for row in self.rows[:-1] if row.kept >= STEADY), None)
+        # A larger part may keep less than a smaller one.
+        last_unsteady = max((at for at, row in enumerate(self.rows) if row.kept < STEADY), default=-1)
+        steady = next(iter(self.rows[last_unsteady + 1 : -1]), None)
         if steady is not None:
             more = f"more text of this kind changes {_percent(1 - steady.kept)} of the tokens"
             return f"From {size_text(steady.bytes)} on, {more}; {halves}."
