@@ -65,7 +65,7 @@ def _run(words: Sequence[str], signals: Signals) -> int:
 
             return (train if arguments.command == "train" else extend)(arguments, console, signals)
         if arguments.command == "how-much-text":
-            from tokstudio.cli.training import how_much_text
+            from tokstudio.cli.mixing import how_much_text
 
             how_much_text(arguments, console)
             return DONE

@@ -1,4 +1,4 @@
-"""The command `mixture`: searches weights of texts for a goal, and prints them."""
+"""The commands `mixture` and `how-much-text`: what to train on, found by trainings that leave nothing behind."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,10 +11,12 @@ from inspect import GEN_CLOSED, getgeneratorstate
 from typing import Any
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
-from tokstudio.cli.training import chosen, read_texts, training_texts
-from tokstudio.core.base.wording import printable
+from tokstudio.cli.training import chosen, read_texts, training_config, training_texts
+from tokstudio.core.base.wording import percent_text, printable, size_text
+from tokstudio.core.comparison.how_much_text import how_much_text_work
 from tokstudio.core.comparison.mixture import FoundMixture, MixtureGoal, MixtureSearch
 from tokstudio.core.comparison.parallel_set import open_parallel_work
+from tokstudio.core.comparison.table import MISSING, aligned
 from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.model.config import TrainingConfig
@@ -65,3 +67,19 @@ def _searched(search: MixtureSearch, console: Console, signals: Signals) -> Foun
 def _options(found: FoundMixture) -> list[str]:
     """The weights as `train` takes them."""
     return [f"--weight {shlex.quote(f'{name}={weight:g}')}" for name, weight in found.weights.items()]
+
+
+def how_much_text(arguments: argparse.Namespace, console: Console) -> None:
+    """Trains on parts of texts, and prints a row for each, and the answer in words."""
+    config = training_config(arguments, console)
+    corpus = read_texts(training_texts(arguments), console).corpus
+    found = console.finish(how_much_text_work(corpus, config, arguments.held_out, arguments.seed))
+    if arguments.json:
+        put(sys.stdout, json.dumps(found.to_plain()) + "\n")
+        return
+    rows = [["share", "text", "bytes/token, held out", "tokens kept"]]
+    for row in found.rows:
+        ratio = MISSING if row.bytes_per_token is None else f"{row.bytes_per_token:.3f}"
+        share = "all" if row.share == 1 else f"1/{round(1 / row.share)}"
+        rows.append([share, size_text(row.bytes), ratio, percent_text(row.kept, 1)])
+    put(sys.stdout, "\n".join([*aligned(rows, [True] * len(rows[0])), "", found.sentence]) + "\n")

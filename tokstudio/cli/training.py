@@ -1,4 +1,4 @@
-"""The commands `train`, `extend` and `how-much-text`: train on texts, export, and print a summary."""
+"""The commands `train` and `extend`: train on texts, export, and print a summary."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -38,9 +38,7 @@ from tokstudio.core.algorithms.common.languages import check_parallel_lines, sil
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import free_memory
-from tokstudio.core.base.wording import count_text, in_units, percent_text, several, shown, size_text
-from tokstudio.core.comparison.how_much_text import how_much_text_work
-from tokstudio.core.comparison.table import MISSING, aligned
+from tokstudio.core.base.wording import count_text, in_units, several, shown
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.counts_file import counted_with, documents_counted_with
 from tokstudio.core.corpus.sampling import sample_work
@@ -227,25 +225,9 @@ class TrainingOutcome:
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and returns the exit code; an interrupted training is exported as well."""
     arguments.counts = files_at_hand(arguments.counts, console)
-    config = _config(arguments, console)
+    config = training_config(arguments, console)
     read, keep = read_to_train(arguments, config.by_name(), console)
     return train_on(config, read, arguments, console, signals, keep=keep).told(arguments)
-
-
-def how_much_text(arguments: argparse.Namespace, console: Console) -> None:
-    """Trains on parts of texts, and prints a row for each, and the answer in words."""
-    config = _config(arguments, console)
-    corpus = read_texts(training_texts(arguments), console).corpus
-    found = console.finish(how_much_text_work(corpus, config, arguments.held_out, arguments.seed))
-    if arguments.json:
-        put(sys.stdout, json.dumps(found.to_plain()) + "\n")
-        return
-    rows = [["share", "text", "bytes/token, held out", "tokens kept"]]
-    for row in found.rows:
-        ratio = MISSING if row.bytes_per_token is None else f"{row.bytes_per_token:.3f}"
-        share = "all" if row.share == 1 else f"1/{round(1 / row.share)}"
-        rows.append([share, size_text(row.bytes), ratio, percent_text(row.kept, 1)])
-    put(sys.stdout, "\n".join([*aligned(rows, [True] * len(rows[0])), "", found.sentence]) + "\n")
 
 
 def extend(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
@@ -464,7 +446,8 @@ def _weights(pairs: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | i
     return {int(name) if is_index(name) else name: weight for name, weight in pairs}
 
 
-def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
+def training_config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
+    """The settings that the arguments of `train` give."""
     values = chosen(arguments, TrainingConfig)
     if "base_vocabulary" in values:
         values["base_vocabulary"] = console.finish(read_base_vocabulary_work(arguments.base_vocabulary))
