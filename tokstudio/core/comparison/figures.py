@@ -352,15 +352,15 @@ class Figure:
 
 _DASH = "A dash stands where nothing is changed, or where the changed text has characters that are unknown."
 _CHANGED = (
-    ("upper_case", "Upper case", "in upper case", ""),
-    ("lower_case", "Lower case", "in lower case", ""),
-    ("title_case", "Title case", "with each word in title case", "Other letters of a word are in lower case."),
-    ("no_diacritics", "Without diacritics", "without diacritics",
+    ("upper_case", "Change: upper case", "in upper case", ""),
+    ("lower_case", "Change: lower case", "in lower case", ""),
+    ("title_case", "Change: title case", "with each word in title case", "Other letters of a word are in lower case."),
+    ("no_diacritics", "Change: no diacritics", "without diacritics",
      "These are the marks that scripts share, as in é and in vocalised Arabic; vowel signs and voicing marks stay."),
-    ("doubled_spaces", "Doubled spaces", "with two spaces for each", ""),
-    ("no_spaces_at_marks", "No spaces at punctuation", "without spaces before and after punctuation", ""),
-    ("styled_letters", "Styled letters", "with a to z, A to Z and 0 to 9 in mathematical bold", ""),
-    ("typing_errors", "Typing errors", "with an error in about every tenth word of four letters or more",
+    ("doubled_spaces", "Change: doubled spaces", "with two spaces for each", ""),
+    ("no_spaces_at_marks", "Change: no spaces at punctuation", "without spaces before and after punctuation", ""),
+    ("styled_letters", "Change: styled letters", "with a to z, A to Z and 0 to 9 in mathematical bold", ""),
+    ("typing_errors", "Change: typing errors", "with an error in about every tenth word of four letters or more",
      "Two letters are swapped, one is left out, doubled, or replaced by the key beside it: the same each time."),
 )  # fmt: skip
 
