@@ -29,7 +29,7 @@ from tokstudio.gui.widgets.file_dialogs import show_in_file_manager
 from tokstudio.gui.widgets.labels import guarded_painter
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import Menu, connect_once, offer_actions, set_why_not
-from tokstudio.gui.widgets.work_line import WorkLine
+from tokstudio.gui.widgets.work_line import ProgressBar, WorkLine
 
 
 def shown(box: ChoiceBox) -> str:
@@ -47,6 +47,16 @@ def test_work_is_named_with_a_capital_and_names_in_it_stay(qtbot):
     progress = Progress("encoding")
     qtbot.waitUntil(lambda: line.doing.text() == "Encoding documents…")
     line.rest()
+
+
+def test_a_bar_shows_more_bytes_than_qt_counts_and_is_full_when_more_came_than_was_said(qtbot):
+    bar = ProgressBar()
+    qtbot.addWidget(bar)
+    for done, total, shown_value in ((1 << 40, 1 << 42, 250), (3, 2, 1000), (0, 2, 0)):
+        bar.show_progress(Progress("downloading", done, total))
+        assert (bar.value(), bar.maximum()) == (shown_value, 1000)
+    bar.show_progress(Progress("downloading", 5))
+    assert bar.maximum() == 0, "it only moves"
 
 
 def test_a_narrow_choice_shows_what_tells_its_name_from_the_others(qtbot):

@@ -1,4 +1,4 @@
-"""What a page says of its work: how far it is, with Cancel, or why it has no answer, with Try Again."""
+"""How far work is: a bar, and the line below a page with Cancel, or why there is no answer, with Try Again."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,6 +18,20 @@ from tokstudio.gui.widgets.menus import link_button
 _TICK = 100  # milliseconds between two looks at the progress
 _BAR = 120  # pixels
 _WORKING = "Working"
+
+
+class ProgressBar(QProgressBar):
+    """How far work is; it only moves where the work has no end that is known."""
+
+    def __init__(self, name: str = "Progress") -> None:
+        super().__init__(maximum=0, textVisible=False)
+        self.setAccessibleName(name)
+
+    def show_progress(self, progress: Progress) -> None:
+        """Shows progress in thousandths, as Qt has only 31 bits for bytes."""
+        self.setMaximum(1000 if progress.total else 0)
+        if progress.total:
+            self.setValue(1000 * min(progress.done, progress.total) // progress.total)
 
 
 class WorkLine(QWidget):
@@ -41,7 +55,7 @@ class WorkLine(QWidget):
         self._phases, self._progress = phases, progress
         self.problem, self.doing = paragraph_label("error"), paragraph_label("muted")
         self.again = link_button("Try Again", again)
-        self.bar = named(QProgressBar(maximum=1000, textVisible=False), f"Progress of {name}")
+        self.bar = ProgressBar(f"Progress of {name}")
         self.bar.setFixedWidth(theme.scaled(_BAR))
         self.cancel = named(link_button("Cancel", cancel), f"Cancel {name}")
         self._wrong, self._working = QWidget(), QWidget()
@@ -71,8 +85,7 @@ class WorkLine(QWidget):
     def _tick(self) -> None:
         progress = self._progress()
         self.doing.setText(f"{self._phases.get(progress.phase, capitalized(progress.phase) or _WORKING)}…")
-        self.bar.setMaximum(1000 if progress.total else 0)
-        self.bar.setValue(1000 * progress.done // progress.total if progress.total else 0)
+        self.bar.show_progress(progress)
         self._working.show()
         self.show()
         self.ticked.emit()

@@ -12,7 +12,7 @@ from collections import deque
 
 from PySide6.QtCore import QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar, QStyle, QStyleOption, QWidget
+from PySide6.QtWidgets import QLabel, QStatusBar, QStyle, QStyleOption, QWidget
 
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import capitalized, several, several_whole, whole_text
@@ -22,9 +22,10 @@ from tokstudio.gui.session.common.jobs import Job
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import merge_sentence
-from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, named, plain
+from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, plain
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import link_button
+from tokstudio.gui.widgets.work_line import ProgressBar
 from tokstudio.gui.window.message_bar import NoticeLine, close_button
 
 _TICK = 100
@@ -89,7 +90,7 @@ class StatusLine(QStatusBar):
         self.setSizeGripEnabled(False)
 
         self.label = ElidedLabel()
-        self.bar = named(QProgressBar(maximum=1000, textVisible=False), "Progress")
+        self.bar = ProgressBar()
         self.bar.setFixedWidth(180)
         self.cancel = close_button(theme, "Cancel", "Cancel")
         self.cancel.clicked.connect(self._cancel)
@@ -248,9 +249,7 @@ class StatusLine(QStatusBar):
         self.bar.setVisible(not caption and 1000 * elapsed > self._jobs.pauses.shown_bar and not job.paused)
         # Else the bar would draw the window at once, with all that changed in it.
         self.bar.setUpdatesEnabled(False)
-        self.bar.setRange(0, 1000 if progress.total else 0)
-        if progress.total:
-            self.bar.setValue(1000 * progress.done // progress.total)
+        self.bar.show_progress(progress)
         self.bar.setUpdatesEnabled(True)
         _set_busy_pointer(training is None and elapsed > _POINTER_AFTER)
         self.cancel.setVisible(training is None and 1000 * elapsed > self._jobs.pauses.shown_bar)

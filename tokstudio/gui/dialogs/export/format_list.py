@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtWidgets import QCheckBox, QFrame, QLabel, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress
@@ -19,6 +19,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import named, paragraph_label
 from tokstudio.gui.widgets.layouts import TallBody, column, row, rule
 from tokstudio.gui.widgets.menus import link_button
+from tokstudio.gui.widgets.work_line import ProgressBar
 
 # --- One file format in the list of an export: its check box, its losses, and its result ------------------------------
 
@@ -93,7 +94,7 @@ class FormatRow(QWidget):
         self.check.toggled.connect(self._toggled)
         self.state = paragraph_label("muted")
         self.state.setWordWrap(False)
-        self.bar = named(QProgressBar(textVisible=False), f"Progress of {shown.title}")
+        self.bar = ProgressBar(f"Progress of {shown.title}")
         self.bar.setFixedWidth(_BAR)
         tip = "Copy the Python code that loads the written files"
         self.copy_button = link_button(_COPY, self._copy, tip)
@@ -138,8 +139,7 @@ class FormatRow(QWidget):
         self.state.setVisible(bool(text))
         self.bar.setVisible(progress is not None)
         if progress is not None:
-            self.bar.setRange(0, 1000 if progress.total else 0)
-            self.bar.setValue(1000 * progress.done // progress.total if progress.total else 0)
+            self.bar.show_progress(progress)
 
     def set_outcome(self, outcome: ExportOutcome | None) -> None:
         """Shows the result."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QProgressBar, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
 from tokstudio.core.base.progress import Progress
@@ -21,9 +21,10 @@ from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
 from tokstudio.gui.token_text.spelling import marked
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.widgets.fields import say
-from tokstudio.gui.widgets.labels import ElidedLabel, isolated, named, paragraph_label, plain, plain_label
+from tokstudio.gui.widgets.labels import ElidedLabel, isolated, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row
 from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.work_line import ProgressBar
 
 # --- A line that shows running work, its progress, and a button to cancel it ------------------------------------------
 
@@ -43,7 +44,7 @@ class BusyLine(QWidget):
         self._progress = progress
         self._phases = phases
         self.label, self.phase = paragraph_label("", words), plain_label("muted")
-        self.bar = named(QProgressBar(textVisible=False), "Progress")
+        self.bar = ProgressBar()
         self.cancel = push_button("Cancel", self.cancelAsked)
         self._timer = QTimer(self, interval=_TICK)
         self._timer.timeout.connect(self._refresh)
@@ -61,9 +62,7 @@ class BusyLine(QWidget):
 
     def _refresh(self) -> None:
         progress = self._progress()
-        self.bar.setRange(0, 1000 if progress.total else 0)
-        if progress.total:
-            self.bar.setValue(1000 * progress.done // progress.total)
+        self.bar.show_progress(progress)
         words = self._phases.get(progress.phase, capitalized(progress.phase))
         self.phase.setText(f"{words}…" if words else "")
 
