@@ -1,18 +1,22 @@
-"""The bases of panes and dialogs: a dock with a title, a row for controls and a body; a window with a note."""
+"""The bases of panes and dialogs: a dock with a title, a row for controls and a body; a window with a note or work."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QMoveEvent
 from PySide6.QtWidgets import QDialog, QDockWidget, QFrame, QHBoxLayout, QSizePolicy, QTabBar, QVBoxLayout, QWidget
 
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.labels import paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import Item, column, resize_on_screen
+from tokstudio.gui.widgets.menus import push_button
+from tokstudio.gui.widgets.work_line import ProgressBar
 
 _MARGIN = 12
 _NARROWEST = 260
@@ -150,3 +154,91 @@ class Dialog(QDialog):
     def say(self, text: str, role: str = "muted") -> None:
         """Shows a text in the note."""
         say(self.note, text, role)
+
+
+class _Job(Protocol):
+    """What does work elsewhere, one at a time."""
+
+    @property
+    def busy(self) -> bool: ...
+    @property
+    def progress(self) -> Progress: ...
+    def run(self, work: Callable[[], Work[Any]]) -> None: ...
+    def cancel(self) -> None: ...
+
+
+class WorkDialog(Dialog):
+    """A dialog that does work and stays open: a bar shows how far it is, and Cancel ends it before the dialog.
+
+    A subclass makes the `_job`, whose ends call `_settle`, and lays out the bar and the button.
+
+    Args:
+        tick: Milliseconds between two looks at the progress.
+    """
+
+    _job: _Job
+    _leave = "Close"  # the text of the button while there is no work
+
+    def __init__(self, title: str, tick: int, parent: QWidget | None, *, modal: bool = True) -> None:
+        super().__init__(title, parent, modal=modal)
+        self.bar = ProgressBar()
+        self.close_button = push_button(self._leave, self.reject)
+        self._timer = QTimer(self, interval=tick)
+        self._timer.timeout.connect(self._show_progress)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether work goes on."""
+        return self._job.busy
+
+    # ---- what a subclass does
+
+    def _refresh(self) -> None:
+        """Lets the user do what can be done now; calls `_show_busy`."""
+        raise NotImplementedError
+
+    def _doing(self, progress: Progress) -> str:
+        """What is going on, a sentence."""
+        raise NotImplementedError
+
+    def _cancelled(self) -> str:
+        """What is said after Cancel."""
+        return "Cancelled."
+
+    # ---- working
+
+    def _begin(self, work: Callable[[], Work[Any]]) -> None:
+        """Begins work, which Escape and Enter then cancel."""
+        self._job.run(work)
+        self._refresh()
+        self.close_button.setFocus()
+        self._timer.start()
+        self._show_progress()
+
+    def _show_busy(self, *inputs: QWidget) -> None:
+        """Shows whether work goes on, during which the inputs cannot be changed."""
+        busy = self.is_busy
+        for widget in inputs:
+            widget.setEnabled(not busy)
+        self.close_button.setText("Cancel" if busy else self._leave)
+        self.bar.setVisible(busy)
+
+    def _show_progress(self) -> None:
+        progress = self._job.progress
+        self.bar.show_progress(progress)
+        if self.is_busy:
+            self.say(self._doing(progress))
+
+    def _settle(self, text: str, role: str = "muted") -> None:
+        """Says how the work has ended."""
+        self._timer.stop()
+        self._refresh()
+        self.say(text, role)
+
+    def reject(self) -> None:
+        """Cancels the work; closes the dialog if there is none."""
+        if self.is_busy:
+            self._job.cancel()
+            self._settle(self._cancelled())
+        else:
+            super().reject()

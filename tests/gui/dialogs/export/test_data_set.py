@@ -114,7 +114,7 @@ def test_an_encoding_is_cancelled_and_goes_on(qtbot, window, tmp_path, monkeypat
         quiet(qtbot, window)
     assert 2 <= len(list(out.glob("*.ends.npy"))) < 10
     dialog.encode_button.click()
-    qtbot.waitUntil(lambda: not dialog._encoding.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not dialog.is_busy, timeout=60_000)
     assert "of which were there" in dialog.note.text()
     encode_dataset([path, other], tokenizer, tmp_path / "whole", shard_tokens=400, documents="line")
     assert written(out) == written(tmp_path / "whole")

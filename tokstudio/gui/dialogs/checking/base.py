@@ -3,14 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QProgressBar, QWidget
+from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.progress import Work
@@ -21,15 +20,14 @@ from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
-from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.menus import push_button
-from tokstudio.gui.widgets.pane import Dialog
+from tokstudio.gui.widgets.pane import WorkDialog
 
 
-class CheckDialog(Dialog):
+class CheckDialog(WorkDialog):
     """A table of what was found, a job that fills it, and buttons that check, copy and save.
 
-    A subclass begins the job, shows its progress, and says what follows when it ends; files can be dropped on it.
+    A subclass begins the job, says how far it is and what follows when it ends; files can be dropped on it.
 
     Args:
         model: The rows of the table.
@@ -51,11 +49,9 @@ class CheckDialog(Dialog):
         table: tuple[str, Sequence[int]],
         parent: QWidget | None,
     ) -> None:
-        super().__init__(title, parent, modal=False)
+        super().__init__(title, session.jobs.pauses.dialogs, parent, modal=False)
         self._session, self._preferences, self._choosers = session, preferences, choosers
         self._job = LatestJob(session.jobs, self, self._finish, self._fail, quiet=True)
-        self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
-        self._timer.timeout.connect(self._show_progress)
         self.setAcceptDrops(True)
         name, widths = table
         self.table = ReadOnlyTable(name)
@@ -65,10 +61,8 @@ class CheckDialog(Dialog):
         for number, width in enumerate(widths):
             self.table.setColumnWidth(number, theme.scaled(width))
         self.table.selectionModel().currentRowChanged.connect(self._show_details)
-        self.bar = named(QProgressBar(maximum=0, textVisible=False), "Progress")
         self.copy_button = push_button("Cop&y Table", self._copy, "Copy the table for a spreadsheet")
         self.save_button = push_button("&Save Table…", self._save)
-        self.close_button = push_button("Close", self.reject)
         self.check_button = push_button("&Check", self._check, is_main=True)
         session.corpus.sources_changed.connect(self._refresh)
         self.finished.connect(self._job.cancel)
@@ -83,14 +77,7 @@ class CheckDialog(Dialog):
         """Begins to check."""
         raise NotImplementedError
 
-    def _show_progress(self) -> None:
-        raise NotImplementedError
-
     def _finish(self, result: Any) -> None:  # noqa: ANN401  of its own work
-        raise NotImplementedError
-
-    def _refresh(self) -> None:
-        """Shows what can be done; calls `_show_state`."""
         raise NotImplementedError
 
     def _show_details(self) -> None:
@@ -111,40 +98,20 @@ class CheckDialog(Dialog):
         self.take(dropped_paths(event.mimeData()))
         event.acceptProposedAction()
 
-    def _begin(self, work: Callable[[], Work[Any]]) -> None:
-        self._job.run(work)
-        self._timer.start()
-        self.close_button.setFocus()
-
-    def _settle(self) -> None:
-        """Shows what there is after the job has ended."""
-        self._timer.stop()
-        self._refresh()
+    def _settle(self, text: str, role: str = "muted") -> None:
+        super()._settle(text, role)
         self._show_details()
 
     def _fail(self, error: Exception) -> None:
-        self._settle()
-        self.say(problem_of(error).text, "error")
-
-    def reject(self) -> None:
-        """Cancels checking; closes the dialog if nothing is being checked."""
-        if self._job.busy:
-            self._job.cancel()
-            self._settle()
-            self.say("Cancelled.")
-        else:
-            super().reject()
+        self._settle(problem_of(error).text, "error")
 
     def _show_state(self, inputs: Sequence[QWidget], obstacle: str | None, has_rows: bool) -> None:
         """Enables the inputs and the buttons; `obstacle` is why nothing can be checked now, a sentence."""
-        busy = self._job.busy
-        for widget in inputs:
-            widget.setEnabled(not busy)
+        busy = self.is_busy
+        self._show_busy(*inputs)
         self.check_button.setEnabled(not busy and obstacle is None)
         for button in (self.copy_button, self.save_button):
             button.setEnabled(not busy and has_rows)
-        self.close_button.setText("Cancel" if busy else "Close")
-        self.bar.setVisible(busy)
         self.say("" if busy else obstacle or "")
 
     # ---- the table elsewhere

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QSignalBlocker, QSize
 from PySide6.QtWidgets import QComboBox, QTextEdit, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.lint.findings import LEVELS, LintFinding, has_error, summary, to_csv, to_json
@@ -188,19 +188,13 @@ class CheckTokenizerDialog(CheckDialog):
         sources = self._session.corpus.remaining if self.text.currentText() == _CORPUS else ()
         self._forget()
         self._begin(_work_of(chosen, self._checked, sources))
-        self._refresh()
 
-    def _show_progress(self) -> None:
-        progress = self._job.progress
-        self.bar.setRange(0, progress.total)
-        self.bar.setValue(progress.done)
-        if self._job.busy:
-            self.say(f"Looking at {progress.phase}…" if progress.total else "Reading the tokenizer…")
+    def _doing(self, progress: Progress) -> str:
+        return f"Looking at {progress.phase}…" if progress.total else "Reading the tokenizer…"
 
     def _finish(self, result: list[LintFinding]) -> None:
         self.model.show(result)
-        self._settle()
-        self.say(f"{self._checked}: {summary(result)}.", "error" if has_error(result) else "muted")
+        self._settle(f"{self._checked}: {summary(result)}.", "error" if has_error(result) else "muted")
         self.table.selectRow(0)
         self.table.setFocus()
 

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QPlainTextEdit, QProgressBar, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable, several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.teaching.check import CheckSettings
@@ -27,7 +27,7 @@ from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import named, paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import push_button
-from tokstudio.gui.widgets.pane import Dialog
+from tokstudio.gui.widgets.pane import WorkDialog
 
 # --- The dialog that writes an exercise for a class; it does not block the window -------------------------------------
 
@@ -38,7 +38,7 @@ _HELP = (
 )
 
 
-class MakeExerciseDialog(Dialog):
+class MakeExerciseDialog(WorkDialog):
     """The text and the settings, and a button that asks for the folder."""
 
     def __init__(
@@ -49,16 +49,14 @@ class MakeExerciseDialog(Dialog):
         choosers: Choosers,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__("Make an Exercise", parent, modal=False)
+        super().__init__("Make an Exercise", session.jobs.pauses.dialogs, parent, modal=False)
         self._preferences, self._choosers = preferences, choosers
         self._job = LatestJob(session.jobs, self, self._wrote, self._fail, quiet=True)
         self._folder = Path()
         self.form = ExerciseForm(theme, session.corpus, preferences, choosers)
         self.form.choose_own_text()
-        self.bar = named(QProgressBar(maximum=0, textVisible=False), "Progress")
         self.show_button = push_button("S&how Files", self._show_files)
         self.show_button.hide()
-        self.close_button = push_button("Close", self.reject)
         self.write_button = push_button("&Write…", self._write, is_main=True)
         buttons = row(self.show_button, STRETCH, self.close_button, self.write_button, spacing=8)
         parts = (paragraph_label("muted", _HELP), self.form, STRETCH, self.note, self.bar, buttons)
@@ -70,43 +68,32 @@ class MakeExerciseDialog(Dialog):
         self._refresh()
 
     def _refresh(self) -> None:
-        busy = self._job.busy
         sized = self.form.settings.vocabulary_size is not None
         obstacle = self.form.obstacle or (None if sized else "Enter a vocabulary size.")
-        self.form.setEnabled(not busy)
-        self.write_button.setEnabled(not busy and obstacle is None)
-        self.close_button.setText("Cancel" if busy else "Close")
-        self.bar.setVisible(busy)
-        self.say("Training and writing…" if busy else obstacle or "")
+        self._show_busy(self.form)
+        self.write_button.setEnabled(not self.is_busy and obstacle is None)
+        if not self.is_busy:
+            self.say(obstacle or "")
 
     def _write(self) -> None:
         folder = self._choosers.open_folder("Folder of the Exercise", self._preferences.folder)
         if folder is not None:
             self._preferences.folder = self._folder = folder
-            self._job.run(partial(_exercise_work, folder, self.form.corpus_work, self.form.settings))
-            self._refresh()
+            self._begin(partial(_exercise_work, folder, self.form.corpus_work, self.form.settings))
+
+    def _show_progress(self) -> None:
+        self.say("Training and writing…")
 
     def _wrote(self, paths: tuple[Path, ...]) -> None:
-        self._refresh()
         self.show_button.show()
-        self.say(f"Wrote {several(len(paths), 'file')} to {file_name(self._folder)}: begin with README.txt.")
+        self._settle(f"Wrote {several(len(paths), 'file')} to {file_name(self._folder)}: begin with README.txt.")
 
     def _fail(self, error: Exception) -> None:
-        self._refresh()
-        self.say(problem_of(error).text, "error")
+        self._settle(problem_of(error).text, "error")
 
     def _show_files(self) -> None:
         if not self._choosers.show_file(self._folder / "README.txt"):
             self.say("The folder could not be opened.", "error")
-
-    def reject(self) -> None:
-        """Cancels writing; closes the dialog if nothing is being written."""
-        if self._job.busy:
-            self._job.cancel()
-            self._refresh()
-            self.say("Cancelled.")
-        else:
-            super().reject()
 
 
 def _exercise_work(folder: Path, corpus: Callable[[], Work[Corpus]], settings: CheckSettings) -> Work[tuple[Path, ...]]:
@@ -212,33 +199,30 @@ class CheckTrainingDialog(CheckDialog):
         self._checking = Checking(tuple(self._given), self.form.corpus_work, self.form.settings)
         self.details.clear()
         self._begin(self._checking.work)
-        self._refresh()
 
     def _show_progress(self) -> None:
         checking = self._checking
-        if checking is None or not checking.names:
-            return
-        self.model.show(checking.names, checking.outcomes[:])
-        progress = self._job.progress
-        self.bar.setRange(0, progress.total)
-        self.bar.setValue(progress.done)
-        if self._job.busy:
-            phase = f": {progress.phase}" if progress.phase else ""
-            self.say(f"Checking {len(checking.outcomes) + 1:,} of {len(checking.names):,}{phase}…")
-        if not self.table.currentIndex().isValid() and checking.outcomes:
-            self.table.selectRow(0)
+        if checking is not None and checking.names:
+            self.model.show(checking.names, checking.outcomes[:])
+            super()._show_progress()
+            if not self.table.currentIndex().isValid() and checking.outcomes:
+                self.table.selectRow(0)
+
+    def _doing(self, progress: Progress) -> str:
+        assert self._checking is not None
+        phase = f": {progress.phase}" if progress.phase else ""
+        return f"Checking {len(self._checking.outcomes) + 1:,} of {len(self._checking.names):,}{phase}…"
 
     def _finish(self, result: None) -> None:
-        self._settle()
-        outcomes = self.model.outcomes
+        outcomes = [] if self._checking is None else self._checking.outcomes
         right = sum(outcome.identical for outcome in outcomes)
-        self.say(
+        self._settle(
             f"{right:,} of {several(len(outcomes), 'submission is', 'submissions are')} identical to the right merges."
         )
 
-    def _settle(self) -> None:
+    def _settle(self, text: str, role: str = "muted") -> None:
         self._show_progress()
-        super()._settle()
+        super()._settle(text, role)
         self.table.setFocus()
 
     # ---- what is shown

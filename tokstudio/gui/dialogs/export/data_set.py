@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, QSize, QTimer, Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QProgressBar, QWidget
+from PySide6.QtCore import QSignalBlocker, QSize, Signal
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, printable, several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.readers.contents import Reading
@@ -30,10 +30,10 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
 from tokstudio.gui.widgets.fields import label_for
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.widgets.labels import named, paragraph_label
+from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import push_button
-from tokstudio.gui.widgets.pane import Dialog
+from tokstudio.gui.widgets.pane import WorkDialog
 
 _SIZE = QSize(640, 460)
 _CORPUS, _FILES = "corpus", "files"
@@ -50,7 +50,7 @@ _ABOUT = (
 )
 
 
-class EncodeDialog(Dialog):
+class EncodeDialog(WorkDialog):
     """Asks what is encoded and how, and stays open until the user leaves."""
 
     written = Signal(str)  # a sentence for the status bar
@@ -63,14 +63,12 @@ class EncodeDialog(Dialog):
         choosers: Choosers,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__("Encode a Data Set", parent)
+        super().__init__("Encode a Data Set", session.jobs.pauses.dialogs, parent)
         self._session, self._preferences, self._choosers = session, preferences, choosers
         self._files: list[Path] = []
         self._skipped: list[str] = []
         self._settings: EncodingSettings | None = None
-        self._encoding = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
-        self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
-        self._timer.timeout.connect(self._show_progress)
+        self._job = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
         self._runs = [run for run in session.runs.all if run.ended is not None and len(run.tokenizer)]
         self._build(theme)
         self._choose_run()
@@ -117,8 +115,6 @@ class EncodeDialog(Dialog):
         self.folder = FolderField(lambda folder: self._choosers.open_folder("Folder of the Shards", folder))
         last = Path(self._preferences.get("encode_folder", str(self._preferences.folder / "encoded")))
         self.folder.set_folder(last)
-        self.bar = named(QProgressBar(maximum=1000, textVisible=False), "Progress")
-        self.close_button = push_button("Close", self.reject)
         self.encode_button = push_button("&Encode", self._encode, is_main=True)
         with QSignalBlocker(self.formats[NPY]):
             self.formats[NPY].setChecked(True)
@@ -177,20 +173,15 @@ class EncodeDialog(Dialog):
 
     def _refresh(self) -> None:
         """Lets the user do what can be done now."""
-        busy = self._encoding.busy
-        for widget in (self.text, self.choose_button, self.documents, self.tokenizer, self.end, self.tokens):
-            widget.setEnabled(not busy)
-        for widget in (*self.formats.values(), self.folder):
-            widget.setEnabled(not busy)
+        fields = self.text, self.choose_button, self.documents, self.tokenizer, self.end, self.tokens, self.folder
+        self._show_busy(*fields, *self.formats.values())
         try:
             has_text = bool(self._text())
         except ConfigError:
             has_text = False
         has_format = any(box.isChecked() for box in self.formats.values())
         has_folder = bool(self.folder.edit.text().strip())
-        self.encode_button.setEnabled(not busy and has_text and has_format and has_folder)
-        self.close_button.setText("Cancel" if busy else "Close")
-        self.bar.setVisible(busy)
+        self.encode_button.setEnabled(not self.is_busy and has_text and has_format and has_folder)
 
     # ---- encoding
 
@@ -211,46 +202,29 @@ class EncodeDialog(Dialog):
             return
         self._settings = settings
         self._preferences.set("encode_folder", str(self.folder.folder))
-        self._encoding.run(partial(_work, files, settings, self.folder.folder, self._skipped))
-        self._refresh()
-        self.close_button.setFocus()
-        self._timer.start()
-        self._show_progress()
+        self._begin(partial(_work, files, settings, self.folder.folder, self._skipped))
 
-    def _show_progress(self) -> None:
-        progress = self._encoding.progress
-        self.bar.setRange(0, 1000 if progress.total else 0)
-        if progress.total:
-            self.bar.setValue(1000 * min(progress.done, progress.total) // progress.total)
-        self.say(f"{progress.phase.capitalize()}{progress.detail}…" if progress.phase else "Looking at the files…")
+    def _doing(self, progress: Progress) -> str:
+        return f"{progress.phase.capitalize()}{progress.detail}…" if progress.phase else "Looking at the files…"
 
     def _take(self, encoded: EncodedDataset) -> None:
-        self._timer.stop()
         assert self._settings is not None
         sentences = [*self._skipped, *told(encoded, self._settings)]
-        self._refresh()
-        self.say("\n".join(sentences))
+        super()._settle("\n".join(sentences))
         self.written.emit(sentences[-1])
         self.close_button.setFocus()
 
     def _fail(self, error: Exception) -> None:
         self._settle(problem_of(error).text, "error")
 
-    def _settle(self, text: str, role: str) -> None:
-        self._timer.stop()
-        self._refresh()
-        self.say(text, role)
+    def _settle(self, text: str, role: str = "muted") -> None:
+        super()._settle(text, role)
         self.encode_button.setFocus()
 
-    def reject(self) -> None:
-        """Cancels encoding; closes the dialog if nothing is being encoded."""
-        if not self._encoding.busy:
-            super().reject()
-            return
-        self._encoding.cancel()
+    def _cancelled(self) -> str:
         name = file_name(self.folder.folder)
         goes_on = f" {name}: its complete shards stay, and Encode goes on after them."
-        self._settle(f"Cancelled.{goes_on if (self.folder.folder / NAME).exists() else ''}", "muted")
+        return f"Cancelled.{goes_on if (self.folder.folder / NAME).exists() else ''}"
 
 
 def _work(files: Sequence[Path], settings: EncodingSettings, folder: Path, skipped: list[str]) -> Work[EncodedDataset]:
