@@ -270,7 +270,7 @@ class MainWindow(QMainWindow):
 
         The dialog has `name` filled in.
         """
-        from tokstudio.gui.dialogs.open_by_name import OpenByNameDialog
+        from tokstudio.gui.dialogs.open_by_name.tokenizer import OpenByNameDialog
 
         dialog = OpenByNameDialog(work, self.session.jobs, self.theme, self, name=name)
         dialog.opened.connect(opened)
@@ -281,7 +281,7 @@ class MainWindow(QMainWindow):
 
         The dialog has `address` filled in.
         """
-        from tokstudio.gui.dialogs.open_data_set import OpenDataSetDialog
+        from tokstudio.gui.dialogs.open_by_name.data_set import OpenDataSetDialog
 
         dialog = OpenDataSetDialog(self.session.jobs, self.theme, self, address=address)
         dialog.opened.connect(opened)

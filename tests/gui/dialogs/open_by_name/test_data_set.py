@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QApplication
 
 from tests.core.corpus.remote.sets import card, parquet, texts
 from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub
-from tests.gui.dialogs.open_by_name.test_dialog import dropped
+from tests.gui.dialogs.open_by_name.test_tokenizer import dropped
 from tests.gui.person import at_window
 from tokstudio.core.hub.addresses import parse_address
 from tokstudio.core.hub.kept_texts import kept_texts
-from tokstudio.gui.dialogs.open_data_set import WELL_KNOWN, OpenDataSetDialog
+from tokstudio.gui.dialogs.open_by_name.data_set import WELL_KNOWN, OpenDataSetDialog
 from tokstudio.gui.window.main_window import MainWindow
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -132,7 +132,7 @@ def test_cancel_ends_a_look_and_leaves_the_name(qtbot, dialog, hub):
     dialog.name.setText("me/set")
     dialog.open_button.click()
     qtbot.waitUntil(hub.half_sent.is_set, timeout=60_000)
-    dialog.cancel.click()
+    dialog.close_button.click()
     assert dialog.isVisible()
     assert (dialog.note.text(), dialog.name.text()) == ("Cancelled.", "me/set")
 

@@ -16,7 +16,7 @@ from tests.core.hub.local_hub import Hub, Repository, local_hub
 from tests.gui.person import TEXT, at_window
 from tokstudio import Corpus, Tokenizer, TrainingConfig, save, train
 from tokstudio.core.hub.names import parse_name
-from tokstudio.gui.dialogs.open_by_name import WELL_KNOWN, OpenByNameDialog
+from tokstudio.gui.dialogs.open_by_name.tokenizer import WELL_KNOWN, OpenByNameDialog
 from tokstudio.gui.panes.configure.pattern_field import PatternDialog
 from tokstudio.gui.window.main_window import MainWindow
 
@@ -247,7 +247,7 @@ def test_the_dialog_is_filled_in_by_keyboard_from_well_known_names_on_any_screen
     for _ in range(5):
         reached.append(dialog.focusWidget())
         qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
-    assert reached == [dialog.name, dialog.revision, dialog.list, dialog.cancel, dialog.open_button]
+    assert reached == [dialog.name, dialog.revision, dialog.list, dialog.close_button, dialog.open_button]
     assert dialog.focusWidget() is dialog.name
     dialog.name.clear()
     qtbot.keyClicks(dialog.name, "mine")

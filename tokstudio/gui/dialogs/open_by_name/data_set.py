@@ -4,100 +4,80 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, QSize, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QSize
 from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
     QGridLayout,
-    QHeaderView,
-    QLineEdit,
     QListWidget,
-    QProgressBar,
     QSpinBox,
-    QStackedWidget,
-    QTreeWidget,
     QTreeWidgetItem,
     QWidget,
 )
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable, several, size_text
 from tokstudio.core.corpus.readers.contents import TEXT, Reading
 from tokstudio.core.corpus.readers.folders import Fetching
 from tokstudio.core.corpus.remote.preview import TextPreview, preview_work
 from tokstudio.core.hub.addresses import HUB, Address, address_in, parse_address
 from tokstudio.core.hub.kept_texts import KeptText, kept_texts
+from tokstudio.gui.dialogs.open_by_name.base import OpenDialog, WellKnown
 from tokstudio.gui.session.common import source_jobs
 from tokstudio.gui.session.common.jobs import Jobs, LatestJob
 from tokstudio.gui.session.common.source_jobs import Read
-from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.fields import label_for, restyle
+from tokstudio.gui.widgets.fields import label_for
 from tokstudio.gui.widgets.labels import named
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button, push_button
-from tokstudio.gui.widgets.pane import Dialog
-
-
-@dataclass(frozen=True)
-class WellKnownSet:
-    """A data set of the Hub by its name."""
-
-    name: str
-    kind: str
-
 
 WELL_KNOWN = (
-    WellKnownSet("HuggingFaceFW/fineweb-2:deu_Latn", "web, over 1,000 languages"),
-    WellKnownSet("HuggingFaceFW/fineweb:sample-10BT", "web, English"),
-    WellKnownSet("HuggingFaceFW/fineweb-edu:sample-10BT", "educational web, English"),
-    WellKnownSet("wikimedia/wikipedia:20231101.en", "Wikipedia, over 300 languages"),
-    WellKnownSet("uonlp/CulturaX:de", "web, 167 languages; sign in"),
-    WellKnownSet("allenai/c4:en", "web, English"),
-    WellKnownSet("bigcode/the-stack-smol", "code; sign in"),
-    WellKnownSet("roneneldan/TinyStories", "short stories, English"),
-    WellKnownSet("Salesforce/wikitext:wikitext-103-raw-v1", "Wikipedia, English"),
+    WellKnown("HuggingFaceFW/fineweb-2:deu_Latn", "web, over 1,000 languages"),
+    WellKnown("HuggingFaceFW/fineweb:sample-10BT", "web, English"),
+    WellKnown("HuggingFaceFW/fineweb-edu:sample-10BT", "educational web, English"),
+    WellKnown("wikimedia/wikipedia:20231101.en", "Wikipedia, over 300 languages"),
+    WellKnown("uonlp/CulturaX:de", "web, 167 languages; sign in"),
+    WellKnown("allenai/c4:en", "web, English"),
+    WellKnown("bigcode/the-stack-smol", "code; sign in"),
+    WellKnown("roneneldan/TinyStories", "short stories, English"),
+    WellKnown("Salesforce/wikitext:wikitext-103-raw-v1", "Wikipedia, English"),
 )
 _ABOUT = (
     "OWNER/NAME of the Hugging Face Hub, with :CONFIGURATION if you know it, or an address such as "
     "s3://bucket/*.parquet. Nothing large is read before you press Open; what is read stays in the cache."
 )
-_TITLES = ("Well-known name", "Kind")
+_HINT = "OWNER/NAME of the Hugging Face Hub, or an address"
+_LISTED = ("Texts in the cache, and well-known data sets", ("Well-known name", "Kind"))
 _SIZE = QSize(640, 600)
-_TICK = 100  # milliseconds between two updates of the progress
 _DEFAULT = 100  # MB
 _MB = 1_000_000
 _MOST = 1_000_000  # MB
 
 
-class OpenDataSetDialog(Dialog):
+class OpenDataSetDialog(OpenDialog):
     """Asks for a name or an address, shows what is there, and stays open until it is read or the user leaves.
 
     Args:
         address: What the field for the name shows at first.
     """
 
-    opened = Signal(object)  # a `Read`
+    _reading = "Reading the text…"
 
     def __init__(
         self, jobs: Jobs, theme: Theme, parent: QWidget | None = None, *, address: Address | None = None
     ) -> None:
-        super().__init__("Open Data Set by Name", parent)
+        super().__init__("Open Data Set by Name", jobs, parent, _HINT, _LISTED)
         self._preview: TextPreview | None = None
         self._looking = LatestJob(jobs, self, self._take_preview, self._fail, quiet=True)
-        self._opening = LatestJob(jobs, self, self._take_read, self._fail, quiet=True)
-        self._timer = QTimer(self, interval=_TICK)
-        self._timer.timeout.connect(self._show_progress)
         self._build(theme)
         self.name.textChanged.connect(self._forget)
-        self.list.itemSelectionChanged.connect(self._choose)
         self.configuration.currentIndexChanged.connect(self._look_at_chosen)
         self.split.currentIndexChanged.connect(self._look_at_chosen)
         self.text.currentIndexChanged.connect(self._show_texts)
@@ -109,8 +89,6 @@ class OpenDataSetDialog(Dialog):
     # ---- construction
 
     def _build(self, theme: Theme) -> None:
-        self.name = QLineEdit()
-        self.name.setPlaceholderText("OWNER/NAME of the Hugging Face Hub, or an address")
         self.configuration, self.split, self.text = ChoiceBox(()), ChoiceBox(()), ChoiceBox(())
         self.amount = QSpinBox(minimum=1, maximum=_MOST, value=_DEFAULT, suffix=" MB")
         self.amount.setToolTip("How much text is taken, from up to 64 of the files")
@@ -129,22 +107,17 @@ class OpenDataSetDialog(Dialog):
         grid.addWidget(label_for("&Take", self.amount), len(fields), 0)
         parts = row(self.amount, label_for("S&eed", self.seed), self.seed, self.all, STRETCH, spacing=8)
         grid.addLayout(parts, len(fields), 1)
-        self.list = _list()
         self.texts = named(QListWidget(), "First texts")
         self.texts.setSelectionMode(QListWidget.SelectionMode.NoSelection)
         self.texts.setUniformItemSizes(True)
-        self.stack = QStackedWidget()
-        self.stack.addWidget(self.list)
-        self.stack.addWidget(self.texts)
+        self.stack = stacked(self.list, self.texts)
         card = QFrame()
         card.setProperty("card", "true")
         column(self.stack, margins=(4, 4, 4, 4), parent=card)
-        self.bar = named(QProgressBar(maximum=1000, textVisible=False), "Progress")
         tip = "Remove the selected text from the cache of this computer"
         self.remove_button = link_button("&Remove from the Cache", self._remove, tip)
-        self.cancel = push_button("Cancel", self.reject)
         self.open_button = push_button("&Look", self._act, is_main=True)
-        buttons = row(self.remove_button, STRETCH, self.cancel, self.open_button, spacing=8)
+        buttons = row(self.remove_button, STRETCH, self.close_button, self.open_button, spacing=8)
         self.fill(theme, _SIZE, grid, (card, 1), self.note, self.bar, buttons)
         self._fill_list()
 
@@ -164,18 +137,12 @@ class OpenDataSetDialog(Dialog):
 
     # ---- what is chosen
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether something is being asked for."""
-        return self._looking.busy or self._opening.busy
-
     def _chosen_kept(self) -> KeptText | None:
         items = self.list.selectedItems()
         return items[0].data(0, _KEPT) if items else None
 
     def _choose(self) -> None:
-        for item in self.list.selectedItems():
-            self.name.setText(item.text(0))
+        super()._choose()
         self._refresh()
 
     def _forget(self) -> None:
@@ -191,11 +158,9 @@ class OpenDataSetDialog(Dialog):
     def _refresh(self) -> None:
         """Lets the user do what can be done now."""
         busy, has_text = self.is_busy, bool(self.text.choices)
-        for widget in (self.name, self.list):
-            widget.setEnabled(not busy)
+        self._show_busy(self.name, self.list, self.all)
         for box in (self.configuration, self.split, self.text):
             box.setEnabled(not busy and bool(box.choices))
-        self.all.setEnabled(not busy)
         for field in (self.amount, self.seed):
             field.setEnabled(not busy and not self.all.isChecked())
         self.stack.setCurrentWidget(self.texts if has_text else self.list)
@@ -203,13 +168,6 @@ class OpenDataSetDialog(Dialog):
         self.remove_button.setEnabled(not busy and self._chosen_kept() is not None)
         self.open_button.setText("&Open" if has_text else "&Look")
         self.open_button.setEnabled(not busy and bool(self.name.text().strip()))
-        self.bar.setVisible(busy)
-
-    def say(self, text: str, role: str = "muted") -> None:
-        """Shows a text in the note, and marks a wrong name."""
-        super().say(text, role)
-        self.name.setAccessibleDescription(text)
-        restyle(self.name, "invalid", role == "error")
 
     def _address(self) -> Address:
         """The address in the fields; ConfigError where there is none."""
@@ -246,14 +204,10 @@ class OpenDataSetDialog(Dialog):
         except ConfigError as error:
             self._fail(error)
             return
-        job.run(partial(work, address))
-        self._refresh()
-        self.cancel.setFocus()
-        self._timer.start()
-        self._show_progress()
+        self._job = job
+        self._begin(partial(work, address))
 
     def _take_preview(self, preview: TextPreview) -> None:
-        self._timer.stop()
         self._preview = preview
         address = self._address()
         configuration = address.configuration or _default(preview)
@@ -266,8 +220,7 @@ class OpenDataSetDialog(Dialog):
         field = "" if preview.contents is None else preview.contents.field or ""
         _fill(self.text, [one.name for one in columns], field)
         self._show_texts()
-        self._refresh()
-        self.say("; ".join(self._facts(preview)))
+        self._settle("; ".join(self._facts(preview)))
         (self.open_button if columns else self.configuration).setFocus()
 
     def _facts(self, preview: TextPreview) -> list[str]:
@@ -304,34 +257,14 @@ class OpenDataSetDialog(Dialog):
 
         self._start(self._opening, work)
 
-    def _show_progress(self) -> None:
-        progress = (self._opening if self._opening.busy else self._looking).progress
-        self.bar.setRange(0, 1000 if progress.total else 0)
-        if progress.total:
-            self.bar.setValue(1000 * progress.done // progress.total)
-        if progress.phase == "downloading" and self._opening.busy:
-            of = f" of {size_text(progress.total)}" if progress.total else ""
-            self.say(f"Downloading: {size_text(progress.done)}{of}" if progress.done else "Asking for the files…")
+    def _doing(self, progress: Progress) -> str:
+        return super()._doing(progress) if self._job is self._opening else "Looking at what is there…"
+
+    def _take(self, result: Read) -> None:
+        if result.problems and not result.sources:
+            self._fail(result.problems[0][1])
         else:
-            self.say("Reading the text…" if self._opening.busy else "Looking at what is there…")
-
-    def _take_read(self, read: Read) -> None:
-        self._timer.stop()
-        if read.problems and not read.sources:
-            self._fail(read.problems[0][1])
-            return
-        self.accept()
-        self.opened.emit(read)
-
-    def _fail(self, error: Exception) -> None:
-        self._settle(problem_of(error).text, "error")
-
-    def _settle(self, text: str, role: str) -> None:
-        """Lets the user change the name again."""
-        self._timer.stop()
-        self._refresh()
-        self.say(text, role)
-        self.name.setFocus()
+            super()._take(result)
 
     def _remove(self) -> None:
         if (kept := self._chosen_kept()) is not None:
@@ -343,15 +276,6 @@ class OpenDataSetDialog(Dialog):
             self._fill_list()
             self._refresh()
             self.say(f"{printable(kept.origin.address)} is no longer in the cache.")
-
-    def reject(self) -> None:
-        """Cancels what is being asked for; closes the dialog if nothing is."""
-        if self.is_busy:
-            self._looking.cancel()
-            self._opening.cancel()
-            self._settle("Cancelled.", "muted")
-        else:
-            super().reject()
 
 
 _KEPT = 256  # the role of a text in the cache, `Qt.ItemDataRole.UserRole`
@@ -372,17 +296,3 @@ def _default(preview: TextPreview) -> str:
     """The configuration that is read where none is named; "" where one must be chosen."""
     names = list(preview.configurations)
     return "default" if "default" in names else names[0] if len(names) == 1 else ""
-
-
-def _list() -> QTreeWidget:
-    tree = named(QTreeWidget(), "Texts in the cache, and well-known data sets")
-    tree.setRootIsDecorated(False)
-    tree.setUniformRowHeights(True)
-    tree.setAllColumnsShowFocus(True)
-    tree.setHeaderLabels(_TITLES)
-    tree.setTabKeyNavigation(False)
-    header = tree.header()
-    header.setStretchLastSection(False)
-    header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-    header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-    return tree
