@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from tokstudio.core.guide.glossary import meaning
 from tokstudio.gui.style.theme import Theme
@@ -365,6 +365,17 @@ def label_for(text: str, control: QWidget) -> QLabel:
     label.setBuddy(control)
     control.setAccessibleName(text.replace("&", ""))
     return label
+
+
+def form_grid(*fields: tuple[str | QLabel, QWidget]) -> QGridLayout:
+    """A row for each control, with a label before it, which `label_for` makes of a text."""
+    grid = QGridLayout()
+    grid.setColumnStretch(1, 1)
+    grid.setHorizontalSpacing(12)
+    for at, (text, control) in enumerate(fields):
+        grid.addWidget(label_for(text, control) if isinstance(text, str) else text, at, 0)
+        grid.addWidget(control, at, 1)
+    return grid
 
 
 def say(label: QLabel, text: str, role: str = "muted") -> None:

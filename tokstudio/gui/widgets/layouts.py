@@ -88,6 +88,14 @@ def stacked(*pages: QWidget) -> QStackedWidget:
     return stack
 
 
+def in_card(content: QWidget) -> QFrame:
+    """A card around what may scroll."""
+    card = QFrame()
+    card.setProperty("card", "true")
+    column(content, margins=(4, 4, 4, 4), parent=card)
+    return card
+
+
 def set_tab_order(*widgets: QWidget) -> None:
     """Lets Tab go through widgets in this order. Qt ignores those that do not take the focus by Tab."""
     for one, other in pairwise(widgets):

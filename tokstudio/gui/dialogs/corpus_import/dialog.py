@@ -12,8 +12,6 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
-    QFrame,
-    QGridLayout,
     QListWidget,
     QListWidgetItem,
     QSizePolicy,
@@ -32,9 +30,9 @@ from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import MARKS
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.fields import LimitField, label_for
+from tokstudio.gui.widgets.fields import LimitField, form_grid, label_for
 from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence, plain
-from tokstudio.gui.widgets.layouts import STRETCH, column, row, set_tab_order
+from tokstudio.gui.widgets.layouts import STRETCH, column, in_card, row, set_tab_order
 from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import Dialog
 
@@ -220,21 +218,13 @@ class ImportDialog(Dialog):
     def _build(self, theme: Theme) -> None:
         self.headline, self.facts = ElidedLabel("headline"), ElidedLabel("muted")
         self.text, self.divisor, self.delimiter = ImportChoiceBox(()), ImportChoiceBox(()), ImportChoiceBox(())
-        grid = QGridLayout()
-        grid.setColumnStretch(1, 1)
-        grid.setHorizontalSpacing(12)
         self._delimiter_label = label_for("De&limiter", self.delimiter)
-        labels = self._delimiter_label, label_for("&Text", self.text), label_for("&Divide by", self.divisor)
-        for at, (label, box) in enumerate(zip(labels, (self.delimiter, self.text, self.divisor), strict=True)):
-            grid.addWidget(label, at, 0)
-            grid.addWidget(box, at, 1)
+        columns = ("&Text", self.text), ("&Divide by", self.divisor)
+        grid = form_grid((self._delimiter_label, self.delimiter), *columns)
         self.joins = QCheckBox("&Join the parts with the same value")
         self.joins.setToolTip("The parts of all data sets with the same value are one source, named like the value")
         grid.addWidget(self.joins, 3, 1)
         self.preview = FirstTexts(theme)
-        card = QFrame()
-        card.setProperty("card", "true")
-        column(self.preview, margins=(4, 4, 4, 4), parent=card)
         self.more_button = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.more_button.setText("&More")
         self.more_button.setCheckable(True)
@@ -250,7 +240,8 @@ class ImportDialog(Dialog):
         self.import_button = push_button(self._question.verb, self._choose, is_main=True)
         head = column(self.headline, self.facts, spacing=2)
         buttons = row(self.plain_button, STRETCH, self.cancel, self.import_button, spacing=8)
-        self.fill(theme, _SIZE, head, grid, (card, 1), self.more_button, self.filters, self.note, buttons)
+        parts = (head, grid, (in_card(self.preview), 1), self.more_button, self.filters, self.note, buttons)
+        self.fill(theme, _SIZE, *parts)
         set_tab_order(*self._order())
 
     def _order(self) -> tuple[QWidget, ...]:

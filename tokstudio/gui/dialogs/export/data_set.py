@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError
@@ -28,7 +28,7 @@ from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
-from tokstudio.gui.widgets.fields import label_for
+from tokstudio.gui.widgets.fields import form_grid
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import STRETCH, row
@@ -98,19 +98,13 @@ class EncodeDialog(WorkDialog):
         self.tokens = Number(theme, width=130)
         self.tokens.setValue(SHARD_TOKENS)
         self.tokens.setToolTip("At most so many tokens are in a shard, of whole documents.")
-        grid = QGridLayout()
-        grid.setColumnStretch(1, 1)
-        grid.setHorizontalSpacing(12)
-        fields = (
+        grid = form_grid(
             ("&Text", self.text),
             ("&Documents of plain text", self.documents),
             ("T&okenizer", self.tokenizer),
             ("&Append to each document", self.end),
             ("Tokens of a &shard", self.tokens),
         )
-        for at, (title, field) in enumerate(fields):
-            grid.addWidget(label_for(title, field), at, 0)
-            grid.addWidget(field, at, 1)
         grid.addWidget(self.choose_button, 0, 2)
         self.folder = FolderField(lambda folder: self._choosers.open_folder("Folder of the Shards", folder))
         last = Path(self._preferences.get("encode_folder", str(self._preferences.folder / "encoded")))

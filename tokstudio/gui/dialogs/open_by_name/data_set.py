@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, QSize
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QFrame,
-    QGridLayout,
-    QListWidget,
-    QSpinBox,
-    QTreeWidgetItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QListWidget, QSpinBox, QTreeWidgetItem, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -33,9 +25,9 @@ from tokstudio.gui.session.common.jobs import Jobs, LatestJob
 from tokstudio.gui.session.common.source_jobs import Read
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.fields import label_for
+from tokstudio.gui.widgets.fields import form_grid, label_for
 from tokstudio.gui.widgets.labels import named
-from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, in_card, row, stacked
 from tokstudio.gui.widgets.menus import link_button, push_button
 
 WELL_KNOWN = (
@@ -95,30 +87,21 @@ class OpenDataSetDialog(OpenDialog):
         self.seed = QSpinBox(minimum=0, maximum=2**31 - 1)
         self.seed.setToolTip("Chooses what is taken: the same number takes the same text")
         self.all = QCheckBox("Take a&ll of it")
-        grid = QGridLayout()
-        grid.setColumnStretch(1, 1)
-        grid.setHorizontalSpacing(12)
-        fields = (
-            ("&Name", self.name), ("&Configuration", self.configuration), ("S&plit", self.split), ("&Text", self.text),
-        )  # fmt: skip
-        for at, (text, field) in enumerate(fields):
-            grid.addWidget(label_for(text, field), at, 0)
-            grid.addWidget(field, at, 1)
-        grid.addWidget(label_for("&Take", self.amount), len(fields), 0)
+        boxes = ("&Configuration", self.configuration), ("S&plit", self.split), ("&Text", self.text)
+        grid = form_grid(("&Name", self.name), *boxes)
+        below = grid.rowCount()
+        grid.addWidget(label_for("&Take", self.amount), below, 0)
         parts = row(self.amount, label_for("S&eed", self.seed), self.seed, self.all, STRETCH, spacing=8)
-        grid.addLayout(parts, len(fields), 1)
+        grid.addLayout(parts, below, 1)
         self.texts = named(QListWidget(), "First texts")
         self.texts.setSelectionMode(QListWidget.SelectionMode.NoSelection)
         self.texts.setUniformItemSizes(True)
         self.stack = stacked(self.list, self.texts)
-        card = QFrame()
-        card.setProperty("card", "true")
-        column(self.stack, margins=(4, 4, 4, 4), parent=card)
         tip = "Remove the selected text from the cache of this computer"
         self.remove_button = link_button("&Remove from the Cache", self._remove, tip)
         self.open_button = push_button("&Look", self._act, is_main=True)
         buttons = row(self.remove_button, STRETCH, self.close_button, self.open_button, spacing=8)
-        self.fill(theme, _SIZE, grid, (card, 1), self.note, self.bar, buttons)
+        self.fill(theme, _SIZE, grid, (in_card(self.stack), 1), self.note, self.bar, buttons)
         self._fill_list()
 
     def _fill_list(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QCompleter, QFrame, QGridLayout, QLineEdit, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QCompleter, QLineEdit, QTreeWidgetItem, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
@@ -18,8 +18,8 @@ from tokstudio.core.hub.names import TIKTOKEN, Name, name_in, parse_name
 from tokstudio.gui.dialogs.open_by_name.base import OpenDialog, WellKnown
 from tokstudio.gui.session.common.jobs import Jobs
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.fields import label_for
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.fields import form_grid
+from tokstudio.gui.widgets.layouts import STRETCH, in_card, row
 from tokstudio.gui.widgets.menus import push_button
 
 # --- Well-known tokenizers, for the list in the dialog ----------------------------------------------------------------
@@ -98,20 +98,12 @@ class OpenByNameDialog(OpenDialog):
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         self.name.setCompleter(completer)
-        grid = QGridLayout()
-        grid.setColumnStretch(1, 1)
-        grid.setHorizontalSpacing(12)
-        for at, (text, edit) in enumerate((("&Name", self.name), ("&Revision", self.revision))):
-            grid.addWidget(label_for(text, edit), at, 0)
-            grid.addWidget(edit, at, 1)
         for one in WELL_KNOWN:
             self.list.addTopLevelItem(QTreeWidgetItem([one.name, one.kind, _GATED if one.gated else _PUBLIC]))
-        card = QFrame()
-        card.setProperty("card", "true")
-        column(self.list, margins=(4, 4, 4, 4), parent=card)
         self.open_button = push_button("&Open", self._open, is_main=True)
         buttons = row(STRETCH, self.close_button, self.open_button, spacing=8)
-        self.fill(theme, _SIZE, grid, (card, 1), self.note, self.bar, buttons)
+        grid = form_grid(("&Name", self.name), ("&Revision", self.revision))
+        self.fill(theme, _SIZE, grid, (in_card(self.list), 1), self.note, self.bar, buttons)
 
     # ---- the name
 
