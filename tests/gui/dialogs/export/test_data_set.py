@@ -121,6 +121,25 @@ def test_an_encoding_is_cancelled_and_goes_on(qtbot, window, tmp_path, monkeypat
     dialog.reject()
 
 
+@at_window()
+def test_what_is_encoded_is_the_corpus_as_it_is_then(qtbot, window, tmp_path):
+    path, tokenizer = opened_and_trained(qtbot, window, tmp_path)
+    dialog = dialog_of(qtbot, window)
+    other = tmp_path / "other.txt"
+    other.write_text(LINES.upper())
+    drop(window, other)
+    qtbot.waitUntil(lambda: dialog.given.text() == "2 files: lines.txt, other.txt")
+    enter(qtbot, dialog, tmp_path / "out", 100_000)
+    dialog.encode_button.click()
+    qtbot.waitUntil(lambda: "Encoded 2 documents" in dialog.note.text(), timeout=60_000)
+    encode_dataset([path, other], tokenizer, tmp_path / "whole", shard_tokens=100_000)
+    assert written(tmp_path / "out") == written(tmp_path / "whole")
+    window.session.corpus.remove_sources([0, 1])
+    qtbot.waitUntil(lambda: dialog.given.text() == "The corpus has no text.")
+    assert not dialog.encode_button.isEnabled()
+    dialog.reject()
+
+
 def test_a_corpus_that_its_files_do_not_give_again_is_not_encoded(tmp_path):
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("the cat\nthe cat\n")

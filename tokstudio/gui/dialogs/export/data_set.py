@@ -66,6 +66,7 @@ class EncodeDialog(WorkDialog):
         super().__init__("Encode a Data Set", session.jobs.pauses.dialogs, parent)
         self._session, self._preferences, self._choosers = session, preferences, choosers
         self._files: list[Path] = []
+        self._chosen: tuple[list[Path], Reading] | None = None  # of the text; None where it cannot be encoded
         self._skipped: list[str] = []
         self._settings: EncodingSettings | None = None
         self._job = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
@@ -73,6 +74,8 @@ class EncodeDialog(WorkDialog):
         self._build(theme)
         self._choose_run()
         self._choose_text()
+        for changed in (session.corpus.sources_changed, session.corpus.left_out_changed):
+            changed.connect(self._choose_text)
         self.say(_ABOUT)
 
     # ---- construction
@@ -135,11 +138,13 @@ class EncodeDialog(WorkDialog):
             self._choose_text()
 
     def _choose_text(self) -> None:
+        """Finds the files of the text, and shows them."""
         try:
-            files, _ = self._text()
+            self._chosen = files, _ = self._text()
             names = first_few([printable(file.name) for file in files], _NAMED, str)
             self.given.setText(f"{several(len(files), 'file')}: {names}")
         except ConfigError as error:
+            self._chosen = None
             self.given.setText(str(error))
         self._refresh()
 
@@ -169,22 +174,19 @@ class EncodeDialog(WorkDialog):
         """Lets the user do what can be done now."""
         fields = self.text, self.choose_button, self.documents, self.tokenizer, self.end, self.tokens, self.folder
         self._show_busy(*fields, *self.formats.values())
-        try:
-            has_text = bool(self._text())
-        except ConfigError:
-            has_text = False
         has_format = any(box.isChecked() for box in self.formats.values())
         has_folder = bool(self.folder.edit.text().strip())
-        self.encode_button.setEnabled(not self.is_busy and has_text and has_format and has_folder)
+        is_complete = self._chosen is not None and has_format and has_folder
+        self.encode_button.setEnabled(not self.is_busy and is_complete)
 
     # ---- encoding
 
     def _encode(self) -> None:
-        if not self.encode_button.isEnabled():
+        if self._chosen is None or not self.encode_button.isEnabled():
             return
         self._skipped = []
         try:
-            files, reading = self._text()
+            files, reading = self._chosen
             end = self.end.choices[self.end.currentIndex()].value
             formats = tuple(name for name, box in self.formats.items() if box.isChecked())
             documents = self.documents.choices[self.documents.currentIndex()].value
