@@ -21,6 +21,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.common.format import PatternNeeded
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.hub import fetching, replacements
+from tokstudio.core.hub.addresses import without_secrets
 from tokstudio.core.hub.names import parse_name
 
 TEXT = "the cat sat on 1984 mats"
@@ -254,6 +255,14 @@ def test_the_password_of_a_hub_is_never_shown(hub: Hub, monkeypatch, password: s
         hub.repositories["me/tiny"].refusal = (403, "GatedRepo")
     told = refused("hf:me/tiny")
     assert not [part for part in (password, "pa55", "w0rd", "p@ss", "me:") if part in told]
+
+
+def test_no_part_of_the_password_of_a_hub_is_left_in_an_address(monkeypatch):
+    for address in ("http://me:p@ss/w0rd@host", "http://me:p%40ss%2Fw0rd@host"):
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        for given in (address, "http://me:p@ss/w0rd@host", "https://you:p@ss@host"):
+            assert without_secrets(f"{given}/api: refused") == f"{given.partition(':')[0]}://host/api: refused"
+        assert without_secrets("wrong password p@ss/w0rd") == "wrong password …"
 
 
 def test_a_process_that_prints_something_else_is_one_sentence(monkeypatch):

@@ -34,6 +34,7 @@ _DATA_SET = re.compile(
 )
 _OF_LIBRARY = re.compile(r"(?P<name>[^/:@]+/[^/:@]+)(?:@(?P<revision>[^/:@]+))?(?:/(?P<path>[^@]+))?", re.DOTALL)
 _HERE = frozenset(("localhost", "127.0.0.1", "::1"))
+_PASSWORD = re.compile(r"(?<=://)[^/\s]*@")
 _HIDDEN = "…"
 _IS_HIDDEN = re.compile(r":/+…@|[=?&#]…(?:[&#]|$)")
 # The parameters of a query whose values are shown and stored; any other may be a secret.
@@ -70,7 +71,7 @@ class Address:
 
     def __str__(self) -> str:
         if self.scheme != HUB:
-            return _without_secrets(self.whole)
+            return _masked(self.whole)
         at = f"@{self.revision}" if self.revision else ""
         path = f"/{self.path}" if self.path else ""
         split = f"/{self.split}" if self.split else ""
@@ -149,12 +150,12 @@ def parse_address(text: str) -> Address:
     """The address that a text is; ConfigError, in which no password stands, where it is none that TokStudio reads."""
     match = _ADDRESS.fullmatch(text)
     if match is None or len(text) > _LONGEST or any(ord(character) < 32 for character in text):
-        raise ConfigError(f"{shown(_without_secrets(text))} is not an address, such as s3://bucket/texts/*.parquet.")
+        raise ConfigError(f"{shown(_masked(text))} is not an address, such as s3://bucket/texts/*.parquet.")
     scheme, rest = (match["scheme"] or HUB).lower(), match["rest"] or match["hub"] or ""
     if scheme == HUB:
         return _data_set(text, rest.removeprefix("hf:"), is_of_library=not match["hub"])
     whole = f"{scheme}://{rest}"
-    name = shown(_without_secrets(whole), 100)
+    name = shown(_masked(whole), 100)
     if _IS_HIDDEN.search(whole):
         raise ConfigError(f"{name}: the address was stored without its secret parts: give it again.")
     try:
@@ -195,7 +196,10 @@ def _data_set(text: str, rest: str, is_of_library: bool) -> Address:
     return Address(HUB, **parts)
 
 
-def _without_secrets(text: str) -> str:
+# --- Without what may be secret ---------------------------------------------------------------------------------------
+
+
+def _masked(text: str) -> str:
     """An address with … for its name and password, and for all values of its query that may be secret."""
     match = _ADDRESS.match(text)
     if match is None or match["hub"]:
@@ -232,3 +236,22 @@ def without_query(address: str) -> str:
     """The address of a file without what follows its path."""
     parts = urlsplit(address)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def without_password(address: str) -> str:
+    """The address of a server without the name and the password that may stand in it."""
+    scheme, mark, rest = address.partition("://")
+    return scheme + mark + rest.rpartition("@")[2]
+
+
+def without_secrets(text: str) -> str:
+    """A message without names and passwords in its addresses, and without those of the environment anywhere."""
+    owner, at, _ = os.environ.get("HF_ENDPOINT", "").partition("://")[2].rpartition("@")
+    owners = (owner, unquote(owner)) if at else ()
+    # First, as the expression finds only the beginning of a password with @ and a slash.
+    for one in owners:
+        text = text.replace(f"://{one}@", "://")
+    text = _PASSWORD.sub("", text)
+    for secret in filter(None, (*owners, *(one.partition(":")[2] for one in owners))):
+        text = text.replace(f"{secret}@", "").replace(secret, _HIDDEN)
+    return text

@@ -3,19 +3,17 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import os
-import re
 import signal
 import sys
 import threading
 from contextlib import closing
 from dataclasses import dataclass
 from typing import NoReturn
-from urllib.parse import unquote
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.subprocesses import ChildProcess, ParentProcess, ProcessEnded, Refused, end_with_parent
+from tokstudio.core.hub.addresses import without_secrets
 from tokstudio.core.hub.names import TIKTOKEN, Name
 
 _PATIENCE = 30.0  # seconds without any data, after which a connection has stalled
@@ -23,7 +21,6 @@ _MEMORY = 1 << 32  # bytes
 _UNTIL_KILLED = 1.0
 # Plain connections have timeouts and report each piece.
 SETTINGS = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-_PASSWORD = re.compile(r"(?<=://)[^/\s]*@")
 
 
 @dataclass(frozen=True)
@@ -91,13 +88,3 @@ def _answer(name: Name, parent: ParentProcess) -> Fetched | Refused:
     except Exception as error:  # whatever a library raises is told to the user
         return Refused(without_secrets(f"{name}: it cannot be fetched: {type(error).__name__}: {error}"))
     return Fetched(str(path), without_secrets(remark))
-
-
-def without_secrets(text: str) -> str:
-    """Leaves out a name and a password in an address, of the environment or of an answer."""
-    owner, at, _ = os.environ.get("HF_ENDPOINT", "").partition("://")[2].rpartition("@")
-    secrets = (owner, unquote(owner), owner.partition(":")[2], unquote(owner.partition(":")[2])) if at else ()
-    text = _PASSWORD.sub("", text)
-    for secret in filter(None, secrets):
-        text = text.replace(f"{secret}@", "").replace(secret, "…")
-    return text

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import shown
+from tokstudio.core.hub.addresses import without_password
 from tokstudio.core.hub.names import COMMIT, Name
 from tokstudio.core.hub.replacements import CUT, LARGEST, Connections, problem_of_connection, replace_meter
 
@@ -54,12 +55,6 @@ def fetch(name: Name, report: Callable[[int, int], None]) -> tuple[Path, str]:
         if (problem := problem_of_hub(name, address, error)) is None:
             raise
         raise FormatError(f"{name}: {problem}.") from error
-
-
-def without_password(address: str) -> str:
-    """The address of a server without the name and the password that may stand in it."""
-    scheme, mark, rest = address.partition("://")
-    return scheme + mark + rest.rpartition("@")[2]
 
 
 def problem_of_hub(name: Name, address: str, error: Exception) -> str | None:

@@ -26,10 +26,10 @@ from tokstudio.core.corpus.remote.files import (
     refuse_busy,
     tag_of,
 )
-from tokstudio.core.hub.addresses import HUB, PACKAGES, WEB, Address, without_query
+from tokstudio.core.hub.addresses import HUB, PACKAGES, WEB, Address, without_password, without_query
 from tokstudio.core.hub.names import COMMIT, Name
 from tokstudio.core.hub.replacements import Connections, problem_of_connection, refuse_redirect
-from tokstudio.core.hub.repositories import problem_of_hub, without_password
+from tokstudio.core.hub.repositories import problem_of_hub
 
 _COLUMNS = (".parquet", ".arrow", ".feather", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab")
 _TEXTS = (".txt", ".text", ".json", ".md", ".xml", ".html", ".htm", ".tex", ".rst")

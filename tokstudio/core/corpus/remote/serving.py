@@ -27,8 +27,7 @@ from tokstudio.core.corpus.remote.files import NoConnectionError, RemoteFile, Tr
 from tokstudio.core.corpus.remote.listing import HubData, list_work
 from tokstudio.core.corpus.remote.preview import TextPreview
 from tokstudio.core.corpus.remote.taking import Taking, contents_of
-from tokstudio.core.hub.addresses import HUB, Address, parse_address
-from tokstudio.core.hub.fetching import without_secrets
+from tokstudio.core.hub.addresses import HUB, Address, parse_address, without_secrets
 from tokstudio.core.hub.fetching_texts import FetchedText, FetchText, ListedText, ListText, ShownText, ShowText
 from tokstudio.core.hub.kept_texts import DESCRIPTION, TextOrigin, TextRequest, describe, kept_for, key_of, tags_of
 
