@@ -1,4 +1,4 @@
-"""Fetches a tokenizer by its name, in a child process that runs `main`."""
+"""Fetches a tokenizer by its name, in a child process that runs `main`; asks any process that connects."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,9 +8,9 @@ import sys
 import threading
 from contextlib import closing
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
-from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.subprocesses import ChildProcess, ParentProcess, ProcessEnded, Refused, end_with_parent
 from tokstudio.core.hub.addresses import without_secrets
@@ -20,7 +20,9 @@ _PATIENCE = 30.0  # seconds without any data, after which a connection has stall
 _MEMORY = 1 << 32  # bytes
 _UNTIL_KILLED = 1.0
 # Plain connections have timeouts and report each piece.
-SETTINGS = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+_SETTINGS = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True)
@@ -42,18 +44,30 @@ def fetch_work(name: Name) -> Work[Fetched]:
     Raises:
         FormatError: There is no such tokenizer, it may not be read, or it did not arrive whole; nothing of it is kept.
     """
+    return answer_work(__name__, str(name), name, Fetched, _PATIENCE, FormatError)
+
+
+def answer_work(
+    module: str, name: str, question: object, answer: type[A], patience: float, fault: type[TokStudioError]
+) -> Work[A]:
+    """The answer of a process that runs a module and connects; closing the work ends the connection at once.
+
+    Each error is a `fault` that begins with the name; the connection has stalled after so many seconds without data.
+    """
     # At first asked to end, so that it removes what it has not fetched whole.
-    process = ChildProcess(__name__, memory=_MEMORY, variables=SETTINGS, grace=_UNTIL_KILLED)
+    process = ChildProcess(module, memory=_MEMORY, variables=_SETTINGS, grace=_UNTIL_KILLED)
     try:
         with closing(process):
-            return (yield from process.ask(name, Fetched, "downloading", _PATIENCE))
+            return (yield from process.ask(question, answer, "downloading", patience))
+    except FormatError as error:
+        raise fault(str(error)) from error
     except ProcessEnded as error:
-        raise FormatError(f"{name}: the process that fetches it ended without an answer; try again.") from error
+        raise fault(f"{name}: the process that fetches it ended without an answer; try again.") from error
     except TimeoutError as error:
-        why = f"the connection stalls: no data came for {_PATIENCE:g} seconds. Try again later."
-        raise FormatError(f"{name}: {why}") from error
+        why = f"the connection stalls: no data came for {patience:g} seconds. Try again later."
+        raise fault(f"{name}: {why}") from error
     except OSError as error:
-        raise FormatError(f"{name}: no process can be started to fetch it: {error.strerror or error}.") from error
+        raise fault(f"{name}: no process can be started to fetch it: {error.strerror or error}.") from error
 
 
 # --- In the child process ---------------------------------------------------------------------------------------------

@@ -3,23 +3,19 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokstudio.core.base.errors import CorpusError, FormatError
+from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.subprocesses import ChildProcess, ProcessEnded
 from tokstudio.core.hub.addresses import HUB, WEB, Address
-from tokstudio.core.hub.fetching import SETTINGS
+from tokstudio.core.hub.fetching import answer_work
 from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_for, make_folder
 from tokstudio.core.hub.names import COMMIT
 
 _PROCESS = "tokstudio.core.corpus.remote.serving"  # which is above this folder: it reads what it fetches
 _PATIENCE = 90.0  # seconds without any data, after which a connection has stalled
-_MEMORY = 1 << 32  # bytes
-_UNTIL_KILLED = 1.0
 
 A = TypeVar("A")
 
@@ -131,16 +127,4 @@ def fetch_work(address: Address, request: TextRequest) -> Work[tuple[KeptText, s
 
 def ask_work(address: Address, question: object, answer: type[A]) -> Work[A]:
     """The answer of the process to a question about an address; errors are those of `fetch_work`."""
-    # At first asked to end, so that it removes what it has not fetched whole.
-    process = ChildProcess(_PROCESS, memory=_MEMORY, variables=SETTINGS, grace=_UNTIL_KILLED)
-    try:
-        with closing(process):
-            return (yield from process.ask(question, answer, "downloading", _PATIENCE))
-    except FormatError as error:
-        raise CorpusError(str(error)) from error
-    except ProcessEnded as error:
-        raise CorpusError(f"{address}: the process that fetches it ended without an answer; try again.") from error
-    except TimeoutError as error:
-        raise CorpusError(f"{address}: the connection stalls: no data came for {_PATIENCE:g} seconds.") from error
-    except OSError as error:
-        raise CorpusError(f"{address}: no process can be started to fetch it: {error.strerror or error}.") from error
+    return answer_work(_PROCESS, str(address), question, answer, _PATIENCE, CorpusError)
