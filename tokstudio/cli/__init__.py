@@ -10,12 +10,40 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from tokstudio.cli.arguments.parse import parse
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, complain, reason
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
+
+#: The module of each command in this folder, and its function, which may return an exit code.
+_COMMANDS = {
+    "train": ("training", "train"),
+    "extend": ("training", "extend"),
+    "run": ("running", "run"),
+    "mixture": ("mixing", "mixture"),
+    "how-much-text": ("mixing", "how_much_text"),
+    "count": ("counting", "count"),
+    "encode": ("coding", "encode"),
+    "decode": ("coding", "decode"),
+    "convert": ("exporting", "convert"),
+    "export-bytes": ("exporting", "export_bytes"),
+    "inspect": ("inspecting", "inspect"),
+    "compare": ("comparing", "compare"),
+    "report": ("comparing", "report"),
+    "diff": ("comparing", "diff"),
+    "engines": ("comparing", "engines"),
+    "explore": ("exploring", "explore"),
+    "lint": ("linting", "lint"),
+    "check": ("checking", "check"),
+    "prune": ("surgery", "change"),
+    "join": ("surgery", "change"),
+    "renumber": ("surgery", "change"),
+    "specials": ("surgery", "change"),
+}
+_BY_LIBRARY = ("library_training", "train_by_library")  # of `train`, with an algorithm of another library
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,75 +82,14 @@ def _run(words: Sequence[str], signals: Signals) -> int:
         return _open_window(arguments)
     from tokstudio.cli.exporting import check_results
 
-    with Console(not arguments.quiet and not getattr(arguments, "json", False)) as console, signals.caught():
+    chatty = not arguments.quiet and not getattr(arguments, "json", False)
+    with Console(chatty, signals) as console, signals.caught():
         check_results(arguments, console)
-        if arguments.command == "train" and arguments.algorithm in LIBRARY_ALGORITHMS:
-            from tokstudio.cli.library_training import train_by_library
-
-            return train_by_library(arguments, console, signals)
-        if arguments.command in ("train", "extend"):
-            from tokstudio.cli.training import extend, train
-
-            return (train if arguments.command == "train" else extend)(arguments, console, signals)
-        if arguments.command == "how-much-text":
-            from tokstudio.cli.mixing import how_much_text
-
-            how_much_text(arguments, console)
-            return DONE
-        if arguments.command == "run":
-            from tokstudio.cli.running import run
-
-            return run(arguments, console, signals)
-        if arguments.command == "mixture":
-            from tokstudio.cli.mixing import mixture
-
-            return mixture(arguments, console, signals)
-        if arguments.command in ("prune", "join", "renumber", "specials"):
-            from tokstudio.cli.surgery import change
-
-            return change(arguments, console)
-        if arguments.command == "convert":
-            from tokstudio.cli.exporting import convert
-
-            return convert(arguments, console)
-        if arguments.command == "export-bytes":
-            from tokstudio.cli.exporting import export_bytes
-
-            return export_bytes(arguments, console)
-        if arguments.command in ("compare", "report"):
-            from tokstudio.cli.comparing import compare, report
-
-            return (compare if arguments.command == "compare" else report)(arguments, console)
-        if arguments.command in ("diff", "engines"):
-            from tokstudio.cli.comparing import diff, engines
-
-            return (diff if arguments.command == "diff" else engines)(arguments, console)
-        if arguments.command == "check":
-            from tokstudio.cli.checking import check
-
-            return check(arguments, console)
-        if arguments.command == "lint":
-            from tokstudio.cli.linting import lint
-
-            return lint(arguments, console)
-        if arguments.command == "explore":
-            from tokstudio.cli.exploring import explore
-
-            explore(arguments, console)
-        elif arguments.command == "count":
-            from tokstudio.cli.counting import count
-
-            count(arguments, console)
-        elif arguments.command == "inspect":
-            from tokstudio.cli.inspecting import inspect
-
-            inspect(arguments, console)
-        else:
-            from tokstudio.cli.coding import decode, encode
-
-            work = encode if arguments.command == "encode" else decode
-            work(arguments, console)
-        return DONE
+        by_library = arguments.command == "train" and arguments.algorithm in LIBRARY_ALGORITHMS
+        module, function = _BY_LIBRARY if by_library else _COMMANDS[arguments.command]
+        command: Callable[[argparse.Namespace, Console], int | None]
+        command = getattr(import_module(f"tokstudio.cli.{module}"), function)
+        return command(arguments, console) or DONE
 
 
 def _open_window(arguments: argparse.Namespace) -> int:

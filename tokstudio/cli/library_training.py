@@ -7,7 +7,7 @@ import argparse
 from dataclasses import asdict
 
 from tokstudio.cli.exporting import Exports, export
-from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals
+from tokstudio.cli.process.terminal import DONE, FAILED, Console
 from tokstudio.cli.reading import CommandTexts, report_held_out
 from tokstudio.cli.training import SAMPLE, Keep, TrainingOutcome, chosen, read_to_train
 from tokstudio.core.base.errors import FormatError
@@ -20,12 +20,12 @@ from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE
 _OF_MERGES = ("merges-csv", "merges-jsonl")
 
 
-def train_by_library(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+def train_by_library(arguments: argparse.Namespace, console: Console) -> int:
     """Trains, and returns the exit code; an interruption ends the library's process, and nothing is exported."""
     config = LibraryConfig(**chosen(arguments, LibraryConfig))
     check_formats(arguments.export, config)
     read, keep = read_to_train(arguments, asdict(config), console)
-    return train_by_library_on(config, read, arguments, console, signals, keep).told(arguments)
+    return train_by_library_on(config, read, arguments, console, keep).told(arguments)
 
 
 def train_by_library_on(
@@ -33,7 +33,6 @@ def train_by_library_on(
     read: CommandTexts,
     arguments: argparse.Namespace,
     console: Console,
-    signals: Signals,
     keep: Keep | None = None,
 ) -> TrainingOutcome:
     """Trains on texts, exports, and measures."""
@@ -41,7 +40,7 @@ def train_by_library_on(
     corpus = read.corpus
     trained = console.finish(train_by_library_work(corpus, config))
     _report(trained, console)
-    with signals.finishing():
+    with console.signals.finishing():
         reports = export(trained.tokenizer, exports, arguments.accept_loss, corpus.sample(SAMPLE), console)
         if keep is not None:
             keep(corpus, trained.tokenizer)
@@ -51,12 +50,12 @@ def train_by_library_on(
             ratio = report_held_out(trained.tokenizer, trained.held_out, config.as_plain, console)
     except KeyboardInterrupt:
         console.say("Interrupted: the held-out text was not measured.")
-        code = signals.code
+        code = console.signals.code
     files = [str(file) for report in reports for file in report.files]
     facts = _as_json(trained) | {"files": files} | read.as_json()
     if config.held_out:
         facts["held_out_bytes_per_token"] = ratio
-    return TrainingOutcome(signals.code if signals.received else code, facts)
+    return TrainingOutcome(console.signals.code if console.signals.received else code, facts)
 
 
 def check_formats(exports: Exports, config: LibraryConfig) -> None:

@@ -10,7 +10,7 @@ import sys
 from inspect import GEN_CLOSED, getgeneratorstate
 from typing import Any
 
-from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.training import chosen, read_texts, training_config, training_texts
 from tokstudio.core.base.wording import percent_text, printable, size_text
 from tokstudio.core.comparison.how_much_text import how_much_text_work
@@ -22,7 +22,7 @@ from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.model.config import TrainingConfig
 
 
-def mixture(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+def mixture(arguments: argparse.Namespace, console: Console) -> int:
     """Searches and prints; returns the exit code: `FAILED` also where the goal is not met."""
     goal = MixtureGoal(arguments.worst_premium, arguments.above_average, arguments.base_loss)
     counted = next(filter(None, map(counted_with, arguments.counts)), CountedWith("none"))
@@ -34,20 +34,20 @@ def mixture(arguments: argparse.Namespace, console: Console, signals: Signals) -
         console.say(note)
     read = read_texts(training_texts(arguments), console)
     search = MixtureSearch(read.corpus, config, goal, parallel, arguments.base_language, arguments.trainings)
-    found = _searched(search, console, signals)
+    found = _searched(search, console)
     if arguments.json:
         put(sys.stdout, json.dumps(found.to_plain() | read.as_json(), ensure_ascii=False) + "\n")
     else:
         put(sys.stdout, printable(found.told) + "\n" + "".join(f"{each}\n" for each in _options(found)))
-    return signals.code if signals.received else DONE if found.is_met else FAILED
+    return console.signals.code if console.signals.received else DONE if found.is_met else FAILED
 
 
-def _searched(search: MixtureSearch, console: Console, signals: Signals) -> FoundMixture:
+def _searched(search: MixtureSearch, console: Console) -> FoundMixture:
     """The result, after Ctrl+C that of the trainings so far."""
     work, told = search.work(), 0
     while True:
         try:
-            with signals.held():
+            with console.signals.held():
                 progress = next(work)
             console.show(progress)
             for trial in search.trials[told:]:

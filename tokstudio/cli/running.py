@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tokstudio.cli.exporting import check_exports, check_results, refuse_existing
-from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import CommandTexts, report_read
 from tokstudio.cli.training import TrainingOutcome, check_fit, rescue, train_on
 from tokstudio.core.base.atomic_files import file_name, write_files
@@ -63,7 +63,7 @@ _Config = TrainingConfig | LibraryConfig
 _LITTLE = 1 << 16  # bytes of a corpus
 
 
-def run(arguments: Namespace, console: Console, signals: Signals) -> int:
+def run(arguments: Namespace, console: Console) -> int:
     """Trains and compares, and returns the exit code: `FAILED` also where a check finds a difference."""
     experiment = console.finish(load_experiment_work(arguments.file))
     changed = _changed(arguments, experiment, console)
@@ -75,7 +75,7 @@ def run(arguments: Namespace, console: Console, signals: Signals) -> int:
     plans = _plans(experiment, arguments, changed, console)
     read = _read(experiment, console)
     _refuse_unfit(plans, read.corpus, console)
-    training = _Running(experiment, arguments, console, signals, read)
+    training = _Running(experiment, arguments, console, read)
     for plan in plans:
         if not training.train(plan):
             break
@@ -301,7 +301,6 @@ class _Running:
     experiment: Experiment
     arguments: Namespace
     console: Console
-    signals: Signals
     read: CommandTexts
     code: int = DONE
     trained: list[Trained] = field(default_factory=list[Trained])
@@ -332,7 +331,7 @@ class _Running:
             return True
         self.code = outcome.code or self.code
         self.outcomes[name] = outcome.facts
-        return not self.signals.received
+        return not self.console.signals.received
 
     def _outcome(self, plan: _Plan, read: CommandTexts) -> TrainingOutcome:
         def keep(corpus: Corpus, product: Run | Tokenizer) -> None:
@@ -343,8 +342,8 @@ class _Running:
         if isinstance(plan.config, LibraryConfig):
             from tokstudio.cli.library_training import train_by_library_on
 
-            return train_by_library_on(plan.config, read, plan.arguments, self.console, self.signals, keep)
-        return train_on(plan.config, read, plan.arguments, self.console, self.signals, keep=keep)
+            return train_by_library_on(plan.config, read, plan.arguments, self.console, keep)
+        return train_on(plan.config, read, plan.arguments, self.console, keep=keep)
 
     # ---- the result
 
@@ -384,7 +383,7 @@ class _Running:
                 "written is not of it."
             )
             return
-        with self.signals.finishing():
+        with self.console.signals.finishing():
             result = self._result()
             before = self.experiment.result
             if before is not None:

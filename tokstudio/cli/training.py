@@ -19,7 +19,7 @@ import platformdirs
 from numpy.typing import NDArray
 
 from tokstudio.cli.exporting import Exports, Proving, check_losses, export
-from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, put, reason
+from tokstudio.cli.process.terminal import DONE, FAILED, Console, put, reason
 from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.cli.reading import (
     CommandTexts,
@@ -222,15 +222,15 @@ class TrainingOutcome:
         return self.code
 
 
-def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+def train(arguments: argparse.Namespace, console: Console) -> int:
     """Trains, and returns the exit code; an interrupted training is exported as well."""
     arguments.counts = files_at_hand(arguments.counts, console)
     config = training_config(arguments, console)
     read, keep = read_to_train(arguments, config.by_name(), console)
-    return train_on(config, read, arguments, console, signals, keep=keep).told(arguments)
+    return train_on(config, read, arguments, console, keep=keep).told(arguments)
 
 
-def extend(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+def extend(arguments: argparse.Namespace, console: Console) -> int:
     """Trains a tokenizer further and proves what stayed the same; else like `train`."""
     proving = Proving(arguments.reference, arguments.map, arguments.report, console)
     whole = load_tokenizer_or_run(arguments.source, arguments.run, arguments.pattern, console)
@@ -240,7 +240,7 @@ def extend(arguments: argparse.Namespace, console: Console, signals: Signals) ->
     config = check_start(extension.start, TrainingConfig(**values))
     arguments.counts = files_at_hand(arguments.counts, console)
     read = read_texts(training_texts(arguments), console)
-    return train_on(config, read, arguments, console, signals, extension).told(arguments)
+    return train_on(config, read, arguments, console, extension).told(arguments)
 
 
 def _targets(arguments: argparse.Namespace) -> list[Path]:
@@ -253,7 +253,6 @@ def train_on(
     read: CommandTexts,
     arguments: argparse.Namespace,
     console: Console,
-    signals: Signals,
     extension: Extension | None = None,
     keep: Keep | None = None,
 ) -> TrainingOutcome:
@@ -266,28 +265,28 @@ def train_on(
     if silent := told_silent(corpus, config):
         console.say(silent)
     try:
-        code = _train(trainer, arguments, console, signals)
+        code = _train(trainer, arguments, console)
         trainer.stop()
         is_complete = code in (DONE, FAILED)
-        written = _write(trainer, is_complete, arguments, console, signals, extension, read.experiment)
+        written = _write(trainer, is_complete, arguments, console, extension, read.experiment)
         if keep is not None and code in (DONE, FAILED):
-            with signals.finishing():
+            with console.signals.finishing():
                 keep(corpus, trainer.run)
     except BaseException:
         if targets and trainer.prepared is not None and len(trainer.run):
-            with signals.saving():
+            with console.signals.saving():
                 rescue(trainer.run, targets[0], console)
         raise
     run, kept = trainer.run, written.project
     if written.failed and kept is None:
-        with signals.saving():
+        with console.signals.saving():
             kept = rescue(run, targets[0], console)
-    if signals.received:
-        code = signals.code
+    if console.signals.received:
+        code = console.signals.code
     measured = _Measured()
     # Last, because the rest of the result is ready without it; after an interruption it is skipped.
     if code in (DONE, FAILED) and not _measure(measured, trainer, console):
-        code = signals.code
+        code = console.signals.code
     facts = _as_json(run, written.reports, measured.ratio, kept) | read.as_json() | written.facts
     if _has_sources(run):
         facts["sources"] = _sources_as_json(run, corpus, measured.curves)
@@ -309,7 +308,6 @@ def _write(
     is_complete: bool,
     arguments: argparse.Namespace,
     console: Console,
-    signals: Signals,
     extension: Extension | None,
     described: str,
 ) -> _Written:
@@ -324,7 +322,7 @@ def _write(
         console.say(f"Interrupted before {point}{lost}")
         return _Written()
     console.say(_summary(run))
-    with signals.finishing():
+    with console.signals.finishing():
         sample = trainer.corpus.sample(SAMPLE) if exports or extension else b""
         tokenizer, proof, facts = trainer.tokenizer(), None, dict[str, object]()
         if extension is not None:
@@ -487,20 +485,20 @@ def _check_memory(corpus: Corpus, config: TrainingConfig, console: Console) -> N
         raise CorpusError(f"{forecast.problem} {sampled} add --force to try anyway.")
 
 
-def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console) -> int:
     """Trains to the end or to an interruption; returns the exit code."""
     try:
         while trainer.prepared is None:
-            with signals.held():
+            with console.signals.held():
                 trainer.advance()
             console.show(trainer.progress)
         assert trainer.prepared is not None
         if arguments.export:
             check_losses(_with_last_pattern(trainer), arguments.export, arguments.accept_loss)
         report_preparation(trainer.prepared, trainer.config, trainer.corpus.weight_scale, console)
-        return _merge(trainer, arguments, console, signals)
+        return _merge(trainer, arguments, console)
     except KeyboardInterrupt:
-        return signals.code
+        return console.signals.code
     except (TokStudioError, OSError, MemoryError) as error:
         if not (trainer.merges_made and _targets(arguments)):
             raise
@@ -529,7 +527,7 @@ def _with_last_pattern(trainer: Trainer) -> Tokenizer:
     return tokenizer.changed(pattern=config.as_second_stage().pattern) if config.algorithm.stage_pattern else tokenizer
 
 
-def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console) -> int:
     """Merges to the end; returns the exit code."""
     code = DONE
     stream: TextIO | None = None
@@ -542,7 +540,7 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
     if trainer.start is not None:
         first -= len(trainer.start.merges)  # these are counted before the new ones
     while trainer.ended is None:
-        with signals.held():  # so that exactly the printed merges are exported after an interruption
+        with console.signals.held():  # so that exactly the printed merges are exported after an interruption
             batch = trainer.advance()
             if stream is not None and len(batch):
                 try:

@@ -3,8 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
+from tokstudio import cli
 from tokstudio.cli.arguments import comparing, parser, surgery, training
 from tokstudio.cli.arguments.parse import _COMMANDS, parse
 from tokstudio.cli.reading import texts_of
@@ -106,6 +109,12 @@ def test_a_decimal_comma_is_told_how_it_is_written(run, words):
 def test_every_command_has_help_and_says_what_is_missing(run, command):
     assert run(0, command, "--help").out.startswith(f"usage: tokstudio {command} ")
     run(2, command, says=f"tokstudio {command}: error: ")
+
+
+def test_every_command_is_done_by_a_function():
+    assert cli._COMMANDS.keys() == _COMMANDS.keys()
+    for module, function in (*cli._COMMANDS.values(), cli._BY_LIBRARY):
+        assert callable(getattr(import_module(f"tokstudio.cli.{module}"), function))
 
 
 @pytest.mark.parametrize("word", ["inspec", "unknown-command", "nothing.txt"])
