@@ -39,26 +39,11 @@ def save_work(
     model: AnyPath | None = None,
     pad: bool = False,
 ) -> Work[ExportReport]:
-    """Writes a tokenizer to files for other programs, and proves that the files hold it, in bounded pieces.
+    """Does the same as `save` of `core.surgery.proof` in bounded pieces; closing the work leaves everything unchanged.
 
-    Either all files are written or none; existing files stay until the new ones are proved. Closing the work leaves
-    everything unchanged.
-
-    Args:
-        tokenizer: The tokenizer; one from `at` has only the merges up to there.
-        path: A file, or a folder where the format has several files; in a folder, files get their usual names.
-        format: One of `FORMATS`.
-        accept_loss: Whether to write even where the format cannot hold everything.
-        proof: What stayed the same in a tokenizer that was made from another, for the report; `save_proved_work` of
-            `core.surgery.proof` finds it.
-        sample: Text to prove it with, besides a hard built-in text; its first megabyte is used.
-        model: A GGUF file, for the format gguf: a copy of it with this tokenizer is written.
-        pad: Whether tokens that the model has more are filled up with some that no text becomes.
-        original: The tokenizer before the gaps between its ids were closed, if they were: the report lists new ids.
-
-    Raises:
-        ConfigError: The format is unknown, or cannot be written.
-        FormatError: The format cannot hold this tokenizer, a point of the proof fails, or the files cannot be written.
+    The `proof` is what stayed the same in a tokenizer that was made from another, for the report; `save_proved_work`
+    finds it. The `original` is the tokenizer before the gaps between its ids were closed, if they were: the report
+    lists new ids.
     """
     chosen, text = _writable(format), sample_text(sample)
     tokenizer = tokenizer.closed() if chosen.readable else tokenizer

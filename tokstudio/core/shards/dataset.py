@@ -170,16 +170,9 @@ def encode_dataset(
         FormatError: A file cannot be written, or the folder holds something else, such as the shards of another
             tokenizer. Complete shards stay, and the same call goes on after them.
     """
+    names = (formats,) if isinstance(formats, str) else tuple(formats)
     settings = EncodingSettings(
-        tokenizer,
-        end_token,
-        shard_tokens,
-        tuple(formats) if not isinstance(formats, str) else (formats,),
-        dtype,
-        allowed_special,
-        documents,
-        encoding,
-        reading or Reading(),
+        tokenizer, end_token, shard_tokens, names, dtype, allowed_special, documents, encoding, reading or Reading()
     )
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     return finish(encode_dataset_work(given, settings, Path(out), partial(encode_units_work, threads=threads)))
@@ -195,13 +188,8 @@ def encode_dataset_work(
 ) -> Work[EncodedDataset]:
     """Does the same as `encode_dataset` in bounded pieces.
 
-    Args:
-        paths: The files.
-        settings: How they are encoded.
-        out: The folder to write.
-        encode: Encodes them, here or elsewhere.
-        tell: Receives each folder among them, which says what it skipped.
-        fetching: What is taken of texts that are given by their address; None for all.
+    The files are encoded by `encode`, here or elsewhere. Each folder among them, which says what it skipped, goes to
+    `tell`. Of texts that are given by their address, `fetching` says what is taken; None for all.
     """
     paths, skipped = list(paths), list[tuple[str, str]]()
     _refuse_inside(out, paths)
@@ -241,19 +229,23 @@ def encode_dataset_work(
                 raise CorpusError("There is no text in these files: nothing was encoded.")
             yield from writer.finish_work()
     except BaseException as error:
-        if isinstance(error, _ChangedError):
-            # Without it, nobody takes shards of different files for one data set.
-            with suppress(OSError):
-                (out / NAME).unlink()
-        elif not writer.shards and is_new:
-            with suppress(OSError):
-                (out / NAME).unlink()
-                out.rmdir()
+        _remove_useless(out, error, is_new and not writer.shards)
         if isinstance(error, FormatError) and writer.shards:
             complete = several(len(writer.shards), "shard is complete", "shards are complete")
             raise FormatError(f"{error} {complete}: the same call goes on after them.") from error
         raise
     return EncodedDataset(out, tuple(writer.shards), tuple(files), len(before.shards), speed, remark)
+
+
+def _remove_useless(out: Path, error: BaseException, is_empty: bool) -> None:
+    """Removes a manifest after which no call can go on, and a new folder that is still empty."""
+    with suppress(OSError):
+        if isinstance(error, _ChangedError):
+            # Without it, nobody takes shards of different files for one data set.
+            (out / NAME).unlink()
+        elif is_empty:
+            (out / NAME).unlink()
+            out.rmdir()
 
 
 def _told_work(work: Work[None], writer: ShardWriter) -> Work[float]:
