@@ -40,10 +40,12 @@ def texts_in(sources) -> list[bytes]:
 )
 def test_each_sample_is_within_the_next_and_rests_complete_it(texts, seed):
     sources = tuple(source for documents in texts for source in Corpus.from_texts(documents).sources)
-    samples = finish(nested_samples_work(sources, SHARES, seed))
+    nested = finish(nested_samples_work(sources, SHARES[0], seed))
+    samples = [(finish(nested.sample_work(share)), finish(nested.sample_work(share, rest=True))) for share in SHARES]
     size = sum(source.bytes for source in sources)
     for (share, (sample, rest)), larger in zip(zip(SHARES, samples, strict=True), [*samples[1:], None], strict=True):
         assert sum(one.bytes for one in (*sample, *rest)) == size
+        assert sum(one.bytes for one in sample) == nested.bytes_of(share)
         longest = max((int(np.diff(source.ends, prepend=0).max(initial=0)) for source in sources), default=0)
         for one, source in zip(sample, sources, strict=True):
             assert abs(one.bytes - share * source.bytes) <= longest
@@ -54,13 +56,23 @@ def test_each_sample_is_within_the_next_and_rests_complete_it(texts, seed):
                 assert all(text in left for text in texts_in([one]) if text)
 
 
+def test_of_equal_documents_a_sample_has_its_share_exactly():
+    sources = Corpus.from_texts([f"{number:02d}" for number in range(64)]).sources
+    nested = finish(nested_samples_work(sources, SHARES[0], 5))
+    assert [nested.bytes_of(share) for share in SHARES] == [2, 4, 8, 16, 32, 64, 128]
+    kept = [set(texts_in(finish(nested.sample_work(share)))) for share in SHARES]
+    assert all(smaller < larger for smaller, larger in pairwise(kept))
+    assert len(kept[-1]) == 64
+
+
 def test_a_row_is_the_training_on_its_part():
     corpus = Corpus.from_texts(lines(400)).with_weights({0: 2})
     found = how_much_text(corpus, replace(CONFIG, held_out=0.5), held_out=0.25, seed=3)
     trained, held = finish(hold_out_work(corpus.sources, 0.25, corpus.weights))
-    samples = finish(nested_samples_work(trained, SHARES, 3))
+    nested = finish(nested_samples_work(trained, SHARES[0], 3))
+    samples = [finish(nested.sample_work(share)) for share in SHARES]
     made = []
-    for row, (sample, _) in zip(found.rows, samples, strict=True):
+    for row, sample in zip(found.rows, samples, strict=True):
         tokenizer = train(Corpus(sample, corpus.weights), CONFIG)
         made.append({tokenizer.bytes_of(token) for token in range(256, 300)})
         assert row.bytes == sum(source.bytes for source in sample)
@@ -68,15 +80,20 @@ def test_a_row_is_the_training_on_its_part():
         assert row.bytes_per_token == pytest.approx(sum(map(len, texts_in(held))) / counted)
     assert [row.kept for row in found.rows] == [len(each & made[-1]) / 44 for each in made]
     assert [row.share for row in found.rows] == list(SHARES)
-    other = train(Corpus(samples[-2][1], corpus.weights), CONFIG)
+    other = train(Corpus(finish(nested.sample_work(0.5, rest=True)), corpus.weights), CONFIG)
     assert found.halves == len(made[-2] & {other.bytes_of(token) for token in range(256, 300)}) / 44
     assert found.held_out_bytes == sum(source.bytes for source in held)
-    assert not set(texts_in(held)) & {text for sample, _ in samples for text in texts_in(sample)}
+    assert not set(texts_in(held)) & {text for sample in samples for text in texts_in(sample)}
 
 
-def test_it_is_the_same_again_and_another_by_another_seed():
+def test_it_is_the_same_with_any_number_of_threads_and_another_by_another_seed(monkeypatch):
     corpus = Corpus.from_texts(lines(300))
-    assert how_much_text(corpus, CONFIG) == how_much_text(corpus, CONFIG)
+    found = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr("tokstudio.core.base.machine.processors", lambda threads=threads: threads)
+        monkeypatch.setattr("tokstudio.core.pretokenization.count_words.processors", lambda threads=threads: threads)
+        found.append(how_much_text(corpus, CONFIG))
+    assert found[0] == found[1] == found[2]
     assert how_much_text(corpus, CONFIG, seed=1) != how_much_text(corpus, CONFIG)
 
 

@@ -15,7 +15,14 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import size_text
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.sampling import LEAST_BLOCKS, check_lines_work, hold_out_work, in_use, nested_samples_work
+from tokstudio.core.corpus.sampling import (
+    LEAST_BLOCKS,
+    NestedSamples,
+    check_lines_work,
+    hold_out_work,
+    in_use,
+    nested_samples_work,
+)
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -105,25 +112,27 @@ def how_much_text_work(
     trained, held = yield from hold_out_work(corpus.sources, held_out, corpus.weights)
     # What counts as nothing would count as text of a part.
     trained, weights = in_use(trained, corpus.weights), corpus.weights and tuple(filter(None, corpus.weights))
-    samples = yield from nested_samples_work(trained, SHARES, seed)
-    parts, halves = list(_filled(samples)), samples[SHARES.index(_HALF)]
-    total = sum(size for _, _, size in parts) + _size(halves[1])
-    done = 0
-    tokens: list[set[bytes]] = []
-    found: list[tuple[float, int, float | None]] = []
-    for share, sources, size in parts:
-        tokenizer = yield from _trained_work(Corpus(sources, weights), config, done, total)
-        done += size
-        found.append((share, size, (yield from _bytes_per_token_work(tokenizer, held, config))))
-        tokens.append(_made(tokenizer))
-    other = yield from _trained_work(Corpus(halves[1], weights), config, done, total)
-    one = next(made for made, (share, _, _) in zip(tokens, found, strict=True) if share == _HALF)
-    whole = tokens[-1]
+    samples = yield from nested_samples_work(trained, SHARES[0], seed)
+    parts = dict(_filled(samples))
+    size = sum(source.bytes for source in trained)
+    done, total = 0, sum(parts.values()) + size - parts[_HALF]
+    tokens: dict[float, set[bytes]] = {}
+    ratios: dict[float, float | None] = {}
+    for share, bytes_of_part in parts.items():
+        sample = Corpus((yield from samples.sample_work(share)), weights)
+        tokenizer = yield from _trained_work(sample, config, done, total)
+        done += bytes_of_part
+        ratios[share] = yield from _bytes_per_token_work(tokenizer, held, config)
+        tokens[share] = _made(tokenizer)
+    rest = Corpus((yield from samples.sample_work(_HALF, rest=True)), weights)
+    other = yield from _trained_work(rest, config, done, total)
+    whole = tokens[1.0]
     rows = (
-        TextAmount(share, size, ratio, len(made & whole) / len(whole) if whole else 1.0)
-        for made, (share, size, ratio) in zip(tokens, found, strict=True)
+        TextAmount(share, parts[share], ratios[share], len(made & whole) / len(whole) if whole else 1.0)
+        for share, made in tokens.items()
     )
-    return HowMuchText(tuple(rows), _agreement(one, _made(other)), _size(held))
+    agreement = _agreement(tokens[_HALF], _made(other))
+    return HowMuchText(tuple(rows), agreement, sum(source.bytes for source in held))
 
 
 def _check_work(corpus: Corpus) -> Work[None]:
@@ -135,19 +144,13 @@ def _check_work(corpus: Corpus) -> Work[None]:
         raise CorpusError(f"To compare parts of a text, at least {LEAST_BLOCKS} lines are needed.") from error
 
 
-def _filled(
-    samples: Sequence[tuple[tuple[Source, ...], tuple[Source, ...]]],
-) -> Iterator[tuple[float, tuple[Source, ...], int]]:
-    """The share, sources and size of each sample that has more text than the one before; always of half and all."""
+def _filled(samples: NestedSamples) -> Iterator[tuple[float, int]]:
+    """The share and size of each sample that has more text than the one before; always of half and all."""
     before = 0
-    for share, (sources, _) in zip(SHARES, samples, strict=True):
-        if (size := _size(sources)) > before or share >= _HALF:
+    for share in SHARES:
+        if (size := samples.bytes_of(share)) > before or share >= _HALF:
             before = size
-            yield share, sources, size
-
-
-def _size(sources: Sequence[Source]) -> int:
-    return sum(source.bytes for source in sources)
+            yield share, size
 
 
 def _trained_work(corpus: Corpus, config: TrainingConfig, done: int, total: int) -> Work[Tokenizer]:

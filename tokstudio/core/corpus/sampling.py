@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
 
 import numpy as np
@@ -145,37 +145,44 @@ def _line_after(source: Source, at: int) -> int:
 _BLOCKS_OF_LEAST = 32  # blocks, at least, that a text of enough lines has in the smallest sample
 
 
-def nested_samples_work(
-    sources: Sequence[Source], shares: Sequence[float], seed: int
-) -> Work[list[tuple[tuple[Source, ...], tuple[Source, ...]]]]:
-    """Divides sources by shares from 0 to 1 into a sample and the rest, each sample within that of a larger share.
+@dataclass(frozen=True, eq=False)
+class NestedSamples:
+    """Samples of sources, each within that of a larger share; each source is divided alike.
 
-    Each source is divided alike. What is chosen are documents, and blocks of whole lines of documents that are long,
-    in an order that the seed gives, until they have the share of the bytes; they stay in the order of the text.
-
-    Returns:
-        For each share, the sample and the rest: one source of each for every source, which may be empty.
+    What is chosen are documents, and blocks of whole lines of documents that are long, in an order that a seed gives,
+    until they have the share of the bytes; they stay in the order of the text.
     """
-    largest = max(1, min(LARGEST_BLOCK, int(min(shares) * sum(source.bytes for source in sources)) // _BLOCKS_OF_LEAST))
-    samples: list[tuple[tuple[Source, ...], tuple[Source, ...]]] = []
+
+    sources: tuple[Source, ...]
+    ends: tuple[NDArray[np.int64], ...]  # of the blocks of each source
+    ranks: tuple[NDArray[np.float64], ...]  # of each block: the share of the bytes up to its middle, in its order
+
+    def bytes_of(self, share: float) -> int:
+        """The size of a sample."""
+        blocks = zip(self.ends, self.ranks, strict=True)
+        return sum(int(np.diff(ends, prepend=0)[ranks < share].sum()) for ends, ranks in blocks)
+
+    def sample_work(self, share: float, *, rest: bool = False) -> Work[tuple[Source, ...]]:
+        """A sample, or the rest beside it: one source for each, which may be empty."""
+        works = (
+            (len(source.data), _chosen_work(source, ends, (ranks < share) != rest))
+            for source, ends, ranks in zip(self.sources, self.ends, self.ranks, strict=True)
+        )
+        return tuple((yield from together("sampling", works)))
+
+
+def nested_samples_work(sources: Sequence[Source], least: float, seed: int) -> Work[NestedSamples]:
+    """Prepares samples of shares from `least` to 1, in an order by the seed."""
+    largest = max(1, min(LARGEST_BLOCK, int(least * sum(source.bytes for source in sources)) // _BLOCKS_OF_LEAST))
     blocks = yield from together("sampling", ((len(one.data), _blocks_work(one, largest)) for one in sources))
     ranks: list[NDArray[np.float64]] = []
     for number, ends in enumerate(blocks):
-        # The middle of each block in its order, as a share of the bytes.
         order = np.random.default_rng([seed, number]).permutation(len(ends))
         lengths = np.diff(ends, prepend=0)[order]
         rank = np.empty(len(ends), np.float64)
         rank[order] = (np.cumsum(lengths) - lengths / 2) / max(1, int(lengths.sum()))
         ranks.append(rank)
-    for share in shares:
-        works = (
-            (len(source.data), _chosen_work(source, ends, chosen))
-            for source, ends, rank in zip(sources, blocks, ranks, strict=True)
-            for chosen in (rank < share, rank >= share)
-        )
-        parts = yield from together("sampling", works)
-        samples.append((tuple(parts[::2]), tuple(parts[1::2])))
-    return samples
+    return NestedSamples(tuple(sources), tuple(blocks), tuple(ranks))
 
 
 # --- The held-out split: blocks of whole lines, spread evenly over the corpus -----------------------------------------
