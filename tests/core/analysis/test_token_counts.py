@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.analysis import document_encoder
-from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.analysis.token_counts import count_uses_work, measure_work
 from tokstudio.core.base.progress import finish
 
 TEXTS = ["she sells sea shells by the sea shore\n" * 30, "", "the <|end|> of the sea <|end|>", "naïve 日本 shells"]
@@ -85,3 +86,19 @@ def test_differences_at_a_cut_are_corrected(monkeypatch):
     assert uses.tolist() == np.bincount(tokenizer.encode(text), minlength=len(uses)).tolist()
     assert seen == sorted(seen)
     assert seen[-1] == corpus.bytes
+
+
+@pytest.mark.parametrize("base", ["bytes", "characters"])
+def test_held_out_text_is_measured_as_its_pieces_between_special_tokens_are_encoded(base):
+    specials = {"special_tokens": ["<s>", "<u>"]} | ({"unknown_token": "<u>"} if base == "characters" else {})
+    config = TrainingConfig(vocabulary_size=300 if base == "bytes" else 40, base=base, pattern="gpt2", **specials)
+    tokenizer = train(Corpus.from_texts(["the cat <s> sat on the mat. " * 9]), config)
+    texts = [b"the cat<s> the<s><u>", b"", b"<s>", "é\xff the mat".encode("latin-1"), b"on the ", b"mat"]
+    held_out = Corpus.from_texts(texts).sources
+    pieces = [piece for text in texts for piece in re.split(b"<s>|<u>", text)]
+    if base == "characters":
+        pieces = [piece.decode("utf-8", "replace").encode() for piece in pieces]
+    measured = finish(measure_work(tokenizer, held_out, config))
+    assert measured.bytes == sum(map(len, pieces))
+    read = [piece.decode() if base == "characters" else piece for piece in pieces]
+    assert measured.tokens == sum(len(tokenizer.encode(piece)) for piece in read)

@@ -7,14 +7,15 @@ For a trained run, `Run.uses` gives the same from the merges, without encoding.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.common.prepare_corpus import valid_work
 from tokstudio.core.analysis.document_encoder import DocumentEncoder, document_groups
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.base.progress import Progress, Work, part_of, together
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
@@ -106,17 +107,16 @@ def measure_work(tokenizer: Tokenizer, held_out: Sequence[Source], config: Train
     Raises:
         ConfigError: It has a character that the training text lacks, and there is no unknown token.
     """
-    finder = SpecialFinder(token.encode() for token in config.all_specials)
-    size = sum(len(source.data) for source in held_out)
-    text_bytes = tokens = 0
+    if config.base == "characters":
+        valid = yield from together(_COMPRESSION_PHASE, ((len(one.data), valid_work(one)) for one in held_out))
+        held_out = [source for source, _ in valid]
+    finder, pieces = SpecialFinder(token.encode() for token in config.all_specials), list[Source]()
     for source in held_out:
-        cutting = finder.cut_work(source.data, source.ends)
-        pieces = yield from part_of(cutting, _COMPRESSION_PHASE, min(size, text_bytes), 0, size)
-        for start, stop in zip(pieces.starts.tolist(), pieces.stops.tolist(), strict=True):
-            text = source.data[start:stop].tobytes()
-            if config.base == "characters":
-                text = text.decode("utf-8", "replace").encode()
-            tokens += len((yield from tokenizer.encode_work(text)))
-            text_bytes += len(text)
-            yield Progress(_COMPRESSION_PHASE, min(size, text_bytes), size)
-    return Measured(text_bytes, tokens)
+        cut = yield from finder.cut_work(source.data, source.ends)
+        text, ends = cut.joined(source.data, 0, len(cut.starts)) if len(cut.starts) else (source.data, source.ends)
+        size = int(ends[-1]) if len(ends) else 0
+        pieces.append(replace(source, data=text[:size], ends=ends, places=None, rows=None, cuts=None))
+    text_bytes = sum(source.bytes for source in pieces)
+    work = count_uses_work(tokenizer, Corpus(tuple(pieces)), recognise=False)
+    counts = yield from part_of(work, _COMPRESSION_PHASE, 0, text_bytes, text_bytes)
+    return Measured(text_bytes, int(counts.sum()))
