@@ -39,7 +39,6 @@ from tokstudio.gui.widgets.menus import push_button
 from tokstudio.gui.widgets.pane import Dialog
 
 _SIZE = QSize(620, 600)
-_TICK = 100  # milliseconds between two looks at the trainings
 _USUAL_SIZE = 32_000
 _MOST = 1_000.0
 _NOT_OURS = "Only trainings by TokStudio itself follow weights so fast: choose another algorithm in Configure."
@@ -196,7 +195,7 @@ class GoalDialog(Dialog):
         self._session, self._corpus = session, session.corpus
         self._job = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
         self._searching = _Searching()
-        self._timer = QTimer(self, interval=_TICK)
+        self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
         self._timer.timeout.connect(self._show_path)
         self.goal = ChoiceField("&Goal", _GOALS, theme)
         self.limit = DecimalField("&Limit", "", _MOST, theme)

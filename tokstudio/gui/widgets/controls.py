@@ -69,6 +69,23 @@ class ChoiceBox(QComboBox):
         for choice in self.choices:
             self.addItem(f"{choice.name}  {choice.meaning}")
 
+    @property
+    def value(self) -> Any:  # noqa: ANN401
+        """The chosen value; None where there are no choices."""
+        return self.choices[max(0, self.currentIndex())].value if self.choices else None
+
+    def choose(self, value: Any) -> None:  # noqa: ANN401
+        """Chooses a value, or the first where it is not there; emits nothing."""
+        values = [choice.value for choice in self.choices]
+        with QSignalBlocker(self):
+            self.setCurrentIndex(values.index(value) if value in values else 0)
+
+    def show_choices(self, choices: Sequence[Choice], value: Any) -> None:  # noqa: ANN401
+        """Replaces the choices and chooses one; see `choose`."""
+        with QSignalBlocker(self):
+            self.set_choices(choices)
+        self.choose(value)
+
     def set_names(self, names: Sequence[str], first: int = 0) -> None:
         """Replaces the choices by names, without signals; a chosen name stays chosen, or else the one at `first` is."""
         chosen = self.choices[self.currentIndex()].name if self.choices else None

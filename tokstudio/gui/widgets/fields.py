@@ -247,19 +247,16 @@ class ChoiceField(Field):
 
     @property
     def value(self) -> Any:  # noqa: ANN401
-        return self.combo.choices[max(0, self.combo.currentIndex())].value
+        return self.combo.value
 
     def set_value(self, value: Any) -> None:  # noqa: ANN401
-        values = [choice.value for choice in self.combo.choices]
-        with QSignalBlocker(self.combo):
-            self.combo.setCurrentIndex(values.index(value) if value in values else 0)
+        self.combo.choose(value)
         self._explain()
 
     def set_choices(self, choices: Sequence[Choice], value: Any) -> None:  # noqa: ANN401
         """Replaces the choices."""
-        with QSignalBlocker(self.combo):
-            self.combo.set_choices(choices)
-        self.set_value(value)
+        self.combo.show_choices(choices, value)
+        self._explain()
 
     def _chosen(self) -> None:
         self._explain()

@@ -120,7 +120,7 @@ class PreferencesDialog(QDialog):
                 elif isinstance(control, Number):
                     control.setValue(value)
                 else:
-                    control.setCurrentIndex([choice.value for choice in control.choices].index(value))
+                    control.choose(value)
         self.controls[AUTOSAVE_SECONDS.key].setEnabled(self._preferences.of(AUTOSAVE))
 
     # ---- input

@@ -3,11 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -129,18 +128,6 @@ def _values(column: Column) -> str:
 
 class ImportChoiceBox(ChoiceBox):
     """A list of choices in a dialog, whose default button Enter presses."""
-
-    def show_choices(self, choices: Sequence[Choice], value: str | None) -> None:
-        """Replaces the choices and chooses one, the first where it is not there; emits nothing."""
-        values = [choice.value for choice in choices]
-        with QSignalBlocker(self):
-            self.set_choices(choices)
-            self.setCurrentIndex(values.index(value) if value in values else 0)
-
-    @property
-    def value(self) -> str | None:
-        """The chosen value; None where there are no choices."""
-        return self.choices[self.currentIndex()].value if self.currentIndex() >= 0 else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Leaves Enter to the dialog."""

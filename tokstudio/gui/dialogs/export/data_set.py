@@ -70,7 +70,6 @@ class EncodeDialog(WorkDialog):
         self._skipped: list[str] = []
         self._settings: EncodingSettings | None = None
         self._job = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
-        self._runs = [run for run in session.runs.all if run.ended is not None and len(run.tokenizer)]
         self._build(theme)
         self._choose_run()
         self._choose_text()
@@ -89,10 +88,10 @@ class EncodeDialog(WorkDialog):
             Choice("file", "Each file", "A plain text is one document."),
             Choice("line", "Each line", "Each line of a plain text is a document."),
         ))  # fmt: skip
-        self.documents.setCurrentIndex(0 if self._session.training.settings.documents == "file" else 1)
-        self.tokenizer = ChoiceBox([Choice(run, printable(run.name), "") for run in self._runs])
-        active = self._session.runs.active
-        self.tokenizer.setCurrentIndex(self._runs.index(active) if active in self._runs else 0)
+        self.documents.choose(self._session.training.settings.documents)
+        runs = [run for run in self._session.runs.all if run.ended is not None and len(run.tokenizer)]
+        self.tokenizer = ChoiceBox([Choice(run, printable(run.name), "") for run in runs])
+        self.tokenizer.choose(self._session.runs.active)
         self.end = ChoiceBox(())
         self.formats = {name: QCheckBox(title) for name, title, _ in _FORMATS}
         for name, _, tip in _FORMATS:
@@ -127,7 +126,7 @@ class EncodeDialog(WorkDialog):
     @property
     def run(self) -> StudioRun:
         """The chosen tokenizer."""
-        return self._runs[self.tokenizer.currentIndex()]
+        return self.tokenizer.value
 
     def _choose_files(self) -> None:
         files = self._choosers.open_files("Encode Files", self._preferences.texts_folder)
@@ -156,15 +155,12 @@ class EncodeDialog(WorkDialog):
             usual = EncodingSettings(tokenizer, True).end_text
         except ConfigError:
             usual = None
-        self.end.set_choices([
-            Choice(_NOTHING, "Nothing", "Documents follow one another."),
-            *(Choice(one, printable(one), "") for one in specials),
-        ])  # fmt: skip
-        self.end.setCurrentIndex(specials.index(usual) + 1 if usual in specials else 0)
+        nothing = Choice(_NOTHING, "Nothing", "Documents follow one another.")
+        self.end.show_choices([nothing, *(Choice(one, printable(one), "") for one in specials)], usual)
 
     def _text(self) -> tuple[list[Path], Reading]:
         """The files to encode, and how they are read; ConfigError where there are none."""
-        if self.text.choices[self.text.currentIndex()].value == _CORPUS:
+        if self.text.value == _CORPUS:
             return files_of(self._session.corpus.current)
         if not self._files:
             raise ConfigError("No files are chosen.")
@@ -187,11 +183,10 @@ class EncodeDialog(WorkDialog):
         self._skipped = []
         try:
             files, reading = self._chosen
-            end = self.end.choices[self.end.currentIndex()].value
             formats = tuple(name for name, box in self.formats.items() if box.isChecked())
-            documents = self.documents.choices[self.documents.currentIndex()].value
+            end, documents = self.end.value or False, self.documents.value
             settings = EncodingSettings(
-                self.run.tokenizer, end or False, self.tokens.value(), formats, documents=documents, reading=reading
+                self.run.tokenizer, end, self.tokens.value(), formats, documents=documents, reading=reading
             )
         except ConfigError as error:
             self._fail(error)

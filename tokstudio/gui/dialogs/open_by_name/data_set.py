@@ -156,7 +156,7 @@ class OpenDataSetDialog(OpenDialog):
         """The address in the fields; ConfigError where there is none."""
         text = self.name.text().strip()
         address = address_in(text) or parse_address(text if ":/" in text else f"hf:datasets/{text}")
-        configuration, split = _value(self.configuration), _value(self.split)
+        configuration, split = self.configuration.value, self.split.value
         if address.scheme == HUB and not address.path and configuration:
             address = parse_address(
                 f"hf:datasets/{address.name}:{configuration}{f'/{split}' if split else ''}"
@@ -175,7 +175,7 @@ class OpenDataSetDialog(OpenDialog):
 
     def _look_at_chosen(self) -> None:
         """Looks at another configuration or split."""
-        if self._preview is not None and _value(self.configuration):
+        if self._preview is not None and self.configuration.value:
             if self.sender() is self.configuration:
                 with QSignalBlocker(self.split):
                     self.split.set_choices(())
@@ -222,13 +222,13 @@ class OpenDataSetDialog(OpenDialog):
         self.texts.clear()
         contents = None if self._preview is None else self._preview.contents
         for one in () if contents is None else contents.columns:
-            if one.name == _value(self.text):
+            if one.name == self.text.value:
                 self.texts.addItems([printable(value) for value in one.values])
 
     # ---- opening
 
     def _open(self) -> None:
-        field = _value(self.text)
+        field = self.text.value
         is_rows = self._preview is not None and self._preview.contents is not None and self._preview.contents.is_data
         reading = Reading(field=field) if is_rows and field else Reading()
         size = None if self.all.isChecked() else self.amount.value() * _MB
@@ -264,15 +264,8 @@ class OpenDataSetDialog(OpenDialog):
 _KEPT = 256  # the role of a text in the cache, `Qt.ItemDataRole.UserRole`
 
 
-def _value(box: ChoiceBox) -> str:
-    return box.choices[box.currentIndex()].value if box.currentIndex() >= 0 and box.choices else ""
-
-
 def _fill(box: ChoiceBox, names: list[str], chosen: str) -> None:
-    """Replaces the choices and chooses one; emits nothing."""
-    with QSignalBlocker(box):
-        box.set_choices([Choice(name, printable(name) or "(choose)", "") for name in names])
-        box.setCurrentIndex(names.index(chosen) if chosen in names else 0)
+    box.show_choices([Choice(name, printable(name) or "(choose)", "") for name in names], chosen)
 
 
 def _default(preview: TextPreview) -> str:

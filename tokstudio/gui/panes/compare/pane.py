@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import TypeVar
 
-from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
@@ -196,8 +196,7 @@ class ComparePane(Fitting, Pane):
             return
         state, columns, tab = self._state, self._state.columns, self.tabs.currentIndex()
         self._fill_texts()
-        with QSignalBlocker(self.figures):
-            self.figures.setCurrentIndex(list(FIGURES).index(state.figure))
+        self.figures.choose(state.figure)
         self._choices.setVisible(bool(columns))
         self.fit()
         self._say_problem()

@@ -208,7 +208,7 @@ class CompareSourcesPage(ItemPage):
         if exploration.tokenizer is None:
             with QSignalBlocker(self.of):
                 self.of.setCurrentIndex(1)
-        of, held_out = self._value(self.of), self._held_out
+        of, held_out = self.of.value, self._held_out
         texts = self.session.comparison.sets
         work = partial(compare_work, exploration, sides, str(of), held_out, texts)
         self.asked.ask((exploration, sides, of, held_out), work)
@@ -217,7 +217,7 @@ class CompareSourcesPage(ItemPage):
         answer: Keyness | None = self.asked.answer
         alone = self._chosen is None
         self.stack.setCurrentWidget(self.content if answer is not None or alone else self.empty)
-        is_table = self._value(self.views) == "table"
+        is_table = self.views.value == "table"
         for each in (self.side, self.filter):
             each.setVisible(is_table)
         self._views.setCurrentWidget(self.alone if alone else self.items if is_table else self.plot)
@@ -289,15 +289,11 @@ class CompareSourcesPage(ItemPage):
 
     # ---- what is shown
 
-    @staticmethod
-    def _value(box: ChoiceBox) -> object:
-        return box.choices[max(box.currentIndex(), 0)].value
-
     def ask_rows(self) -> None:
         keyness: Keyness | None = self.asked.answer
         if keyness is None:
             return
-        question, smoothing, of_first = self.asked_rows(), self._value(self.smoothing), self._value(self.side) is True
+        question, smoothing, of_first = self.asked_rows(), self.smoothing.value, self.side.value is True
         work = partial(typical_work, keyness, float(str(smoothing)), of_first, question)
         self.listing.ask((keyness, smoothing, of_first, question.query.text, self.order), work)
 

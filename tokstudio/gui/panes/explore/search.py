@@ -363,7 +363,7 @@ class SearchPage(ExplorePage):
             self.asked.ask(asked, self._hits.more_work)
 
     def follow_token(self) -> None:
-        if self.kind.choices[self.kind.currentIndex()].value == CHOSEN:
+        if self.kind.value == CHOSEN:
             self.refresh()
 
     def forget(self) -> None:
@@ -397,7 +397,7 @@ class SearchPage(ExplorePage):
         exploration, found = self.exploring.exploration, self._hits.found if self._hits is not None else None
         restyle(self.field, "invalid", bool(self.asked.problem) and not self.asked.busy and found is None)
         if exploration is None or self._question is None:
-            hint = _HINTS[self.kind.choices[self.kind.currentIndex()].value]
+            hint = _HINTS[self.kind.value]
             if exploration is not None:
                 self.empty.label.setText(f"{self.will_show} {hint}")
             self.stack.setCurrentWidget(self.empty)
@@ -418,7 +418,7 @@ class SearchPage(ExplorePage):
     # ---- what is shown
 
     def _asked_now(self) -> Question | None:
-        kind = self.kind.choices[self.kind.currentIndex()].value
+        kind = self.kind.value
         token, text = self.exploring.token, self.field.text()
         if (token is None) if kind == CHOSEN else not text.strip():
             return None
@@ -432,7 +432,7 @@ class SearchPage(ExplorePage):
 
     def _in_order(self, found: FoundHits) -> FoundHits:
         """The hits in the chosen order, once that is known."""
-        by = cast("Order", self.order.choices[self.order.currentIndex()].value)
+        by = cast("Order", self.order.value)
         if by == "place":
             self._ordered.forget()
             return found
@@ -463,7 +463,7 @@ class SearchPage(ExplorePage):
         self.note.setText(found.search.note)
 
     def _choose_kind(self) -> None:
-        kind = self.kind.choices[self.kind.currentIndex()].value
+        kind = self.kind.value
         self.field.setVisible(kind != CHOSEN)
         self.token.setVisible(kind == CHOSEN)
         for box in (self.case, self.whole_words):

@@ -143,8 +143,8 @@ class WordsPage(ItemPage):
 
     @property
     def _asked_for(self) -> tuple[str, int]:
-        of = self.of.choices[max(self.of.currentIndex(), 0)].value
-        return of, 1 if of == BOILERPLATE else self.runs.choices[max(self.runs.currentIndex(), 0)].value
+        of = self.of.value
+        return of, 1 if of == BOILERPLATE else self.runs.value
 
     def _choose(self) -> None:
         self.order = "", True
