@@ -10,7 +10,7 @@ import json
 import os
 import random
 import threading
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,7 @@ from tokstudio import (
 from tokstudio.core.shards import encoding, writing
 from tokstudio.core.shards.dataset import encode_dataset_work
 from tokstudio.core.shards.inputs import EncodingSettings
+from tokstudio.core.shards.manifest import Manifest
 
 END = "<|endoftext|>"
 KINDS = ("npy", "bin", "parquet")
@@ -205,6 +206,37 @@ def test_an_ended_call_is_continued_wherever_it_ended(tokenizer, files, tmp_path
         shards_before.add(made.shards_before)
         steps += 37
     assert len(shards_before) > 1
+
+
+@pytest.mark.parametrize("held_back", [1, 15, writing.HELD_BACK])
+def test_many_small_shards_share_manifests_and_a_kill_between_leaves_those_that_are_listed(
+    tokenizer, write, tmp_path, monkeypatch, held_back
+):
+    path = write("a.txt", b"one line\n" * 120)
+    encode_dataset(path, tokenizer, tmp_path / "whole", shard_tokens=1, documents="line")
+    wanted = tree(tmp_path / "whole")
+    written, to_bytes = list[int](), Manifest.to_bytes
+
+    def noted(made: Manifest) -> bytes:
+        written.append(len(made.shards))
+        return to_bytes(made)
+
+    monkeypatch.setattr(Manifest, "to_bytes", noted)
+    monkeypatch.setattr(writing, "PART", 2)
+    monkeypatch.setattr(writing, "HELD_BACK", held_back)
+    settings = EncodingSettings(tokenizer, False, 1, ("npy",), documents="line")
+    for most in (160, 100_000):
+        work = encode_dataset_work([path], settings, tmp_path / "out")
+        ended = sum(1 for _ in islice(work, most)) == most
+        work.close()
+        left, listed = tree(tmp_path / "out"), manifest(tmp_path / "out")["shards"]
+        assert len(left) == 1 + 2 * len(listed)
+        assert ended == (len(listed) < 120)
+    assert tree(tmp_path / "out") == wanted
+    assert max(written) == 120
+    assert (len(written) > 80) == (held_back == 1)
+    if held_back > 120:
+        assert sum(written) < 10 * 120
 
 
 def test_what_is_complete_is_not_encoded_again(tokenizer, files, tmp_path, monkeypatch):

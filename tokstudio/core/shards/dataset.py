@@ -209,7 +209,7 @@ def encode_dataset_work(
     files = list(before.files)
 
     def describe(shards: Sequence[Shard], is_complete: bool) -> bytes:
-        if shards and shards[-1] != next(iter(there.shards[len(shards) - 1 :]), shards[-1]):
+        if any(new != old for new, old in zip(shards, there.shards, strict=False)):
             raise _ChangedError(
                 f"{file_name(out)}: a shard that is encoded again differs from what it was, as the files have changed "
                 "since: choose another folder, or remove the files in it."

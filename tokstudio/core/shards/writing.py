@@ -27,6 +27,8 @@ ROW_GROUP = 1 << 20  # ids of a group of rows of Parquet, which ends with a docu
 _ROWS = 1 << 14  # at most of them
 _WRITTEN = 1 << 20  # ids between two reports
 _BUFFER = 1 << 20
+HELD_BACK = 1 << 22  # tokens of complete shards that wait for the next manifest, at most
+PART = 64  # and at most so small a part of the shards before them: all manifests grow with their number alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,8 @@ class ShardWriter:
         self.shards = list(shards)
         self.tokens = 0  # that were added
         self._open: _OpenShard | None = None
+        self._waiting: list[Shard] = []  # complete, but not in the manifest
+        self._staged = StagedFiles()  # the files of these, and of the open one
 
     def __enter__(self) -> ShardWriter:
         return self
@@ -78,6 +82,7 @@ class ShardWriter:
     ) -> None:
         if self._open is not None:
             self._open.discard()
+        self._staged.__exit__(kind, error, trace)
 
     def add_work(self, documents: EncodedDocuments) -> Work[None]:
         """Adds documents.
@@ -107,14 +112,13 @@ class ShardWriter:
         """Completes the last shard, and the manifest."""
         if self._open is not None:
             yield from self._close_work(True)
-            return
-        with StagedFiles() as staged:
-            yield from staged.write(self._folder / NAME, [self._describe(self.shards, True)])
-            staged.commit()
+        else:
+            yield from self._commit_work(True)
 
     def _opened_work(self) -> Work[_OpenShard]:
-        names = shard_files(len(self.shards), self._formats)
-        shard = _OpenShard({name: self._folder / file for name, file in names.items()}, self._kind, self._unknown)
+        names = shard_files(len(self.shards) + len(self._waiting), self._formats)
+        targets = {name: self._folder / file for name, file in names.items()}
+        shard = _OpenShard(targets, self._kind, self._unknown, self._staged)
         try:
             yield from shard.open_work()
         except BaseException:
@@ -124,12 +128,18 @@ class ShardWriter:
 
     def _close_work(self, is_last: bool) -> Work[None]:
         assert self._open is not None
-        shard = self._open
-        done = yield from shard.close_work()
-        shards = [*self.shards, done]
+        self._waiting.append((yield from self._open.close_work()))
+        self._open = None
+        tokens = sum(shard.tokens for shard in self._waiting)
+        if is_last or tokens >= HELD_BACK or len(self._waiting) * PART >= len(self.shards):
+            yield from self._commit_work(is_last)
+
+    def _commit_work(self, is_last: bool) -> Work[None]:
+        shards = [*self.shards, *self._waiting]
         # With the manifest in the same commit, a kill leaves both or neither.
-        yield from shard.commit_work(self._folder / NAME, self._describe(shards, is_last))
-        self.shards, self._open = shards, None
+        yield from self._staged.write(self._folder / NAME, [self._describe(shards, is_last)])
+        self._staged.commit()
+        self.shards, self._waiting, self._staged = shards, [], StagedFiles()
 
 
 class _Output(Protocol):
@@ -140,11 +150,10 @@ class _Output(Protocol):
 
 
 class _OpenShard:
-    """A shard that grows, in files beside their targets."""
+    """A shard that grows, in `staged` files beside their targets."""
 
-    def __init__(self, targets: dict[str, Path], kind: str, unknown: int | None) -> None:
-        self._targets, self._kind, self._unknown = targets, kind, unknown
-        self._staged = StagedFiles()
+    def __init__(self, targets: dict[str, Path], kind: str, unknown: int | None, staged: StagedFiles) -> None:
+        self._targets, self._kind, self._unknown, self._staged = targets, kind, unknown, staged
         self._outputs: dict[Path, _Output] = {}
         self._hash, self._hash_of_ends = hashlib.sha256(), hashlib.sha256()
         self.tokens: int = 0
@@ -191,15 +200,11 @@ class _OpenShard:
         counts = self.tokens, self.documents, self._bytes, self._empty, self._unknowns
         return Shard(*counts, self._hash.hexdigest(), self._hash_of_ends.hexdigest())
 
-    def commit_work(self, manifest: Path, content: bytes) -> Work[None]:
-        yield from self._staged.write(manifest, [content])
-        self._staged.commit()
-
     def discard(self) -> None:
+        """Closes the files, which are then removed with all that are staged."""
         for output in self._outputs.values():
             with suppress(Exception):  # what cannot be closed properly is removed all the same
                 output.close()
-        self._staged.__exit__(None, None, None)
 
 
 class ArrayFile:
