@@ -43,6 +43,18 @@ def test_the_weights_are_printed_as_train_takes_them(mixture, run):
     run(0, ["train", *TEXTS, "--vocab-size", "500", "--pattern", "gpt2", *weights])
 
 
+def test_texts_of_one_name_are_printed_by_their_numbers_which_train_takes(run, tmp_path):
+    texts = [tmp_path / name / "text.txt" for name in ("one", "two")]
+    for text, language in zip(texts, LANGUAGES, strict=False):
+        text.parent.mkdir()
+        text.write_bytes((STORY / f"{language}.txt").read_bytes())
+    given = [*map(str, texts), "--vocab-size", "400", "--pattern", "gpt2"]
+    goal = ["--parallel", str(STORY), "--languages", *LANGUAGES[:2], "--worst-premium", "0.5", "--trainings", "4"]
+    options = run(1, ["mixture", *given, *goal]).out.splitlines()[1:]
+    assert [option.partition("=")[0] for option in options] == ["--weight 0", "--weight 1"]
+    run(0, ["train", *given, *" ".join(options).split()])
+
+
 def test_a_goal_that_is_not_met_fails_with_the_nearest(mixture):
     printed = mixture(1, "--worst-premium 0.5 --trainings 3")
     assert printed.out.startswith("Not met in 3 trainings. The goal is worst premium at most 0.5; the nearest: worst ")

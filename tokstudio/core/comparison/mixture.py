@@ -200,15 +200,15 @@ class FoundMixture:
         return self.path[self.best].measured
 
     @property
-    def weights(self) -> dict[str, float]:
-        """The weight of each text by its name."""
+    def weights(self) -> dict[str | int, float]:
+        """The weight of each text, see `weights_of`."""
         return self.weights_of(self.path[self.best])
 
-    def weights_of(self, trial: MixtureTrial) -> dict[str, float]:
-        """The weights of a trial, by the names of the texts; of equal names with a number from 0 in their order."""
+    def weights_of(self, trial: MixtureTrial) -> dict[str | int, float]:
+        """The weights of a trial as `Corpus.with_weights` takes them: by name, or by index where names are equal."""
         numbers = [number for _, number in entries(self.corpus.sources)]
         by_entry = dict(zip(numbers, trial.weights, strict=True))
-        names = (name if self.names.count(name) == 1 else f"{name} ({n})" for n, name in enumerate(self.names))
+        names = (name if self.names.count(name) == 1 else index for index, name in enumerate(self.names))
         return {name: weight / ONCE for name, weight in zip(names, by_entry.values(), strict=True)}
 
     @property
