@@ -10,6 +10,7 @@ import json
 import os
 import random
 import threading
+from hashlib import sha256
 from itertools import accumulate, islice
 from pathlib import Path
 
@@ -111,6 +112,8 @@ def assert_holds(folder, shards, kind="<u2"):
         assert (ends.dtype.str, ends.tolist()) == ("<i8", list(accumulate(map(len, documents))))
         assert parquet.read_table(f"{stem}.parquet")["input_ids"].to_pylist() == documents
         assert (said["tokens"], said["documents"]) == (len(ids), len(documents))
+        assert [said["sha256"], said["ends_sha256"]] == [sha256(each.tobytes()).hexdigest() for each in (array, ends)]
+        assert said["parquet_sha256"] == sha256(Path(f"{stem}.parquet").read_bytes()).hexdigest()
 
 
 def test_the_shards_are_those_of_a_slow_loop(tokenizer, files, tmp_path):
@@ -315,6 +318,9 @@ def test_damaged_and_missing_shards_are_encoded_again(tokenizer, files, tmp_path
         ("shard-00002.bin", "a bit of the first id"): lambda raw: flipped(raw, 0),
         ("shard-00002.ends.npy", "a bit of an end"): lambda raw: flipped(raw, 128),
         ("shard-00002.parquet", "another shard"): lambda raw: content["shard-00003.parquet"],
+        # Readers of the ids alone would not see these.
+        ("shard-00002.parquet", "a bit of the first mark"): lambda raw: flipped(raw, 0),
+        ("shard-00002.parquet", "a bit of who wrote it"): lambda raw: flipped(raw, raw.rindex(b"parquet-cpp")),
         ("shard-00002.parquet", "no Parquet"): lambda raw: bytes(len(raw)),
         ("shard-00002.parquet", "missing"): None,
     }

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TypeVar, cast
@@ -45,6 +45,8 @@ class Shard:
         unknown_tokens: How many of the ids are the unknown token.
         sha256: The hash of its ids as they are in the file, without a header.
         ends_sha256: That of the ends of its documents, likewise.
+        parquet_sha256: That of the whole file of Parquet, which another version of pyarrow would write differently; ""
+            where there is none.
     """
 
     tokens: int
@@ -54,6 +56,7 @@ class Shard:
     unknown_tokens: int
     sha256: str
     ends_sha256: str
+    parquet_sha256: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -219,10 +222,10 @@ def _rows(kind: type[T], rows: object) -> tuple[T, ...]:
 def _values(kind: type, row: Mapping[str, object]) -> dict[str, object]:
     """The values of the fields of a class in a row of JSON; ValueError where one has another type."""
     values: dict[str, object] = {}
-    for field in fields(kind):
-        value = values[field.name] = row[field.name]
-        if field.type in ("int", "str") and type(value) is not {"int": int, "str": str}[field.type]:
-            raise ValueError(f"{field.name} has another type")
+    for each in fields(kind):
+        value = values[each.name] = row[each.name]
+        if each.type in ("int", "str") and type(value) is not {"int": int, "str": str}[each.type]:
+            raise ValueError(f"{each.name} has another type")
         if type(value) is int and value < 0:
-            raise ValueError(f"{field.name} is negative")
+            raise ValueError(f"{each.name} is negative")
     return values

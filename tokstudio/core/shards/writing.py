@@ -20,9 +20,10 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.base.wording import several
 from tokstudio.core.formats.ids import npy_header
-from tokstudio.core.shards.checking import COLUMN
+from tokstudio.core.shards.checking import hashed_work
 from tokstudio.core.shards.manifest import BIN, ENDS, NAME, NPY, PARQUET, Shard, shard_files
 
+COLUMN = "input_ids"  # of Parquet, as trainers that read it call it
 ROW_GROUP = 1 << 20  # ids of a group of rows of Parquet, which ends with a document
 _ROWS = 1 << 14  # at most of them
 _WRITTEN = 1 << 20  # ids between two reports
@@ -155,6 +156,7 @@ class _OpenShard:
     def __init__(self, targets: dict[str, Path], kind: str, unknown: int | None, staged: StagedFiles) -> None:
         self._targets, self._kind, self._unknown, self._staged = targets, kind, unknown, staged
         self._outputs: dict[Path, _Output] = {}
+        self._written: dict[Path, Path] = {}  # the file beside each target
         self._hash, self._hash_of_ends = hashlib.sha256(), hashlib.sha256()
         self.tokens: int = 0
         self.documents: int = 0
@@ -162,9 +164,9 @@ class _OpenShard:
 
     def open_work(self) -> Work[None]:
         for name, path in self._targets.items():
-            temporary = yield from self._staged.reserve(path)
+            self._written[path] = yield from self._staged.reserve(path)
             try:
-                self._outputs[path] = _MAKERS[name](temporary, self._kind)
+                self._outputs[path] = _MAKERS[name](self._written[path], self._kind)
             except OSError as error:
                 raise write_fault(path, error) from error
 
@@ -198,7 +200,18 @@ class _OpenShard:
             self._staged.flush(path)
             yield Progress("encoding")
         counts = self.tokens, self.documents, self._bytes, self._empty, self._unknowns
-        return Shard(*counts, self._hash.hexdigest(), self._hash_of_ends.hexdigest())
+        return Shard(*counts, self._hash.hexdigest(), self._hash_of_ends.hexdigest(), (yield from self._parquet_work()))
+
+    def _parquet_work(self) -> Work[str]:
+        """The hash of the file of Parquet; "" without one."""
+        path = self._targets.get(PARQUET)
+        if path is None:
+            return ""
+        try:
+            with self._written[path].open("rb") as file:
+                return (yield from hashed_work(file, "encoding"))
+        except OSError as error:
+            raise write_fault(path, error) from error
 
     def discard(self) -> None:
         """Closes the files, which are then removed with all that are staged."""
