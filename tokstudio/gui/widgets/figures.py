@@ -13,6 +13,7 @@ from PySide6.QtCore import (
     QBuffer,
     QEvent,
     QIODevice,
+    QMargins,
     QMarginsF,
     QModelIndex,
     QPersistentModelIndex,
@@ -34,7 +35,16 @@ from PySide6.QtGui import (
     QPdfWriter,
 )
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QHeaderView, QLabel, QSizePolicy, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QGridLayout,
+    QHeaderView,
+    QLabel,
+    QSizePolicy,
+    QTableView,
+    QTreeWidget,
+    QWidget,
+)
 
 from tokstudio.core.base.wording import printable
 from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
@@ -229,11 +239,43 @@ class RowTable(QTableView):
     def updateGeometries(self) -> None:
         """Leaves the room below the last whole row empty."""
         super().updateGeometries()
-        margins = self.viewportMargins()
-        rest = (self.viewport().height() + margins.bottom()) % max(self.verticalHeader().defaultSectionSize(), 1)
-        if rest != margins.bottom():
-            margins.setBottom(rest)
-            self.setViewportMargins(margins)
+        rest = rest_below_rows(self, self.verticalHeader().defaultSectionSize())
+        if rest is not None:
+            self.setViewportMargins(rest)
+
+
+class RowList(QTreeWidget):
+    """A list with columns, of rows of one height, that cuts none at its lower edge. Tab leaves it."""
+
+    def __init__(self, name: str, titles: Sequence[str]) -> None:
+        super().__init__()
+        self.setRootIsDecorated(False)
+        self.setUniformRowHeights(True)
+        self.setAllColumnsShowFocus(True)
+        self.setAccessibleName(name)
+        self.setHeaderLabels(titles)
+        self.setTabKeyNavigation(False)
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+
+    def updateGeometries(self) -> None:
+        """Leaves the room below the last whole row empty."""
+        super().updateGeometries()
+        rest = rest_below_rows(self, self.sizeHintForRow(0))
+        if rest is not None:
+            self.setViewportMargins(rest)
+
+
+def rest_below_rows(view: QAbstractItemView, height: int) -> QMargins | None:
+    """The margins with which rows of a height in pixels fill what is shown of a view; None where it has them."""
+    margins = view.viewportMargins()
+    rest = (view.viewport().height() + margins.bottom()) % max(height, 1)
+    if rest == margins.bottom():
+        return None
+    margins.setBottom(rest)
+    return margins
 
 
 class ReadOnlyTable(RowTable):

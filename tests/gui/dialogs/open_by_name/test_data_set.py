@@ -144,3 +144,12 @@ def test_the_dialog_fits_any_screen_and_its_names_are_names(dialog, theme):
         theme.set_mode(mode)
         QApplication.processEvents()
         assert dialog.minimumSizeHint().boundedTo(QSize(960, 580)) == dialog.minimumSizeHint()
+
+
+def test_no_row_of_the_list_is_cut_however_high_it_is(dialog):
+    for height in range(dialog.height(), dialog.height() + 40, 7):
+        dialog.resize(dialog.width(), height)
+        QApplication.processEvents()
+        row = dialog.list.sizeHintForRow(0)
+        assert dialog.list.viewport().height() % row == 0
+        assert dialog.list.viewport().height() > 3 * row

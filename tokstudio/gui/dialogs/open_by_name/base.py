@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QTreeWidget, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import size_text
 from tokstudio.gui.session.common.jobs import Jobs, LatestJob
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.widgets.fields import restyle
-from tokstudio.gui.widgets.labels import named
+from tokstudio.gui.widgets.figures import RowList
 from tokstudio.gui.widgets.pane import WorkDialog
 
 
@@ -46,7 +46,7 @@ class OpenDialog(WorkDialog):
         super().__init__(title, jobs.pauses.dialogs, parent)
         self._job = self._opening = LatestJob(jobs, self, self._take, self._fail, quiet=True)
         self.name = QLineEdit(placeholderText=hint)
-        self.list = _list(*listed)
+        self.list = RowList(*listed)
         self.list.itemSelectionChanged.connect(self._choose)
 
     def _choose(self) -> None:
@@ -77,17 +77,3 @@ class OpenDialog(WorkDialog):
         """Lets the user change the name again."""
         super()._settle(text, role)
         self.name.setFocus()
-
-
-def _list(name: str, titles: Sequence[str]) -> QTreeWidget:
-    tree = named(QTreeWidget(), name)
-    tree.setRootIsDecorated(False)
-    tree.setUniformRowHeights(True)
-    tree.setAllColumnsShowFocus(True)
-    tree.setHeaderLabels(titles)
-    tree.setTabKeyNavigation(False)
-    header = tree.header()
-    header.setStretchLastSection(False)
-    header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-    header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-    return tree

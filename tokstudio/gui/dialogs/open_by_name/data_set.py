@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, QSize
-from PySide6.QtWidgets import QCheckBox, QListWidget, QSpinBox, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QCheckBox, QListWidget, QTreeWidgetItem, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -24,7 +24,7 @@ from tokstudio.gui.session.common import source_jobs
 from tokstudio.gui.session.common.jobs import Jobs, LatestJob
 from tokstudio.gui.session.common.source_jobs import Read
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.controls import Choice, ChoiceBox
+from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Number
 from tokstudio.gui.widgets.fields import form_grid, label_for
 from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.layouts import STRETCH, in_card, row, stacked
@@ -82,9 +82,11 @@ class OpenDataSetDialog(OpenDialog):
 
     def _build(self, theme: Theme) -> None:
         self.configuration, self.split, self.text = ChoiceBox(()), ChoiceBox(()), ChoiceBox(())
-        self.amount = QSpinBox(minimum=1, maximum=_MOST, value=_DEFAULT, suffix=" MB")
+        self.amount = Number(theme, _MOST, " MB")
+        self.amount.setMinimum(1)
+        self.amount.setValue(_DEFAULT)
         self.amount.setToolTip("How much text is taken, from up to 64 of the files")
-        self.seed = QSpinBox(minimum=0, maximum=2**31 - 1)
+        self.seed = Number(theme)
         self.seed.setToolTip("Chooses what is taken: the same number takes the same text")
         self.all = QCheckBox("Take a&ll of it")
         boxes = ("&Configuration", self.configuration), ("S&plit", self.split), ("&Text", self.text)
