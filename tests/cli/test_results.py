@@ -118,6 +118,23 @@ def test_an_export_over_a_file_that_exists_asks_for_force(place, command, run):
     assert contents(place) != before
 
 
+def test_results_that_differ_only_in_case_are_refused_where_they_are_one_file(place, run):
+    (place / "Folder").mkdir()
+    command = (
+        "train a.txt --vocab-size 300 --pattern gpt2 --export merges-csv=Folder/x.csv "
+        "--export vocabulary-csv=Folder/{}.csv --accept-loss --force"
+    )
+    if not (place / "fOLDER").exists():
+        run(0, command.format("X"))
+        assert {path.name for path in (place / "Folder").iterdir()} == {"x.csv", "X.csv"}
+        (place / "fOLDER").symlink_to(place / "Folder")  # as a system that ignores case has it
+    before = contents(place)
+    said = run(1, command.format("X")).err
+    assert said == "tokstudio: X.csv: two exports would write this file: give each its own path.\n"
+    assert contents(place) == before
+    run(0, command.format("y"))
+
+
 def test_a_log_is_not_added_to_a_text_that_the_window_opens(place, run):
     assert run(1, "a.txt --log-file ./a.txt").err.endswith(READ)
     assert (place / "a.txt").read_text(encoding="utf-8") == TEXT

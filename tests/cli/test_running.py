@@ -374,6 +374,10 @@ def exporting(format, path):
         ([exporting("huggingface", "no/x.json")], "v1: x.json: the folder"),
         ([exporting("huggingface", "fifty.txt/x")], "v1: x: the folder cannot be created"),
         ([exporting("vocabulary-csv", "fifty.txt")], "v1: fifty.txt: the command reads this file"),
+        (
+            ["algorithm = 'parity'\nparallel = { 'fifty.txt' = 'old.txt' }\n" + exporting("vocabulary-csv", "old.txt")],
+            "v1: old.txt: the command reads this file",
+        ),
         ([exporting("huggingface", "a"), exporting("huggingface", "a")], "v2: a: variant v1 is exported there too"),
         ([exporting("huggingface", "a"), exporting("classic", "./b/../a/")], "v2: a: variant v1 is exported there too"),
         ([exporting("huggingface", "."), exporting("huggingface", "tokenizer.json")], "v2: tokenizer.json: two exp"),

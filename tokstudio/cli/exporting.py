@@ -104,11 +104,24 @@ def refuse_existing(files: Iterable[Path], what: str) -> None:
 
 def _take(files: Iterable[Path], taken: set[str], problem: str) -> None:
     """Notes the files of a result; raises FormatError where another result has one of them."""
-    real = {os.path.realpath(file): file for file in files}
-    for place, file in real.items():
+    places = {_place(file): file for file in files}
+    for place, file in places.items():
         if place in taken:
             raise FormatError(f"{file_name(file)}: {problem}: give each its own path.")
-    taken.update(real)
+    taken.update(places)
+
+
+def _place(file: Path) -> str:
+    """What all paths to a file that need not exist have in common."""
+    real = Path(os.path.realpath(file))
+    for folder in real.parents:
+        other = folder.with_name(folder.name.swapcase()) if folder.name else folder
+        if other != folder and folder.exists():
+            with suppress(OSError):
+                if os.path.samefile(other, folder):  # the system does not tell a from A
+                    return str(real).casefold()
+            break
+    return str(real)
 
 
 def _refuse_inputs(targets: Iterable[Path], arguments: argparse.Namespace, console: Console) -> None:
