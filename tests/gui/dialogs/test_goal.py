@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog
 
 from tests.gui.person import PATIENCE
@@ -19,7 +20,9 @@ def dialog(qtbot, session, theme, opened) -> GoalDialog:
         session.corpus.add_text(text, f"{language}.txt")
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     session.training.set_settings(Settings(vocabulary_size=400, pattern="gpt2"))
-    return opened(GoalDialog(session, theme, None))
+    dialog = opened(GoalDialog(session, theme, None))
+    qtbot.waitUntil(dialog.start.isEnabled, timeout=PATIENCE)
+    return dialog
 
 
 def test_weights_are_found_shown_as_dots_set_and_undone(qtbot, session, dialog):
@@ -64,3 +67,38 @@ def test_what_cannot_be_searched_is_said(qtbot, session, dialog):
     qtbot.waitUntil(dialog.start.isEnabled, timeout=PATIENCE)
     assert dialog.note.text().startswith("The weights of 1 text cannot be searched")
     assert not dialog.use.isEnabled()
+
+
+def test_only_the_ticked_languages_count_and_those_of_the_corpus_are_ticked_first(qtbot, session, dialog):
+    wanted = ("German deu_Latn", "English eng_Latn", "Russian rus_Cyrl")
+    assert dialog.languages.value == wanted
+    assert dialog.languages.list.count() == 31
+    assert dialog.languages.note.text().endswith("The base language is English eng_Latn.")
+    dialog.limit.set_value(100.0)
+    dialog.start.click()
+    assert not dialog.languages.isEnabled()
+    qtbot.waitUntil(dialog.use.isEnabled, timeout=PATIENCE)
+    assert dialog._searching.search.parallel.languages == wanted
+    dialog.languages.list.item(row_of(dialog, "English")).setCheckState(Qt.CheckState.Unchecked)
+    assert dialog.languages.note.text().endswith("The base language is German deu_Latn.")
+    dialog.start.click()
+    qtbot.waitUntil(dialog.use.isEnabled, timeout=PATIENCE)
+    assert dialog._searching.search.parallel.languages == ("German deu_Latn", "Russian rus_Cyrl")
+    dialog.languages.list.item(row_of(dialog, "German")).setCheckState(Qt.CheckState.Unchecked)
+    dialog.start.click()
+    assert dialog.note.text() == "Tick at least two languages."
+
+
+def row_of(dialog: GoalDialog, name: str) -> int:
+    """The row of a language."""
+    listed = dialog.languages.list
+    return next(row for row in range(listed.count()) if listed.item(row).text().startswith(name))
+
+
+def test_all_languages_are_ticked_where_the_corpus_names_fewer_than_two(qtbot, session, theme, opened):
+    session.corpus.add_text("some text", "deu.txt")
+    session.corpus.add_text("and other", "notes.txt")
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    dialog = opened(GoalDialog(session, theme, None))
+    qtbot.waitUntil(dialog.start.isEnabled, timeout=PATIENCE)
+    assert len(dialog.languages.value) == 31

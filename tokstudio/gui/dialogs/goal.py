@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QHelpEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from tokstudio.core.algorithms.common.languages import languages_in, matching_texts
 from tokstudio.core.algorithms.common.prepare_corpus import CountedText
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
@@ -24,23 +25,26 @@ from tokstudio.core.comparison.mixture import (
     parallel_of_work,
 )
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.session.common.jobs import LatestJob
-from tokstudio.gui.session.measuring.compared import TextSet
+from tokstudio.gui.session.measuring.compared import ReadTexts
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.training_plans import MixtureEntry, entries_of, weight_text
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice
-from tokstudio.gui.widgets.fields import ChoiceField, DecimalField, NumberField
+from tokstudio.gui.widgets.fields import ChoiceField, DecimalField, NumberField, TicksField
 from tokstudio.gui.widgets.labels import guarded_painter
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import push_button
 from tokstudio.gui.widgets.pane import Dialog
 
-_SIZE = QSize(620, 600)
+_SIZE = QSize(620, 720)
 _USUAL_SIZE = 32_000
 _MOST = 1_000.0
+_LIST_HEIGHT = 110
+_LANGUAGES = "Only those that are ticked count."
 _NOT_OURS = "Only trainings by TokStudio itself follow weights so fast: choose another algorithm in Configure."
 _GOALS = (
     Choice("worst_premium", "Worst premium at most", "Tokens of the worst language by those of the base language."),
@@ -172,16 +176,15 @@ class _Searching:
         corpus: Corpus,
         config: TrainingConfig,
         goal: MixtureGoal,
-        texts: TextSet,
+        title: str,
+        named: Sequence[tuple[str, Source]],
         base: str | None,
         counted: CountedText | None,
     ) -> Work[FoundMixture]:
-        """Reads the parallel texts and searches."""
-        read = yield from texts.read()
-        lines = {name: [bytes(line) for line in Corpus((source,)).iter_documents()] for name, source in read.named}
-        parallel = replace((yield from parallel_of_work(lines)), name=texts.title)
-        known = base if base in parallel.languages else None
-        self.search = MixtureSearch(corpus, config, goal, parallel, known, counted=counted)
+        """Searches with parallel texts of this title."""
+        lines = {name: [bytes(line) for line in Corpus((source,)).iter_documents()] for name, source in named}
+        parallel = replace((yield from parallel_of_work(lines)), name=title)
+        self.search = MixtureSearch(corpus, config, goal, parallel, base, counted=counted)
         if self._stops:
             self.search.stop()
         return (yield from self.search.work())
@@ -194,6 +197,8 @@ class GoalDialog(Dialog):
         super().__init__("Weights for a Goal", parent)
         self._session, self._corpus = session, session.corpus
         self._job = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
+        self._reading = LatestJob(session.jobs, self, self._take_texts, self._fail, quiet=True)
+        self._read: ReadTexts | None = None  # the parallel texts
         self._searching = _Searching()
         self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
         self._timer.timeout.connect(self._show_path)
@@ -205,33 +210,66 @@ class GoalDialog(Dialog):
         self.texts = ChoiceField("&Parallel texts", [Choice(each, each.title, each.meaning) for each in sets], theme)
         chosen = session.comparison.texts
         self.texts.set_value(chosen if chosen in sets else sets[0])
+        self.languages = TicksField("Lan&guages", _LANGUAGES, theme)
+        self.languages.list.setMaximumHeight(theme.scaled(_LIST_HEIGHT))
         self.path = _Path(theme)
         self.stop = push_button("&Stop", self._stop)
         self.start = push_button("&Find", self._find, is_main=True)
         self.use = push_button("&Use These Weights", self._use)
         self._close = push_button("Close", self.reject)
-        self._fields = (self.goal, self.limit, self.size_field, self.texts)
+        self._fields = (self.goal, self.limit, self.size_field, self.texts, self.languages)
         buttons = row(STRETCH, self._close, self.stop, self.start, self.use, spacing=8)
         self.fill(theme, _SIZE, *self._fields, (self.path, 1), self.note, buttons)
         self.goal.changed.connect(self._choose)
+        self.texts.changed.connect(self._read_texts)
+        self.languages.changed.connect(self._tell_base)
         self.finished.connect(self._job.cancel)
+        self.finished.connect(self._reading.cancel)
         self._corpus.sources_changed.connect(self.reject)
         self._choose()
         self.say(
             "The search trains again and again with other weights, from the present ones on. It measures the first of "
             "every two lines; the others are reported. Other parallel texts are opened in Compare."
         )
+        self._read_texts()
 
     def _choose(self) -> None:
         self.limit.set_value(_FIRST[self.goal.value])
         self._searching = _Searching()
         self._refresh()
 
+    def _read_texts(self) -> None:
+        self._read = None
+        self.languages.set_entries(())
+        self._reading.run(self.texts.value.read)
+        self._refresh()
+
+    def _take_texts(self, read: ReadTexts) -> None:
+        """Ticks the languages of which the corpus has a text, or all where it has fewer than two."""
+        self._read, names = read, languages_in(self._corpus.current)
+        codes = {source.name: name for name, source in read.named}
+        there = {codes[code] for name in names for code in matching_texts([name], list(codes)).values()}
+        listed = list(codes.values())
+        self.languages.set_entries(zip(listed, listed, strict=True), there if len(there) > 1 else listed)
+        self._tell_base()
+        self._refresh()
+
+    def _base(self) -> str | None:
+        """The base language: that of Compare, else English, else the first that is ticked."""
+        ticked: tuple[str, ...] = self.languages.value
+        english = (name for name in ticked if name.startswith("English"))
+        base = self._session.comparison.base
+        return base if base in ticked else next(english, next(iter(ticked), None))
+
+    def _tell_base(self) -> None:
+        base = self._base()
+        self.languages.set_help(_LANGUAGES if base is None else f"{_LANGUAGES} The base language is {base}.")
+
     def _refresh(self) -> None:
         busy = self._job.busy
         for field in self._fields:
             field.setEnabled(not busy)
-        self.start.setEnabled(not busy)
+        self.start.setEnabled(not busy and self._read is not None)
         self.stop.setEnabled(busy)
         self.use.setEnabled(not busy and bool(self._searching.trials))
         search = self._searching.search
@@ -240,7 +278,12 @@ class GoalDialog(Dialog):
         self.path.show_path(self._searching.trials, best, self.goal.value, self.limit.value, mixed)
 
     def _find(self) -> None:
-        settings = self._session.training.settings
+        settings, read, ticked = self._session.training.settings, self._read, set(self.languages.value)
+        if read is None:
+            return
+        if len(ticked) < 2:
+            self.say("Tick at least two languages.", "error")
+            return
         try:
             if settings.by_library:
                 self.say(_NOT_OURS, "error")
@@ -250,10 +293,12 @@ class GoalDialog(Dialog):
         except TokStudioError as error:
             self.say(str(error), "error")
             return
-        corpus, texts = self._corpus.current, self.texts.value
+        corpus = self._corpus.current
         kept = self._corpus.counts.find(corpus, config)
         self._searching = _Searching()
-        given = (corpus, config, goal, texts, self._session.comparison.base, None if kept is None else kept.counted)
+        named = [(name, source) for name, source in read.named if name in ticked]
+        counted = None if kept is None else kept.counted
+        given = (corpus, config, goal, self.texts.value.title, named, self._base(), counted)
         self._job.run(partial(self._searching.work, *given))
         self._timer.start()
         self.say("Reading the parallel texts…")

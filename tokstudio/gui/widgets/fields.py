@@ -4,17 +4,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QGridLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QSizePolicy,
+    QWidget,
+)
 
 from tokstudio.core.guide.glossary import meaning
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import DECIMALS, LARGEST, Choice, ChoiceBox, Decimal, LinesEdit, Number, Percent
 from tokstudio.gui.widgets.labels import TermLabel, paragraph_label, plain, plain_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.menus import link_button
+
+_VALUE = Qt.ItemDataRole.UserRole
 
 
 class Field(QWidget):
@@ -320,6 +332,41 @@ class ListField(Field):
 
     def _apply_theme(self) -> None:
         self.edit.setFont(self._theme.monospace_font())
+
+
+class TicksField(Field):
+    """A list of entries, each with a check box; `value` has those that are ticked, in the order of the list."""
+
+    def __init__(self, text: str, help_text: str, theme: Theme) -> None:
+        self.list = QListWidget()
+        super().__init__(help_text, self.list)
+        self._theme = theme
+        self.add_label(text, self.list)
+        self.row.addWidget(link_button("All", lambda: self._tick_all(Qt.CheckState.Checked)))
+        self.row.addWidget(link_button("None", lambda: self._tick_all(Qt.CheckState.Unchecked)))
+        self.column.insertWidget(1, self.list)
+        self.list.itemChanged.connect(self.changed)
+
+    @property
+    def value(self) -> tuple[Any, ...]:
+        items = (self.list.item(row) for row in range(self.list.count()))
+        return tuple(item.data(_VALUE) for item in items if item.checkState() == Qt.CheckState.Checked)
+
+    def set_entries(self, entries: Iterable[tuple[str, Any]], ticked: Collection[Any] = ()) -> None:
+        """Replaces the entries, each a text with a value, without emitting `changed`."""
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for text, value in entries:
+                item = QListWidgetItem(text, self.list)
+                item.setData(_VALUE, value)
+                item.setCheckState(Qt.CheckState.Checked if value in ticked else Qt.CheckState.Unchecked)
+
+    def _tick_all(self, state: Qt.CheckState) -> None:
+        with QSignalBlocker(self.list):
+            for row in range(self.list.count()):
+                self.list.item(row).setCheckState(state)
+        self.list.viewport().update()
+        self.changed.emit()
 
 
 class RulesField(ListField):

@@ -60,11 +60,11 @@ def test_reserved_ids_are_filled_and_shown_before(qtbot, session, theme, make_ru
     dialog = opened(ExtendDialog(session, run, theme, None))
     listed = [dialog.reserved.list.item(row) for row in range(dialog.reserved.list.count())]
     assert [item.text() for item in listed] == ["268  <|reserved_0|>", "269  <|reserved_1|>"]
-    assert dialog.reserved.chosen == ()
+    assert dialog.reserved.value == ()
     dialog.size_limit.number.setValue(268)
     assert dialog.size_limit.note.text() == "At least 271: the tokenizer has 270 already."
     listed[1].setCheckState(Qt.CheckState.Checked)
-    assert dialog.reserved.chosen == ("<|reserved_1|>",)
+    assert dialog.reserved.value == ("<|reserved_1|>",)
     assert dialog.size_limit.note.text() == "At least 270: the tokenizer has 269 besides those to fill."
     dialog.size_limit.number.setValue(272)
     settled(qtbot, dialog)

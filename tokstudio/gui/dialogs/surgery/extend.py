@@ -9,8 +9,8 @@ from functools import partial
 from typing import cast
 
 import numpy as np
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from tokstudio.core.base.errors import ConfigError, Faults
 from tokstudio.core.base.progress import Progress, Work
@@ -29,17 +29,15 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.controls import Choice
-from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField
-from tokstudio.gui.widgets.menus import link_button
+from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField, TicksField
 
 # --- The field of reserved special tokens whose ids new tokens get ----------------------------------------------------
 
 _HELP = "New tokens get the ids of the chosen ones, which go."
 _LINES = 4
-_TOKEN = Qt.ItemDataRole.UserRole
 
 
-class ReservedField(Field):
+class ReservedField(TicksField):
     """Reserved special tokens with check boxes; none is chosen at first.
 
     Args:
@@ -47,34 +45,11 @@ class ReservedField(Field):
     """
 
     def __init__(self, tokens: Sequence[tuple[str, int]], theme: Theme) -> None:
-        self.list = QListWidget()
-        super().__init__(_HELP, self.list)
-        self._theme = theme
-        self.add_label("Fill &reserved ids", self.list)
-        self.row.addWidget(link_button("All", lambda: self._choose(Qt.CheckState.Checked)))
-        self.row.addWidget(link_button("None", lambda: self._choose(Qt.CheckState.Unchecked)))
-        self.column.insertWidget(1, self.list)
-        for token, number in tokens:
-            text = f"{number:,}  {marked(shown(token.encode('utf-8', 'replace')))}"
-            item = QListWidgetItem(text, self.list)
-            item.setData(_TOKEN, token)
-            item.setCheckState(Qt.CheckState.Unchecked)
-        self.list.itemChanged.connect(self.changed)
+        super().__init__("Fill &reserved ids", _HELP, theme)
+        texts = (f"{number:,}  {marked(shown(token.encode('utf-8', 'replace')))}" for token, number in tokens)
+        self.set_entries(zip(texts, (token for token, _ in tokens), strict=True))
         self.setVisible(bool(tokens))
         theme.follow(self._apply_theme)
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """The texts of the chosen tokens, by id."""
-        items = (self.list.item(row) for row in range(self.list.count()))
-        return tuple(item.data(_TOKEN) for item in items if item.checkState() == Qt.CheckState.Checked)
-
-    def _choose(self, state: Qt.CheckState) -> None:
-        with QSignalBlocker(self.list):
-            for row in range(self.list.count()):
-                self.list.item(row).setCheckState(state)
-        self.list.viewport().update()
-        self.changed.emit()
 
     def _apply_theme(self) -> None:
         self.list.setFont(self._theme.monospace_font())
@@ -159,7 +134,7 @@ class ExtendDialog(SurgeryDialog):
         size = self.size_limit.value
         return TrainingConfig(
             # Those whose ids are filled are tokens until the end.
-            vocabulary_size=None if size is None else size + len(self.reserved.chosen),
+            vocabulary_size=None if size is None else size + len(self.reserved.value),
             min_frequency=self.frequency.value,
             pattern=self._pattern,
             tie_break=cast("TieBreak", self.ties.value),
@@ -172,7 +147,7 @@ class ExtendDialog(SurgeryDialog):
         return self._old.pattern if self._merges is None else self.pattern.combo.currentText().strip()
 
     def _check_size(self) -> None:
-        size, filled = self.size_limit.value, len(self.reserved.chosen)
+        size, filled = self.size_limit.value, len(self.reserved.value)
         least = self._size - filled
         if size is not None and size <= least:
             besides = " besides those to fill" if filled else " already"
@@ -190,7 +165,7 @@ class ExtendDialog(SurgeryDialog):
             field.set_error(faults.by_name.get(name))
         if faults.by_name:
             raise FieldError(next(iter(faults.by_name.values())))
-        return partial(_tried_work, self._old, self._merges, self._config(), self._corpus, self.reserved.chosen)
+        return partial(_tried_work, self._old, self._merges, self._config(), self._corpus, self.reserved.value)
 
     def result_work(self) -> Callable[[], Work[Tokenizer]]:
         """Makes the tokenizer that the training starts from."""
@@ -206,7 +181,7 @@ class ExtendDialog(SurgeryDialog):
         config = replace(self._config(), held_out=control.settings.held_out)
         control.start_from(result, config, self._corpus, remark)
         assert control.current is not None
-        self.begun.emit(control.current.run, self.reserved.chosen)
+        self.begun.emit(control.current.run, self.reserved.value)
         self.accept()
 
 
