@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,6 +16,7 @@ from tokstudio import ConfigError, Corpus, CorpusError, TrainingConfig, how_much
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.how_much_text import SHARES, HowMuchText, TextAmount, how_much_text_work
 from tokstudio.core.corpus.sampling import hold_out_work, nested_samples_work
+from tokstudio.core.pretokenization import count_words
 
 CONFIG = TrainingConfig(vocabulary_size=300, pattern="gpt2")
 
@@ -88,11 +90,19 @@ def test_a_row_is_the_training_on_its_part():
 
 def test_it_is_the_same_with_any_number_of_threads_and_another_by_another_seed(monkeypatch):
     corpus = Corpus.from_texts(lines(300))
-    found = []
+    found, pools = [], []
+
+    def pool(threads: int) -> ThreadPoolExecutor:
+        pools.append(threads)
+        return ThreadPoolExecutor(threads)
+
+    monkeypatch.setattr(count_words, "ThreadPoolExecutor", pool)
+    monkeypatch.setattr(count_words, "CHUNK", 20)  # else a short text is counted by one thread
     for threads in (1, 2, 5):
         monkeypatch.setattr("tokstudio.core.base.machine.processors", lambda threads=threads: threads)
-        monkeypatch.setattr("tokstudio.core.pretokenization.count_words.processors", lambda threads=threads: threads)
+        monkeypatch.setattr(count_words, "processors", lambda threads=threads: threads)
         found.append(how_much_text(corpus, CONFIG))
+    assert set(pools) == {2, 5}
     assert found[0] == found[1] == found[2]
     assert how_much_text(corpus, CONFIG, seed=1) != how_much_text(corpus, CONFIG)
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import resource
 from tokstudio.core.comparison.mixture import ALL_TRIED, MET, NO_NEARER, STOPPED, MixtureSearch
 from tokstudio.core.comparison.parallel_set import open_parallel_work
+from tokstudio.core.pretokenization import count_words
 
 LANGUAGES = ("eng_Latn", "deu_Latn", "rus_Cyrl")
 CONFIG = TrainingConfig(vocabulary_size=500, pattern="gpt2")
@@ -68,10 +70,19 @@ def test_the_premiums_at_smaller_sizes_are_those_of_trainings_to_these(found, pa
     assert found.premiums[found.sizes == 400] == worst_premium(smaller, parallel, 1)
 
 
-def test_neither_threads_nor_an_earlier_count_change_the_path(found, texts, parallel):
+def test_neither_threads_nor_an_earlier_count_change_the_path(found, texts, parallel, monkeypatch):
+    pools = []
+
+    def pool(threads: int) -> ThreadPoolExecutor:
+        pools.append(threads)
+        return ThreadPoolExecutor(threads)
+
+    monkeypatch.setattr(count_words, "ThreadPoolExecutor", pool)
+    monkeypatch.setattr(count_words, "CHUNK", 500)  # else short texts are counted by one thread
     for threads in (1, 3):
         search = MixtureSearch(texts, CONFIG, found.goal, parallel, threads=threads)
         assert finish(search.work()).to_plain() == found.to_plain(), threads
+    assert pools == [3]
 
 
 def test_a_goal_of_the_average_and_of_the_base_is_met(texts, parallel):
