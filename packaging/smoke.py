@@ -23,7 +23,7 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "resources" / "corpora" / "how-tokenizers-work.txt"
-PATIENCE = 300  # seconds; one start compiles all loops
+PATIENCE = 1500  # seconds; compiling all loops takes two minutes, and longer beside other checks
 # The surface, and some of the tokens' colours, in light looks.
 _COLOURS = ("#ffffff", "#ffdcd2", "#ffe9bd", "#cdefdd", "#cce9f6")
 # Modules that the program and its processes import; none may be taken from the folder that it is started in.
