@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokstudio import ByteTokenizer, Corpus, Tokenizer, TrainingConfig, compare, train
+from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.comparison import Comparison, cells_work, compare_work
 from tokstudio.core.comparison.figures import Compared
@@ -21,6 +22,9 @@ from tokstudio.core.comparison.sizes import (
     PERCENTS,
     embedding_parameters,
     merges_for,
+    merges_like,
+    parallel_curves_work,
+    ratios_of,
     size_after,
     table_of_sizes,
     usual_sizes,
@@ -28,6 +32,7 @@ from tokstudio.core.comparison.sizes import (
 from tokstudio.core.comparison.texts import NO_WORDS, word_types_work
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, vocabularies_work
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.training.curves import SourceCurves
 
 LATIN, MIXED = "the cat sat on the mat, the cat sat", "the cat, кот и кот и кот, the cat"
 
@@ -217,3 +222,48 @@ def test_a_run_with_more_words_than_a_table_looks_up_at_once():
 
 def test_without_words_there_is_nothing():
     assert (list(NO_WORDS), len(NO_WORDS), NO_WORDS.total(), NO_WORDS.most_common(3)) == ([], 0, 0, [])
+
+
+# --- The size from which on a text has what the base has --------------------------------------------------------------
+
+several_curves = st.integers(1, 12).flatmap(
+    lambda merges: st.lists(
+        st.tuples(
+            st.integers(1, 10**12), st.lists(st.integers(0, 10**12), min_size=merges, max_size=merges).map(sorted)
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+
+
+@given(several_curves, st.booleans(), st.data())
+def test_a_text_has_what_the_base_has_from_the_first_size_with_it(texts, are_parallel, data):
+    tokens = np.array([list(reversed(made)) for _, made in texts], np.int64).T
+    curves = SourceCurves(
+        tuple(map(str, range(len(texts)))), np.array([size for size, _ in texts]), tokens, lines=7 * are_parallel
+    )
+    base, merges = data.draw(st.integers(0, len(texts) - 1)), data.draw(st.integers(0, len(tokens) - 1))
+    amounts = [1 if are_parallel else size for size, _ in texts]
+    have = Fraction(int(tokens[merges, base]), amounts[base])
+    expected = [
+        next((at for at, now in enumerate(own.tolist()) if now and have and Fraction(now, amount) <= have), None)
+        for own, amount in zip(tokens.T, amounts, strict=True)
+    ]
+    assert list(merges_like(curves, base, merges)) == expected
+    ratios = ratios_of(curves)
+    for (at, number), now in np.ndenumerate(tokens):
+        expected_ratio = now / 7 if are_parallel else texts[number][0] / now if now else 0
+        assert ratios[at, number] == pytest.approx(expected_ratio)
+
+
+def test_parallel_texts_have_after_every_merge_the_tokens_that_they_are_encoded_to():
+    tokenizer, lines = trained(MIXED), {"one": ["the cat sat", "", "on the mat <s>"], "two": ["die Katze", "a", "b"]}
+    named = [(name, Source.from_texts(each, name)) for name, each in lines.items()]
+    found = finish(parallel_curves_work(tokenizer, named, TokenStore()))
+    assert (found.names, found.lines) == (("one", "two"), 3)
+    assert found.bytes.tolist() == [sum(len(line.encode()) for line in each) for each in lines.values()]
+    for merges in range(len(tokenizer.merges) + 1):
+        smaller = tokenizer.at(merges)
+        encoded = [sum(len(smaller.encode(line)) for line in each) for each in lines.values()]
+        assert found.tokens[merges].tolist() == encoded, merges

@@ -224,6 +224,7 @@ def test_parallel_texts_are_measured_as_they_decided(more):
     run = train(corpus, TrainingConfig(min_frequency=2, algorithm=ParityAware(parallel=parallel), **more)).run
     found = finish(source_curves_work(run, corpus)).parallel
     assert found.names == tuple(parallel)
+    assert found.lines == 1
     assert len(run) > 10
     for merges in range(len(run)):
         scores = finish(why_work(corpus, run, merges + 1)).choosing.scores

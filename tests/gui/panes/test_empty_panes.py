@@ -10,7 +10,7 @@ from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.distribution import DistributionPane
 from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.panes.runs.pane import RunsPane
-from tokstudio.gui.panes.sizes import SizesPane
+from tokstudio.gui.panes.sizes.pane import SizesPane
 from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.why.pane import WhyPane

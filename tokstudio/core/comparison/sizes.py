@@ -6,11 +6,20 @@ A smaller vocabulary is the same run with fewer merges, so no size needs another
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tokstudio.core.analysis.token_store import TokenStore
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.curves import SourceCurves
 
 PERCENTS = (90, 95, 99)  # of the compression at the end
 TAIL = 1_000  # the last tokens of a vocabulary, which show whether more of them pay off
@@ -87,3 +96,59 @@ def embedding_parameters(vocabulary: int, width: int, tied: bool) -> int:
     If the output layer is not tied to the input embedding, it has as many parameters again.
     """
     return vocabulary * width * (1 if tied else 2)
+
+
+# --- The sizes from which on other texts have what one of them has ----------------------------------------------------
+
+
+def parallel_curves_work(
+    tokenizer: Tokenizer, named: Sequence[tuple[str, Source]], store: TokenStore
+) -> Work[SourceCurves]:
+    """Counts the tokens of parallel texts after every merge; each document is a line.
+
+    Raises:
+        ConfigError: The tokens after fewer merges do not follow from those after all, or a character is missing.
+        FormatError: The library that encodes for the tokenizer refuses the text.
+    """
+    if (reason := why_not_by_merge(tokenizer)) is not None:
+        raise ConfigError(reason)
+    tokens = list[NDArray[np.int64]]()
+    for _, source in named:
+        counts = (yield from store.counts_work(tokenizer, Corpus((source,)))).by_id(len(tokenizer.tokens))
+        tokens.append((yield from counts_by_merge_work(tokenizer, counts)).tokens)
+    size = np.array([source.bytes for _, source in named], np.int64)
+    lines = len(named[0][1].ends)
+    return SourceCurves(tuple(name for name, _ in named), size, np.stack(tokens, axis=1), lines=lines)
+
+
+def ratios_of(curves: SourceCurves) -> NDArray[np.float64]:
+    """float64 [merges + 1, texts], tokens per line where the texts have the same lines, else bytes per token.
+
+    It is 0 for a text without tokens.
+    """
+    if curves.lines:
+        return curves.tokens / curves.lines
+    return np.divide(curves.bytes, curves.tokens, out=np.zeros(curves.tokens.shape), where=curves.tokens > 0)
+
+
+def merges_like(curves: SourceCurves, base: int, merges: int) -> tuple[int | None, ...]:
+    """The least number of merges after which each text has at least what the base has after `merges` of them.
+
+    That is as few tokens per line where the texts have the same lines, else as many bytes per token. It is compared in
+    whole numbers. None for a text that never has it, or has no tokens.
+
+    Args:
+        curves: Of the texts.
+        base: The number of one of them.
+        merges: From 0 to those of the curves.
+    """
+    amounts = [1] * len(curves.names) if curves.lines else curves.bytes.tolist()
+    if not curves.tokens[merges, base]:
+        return (None,) * len(amounts)
+    found = list[int | None]()
+    for tokens, amount in zip(curves.tokens.T, amounts, strict=True):
+        # tokens / amount of the text <= tokens / amount of the base
+        most = min(int(curves.tokens[merges, base]) * amount // amounts[base], int(tokens.max()))
+        enough = (tokens <= most) & (tokens > 0)
+        found.append(int(np.argmax(enough)) if enough.any() else None)
+    return tuple(found)

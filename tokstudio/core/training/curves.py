@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import prepared_sources_work, start_of
-from tokstudio.core.algorithms.common.languages import languages_of, parallel_corpus
+from tokstudio.core.algorithms.common.languages import languages_of, lines_of, parallel_corpus
 from tokstudio.core.algorithms.common.prepare_corpus import CountedText, count_text_work, valid_work
 from tokstudio.core.algorithms.picky.counts import picky_tokens_work
 from tokstudio.core.base.errors import ConfigError
@@ -125,12 +125,14 @@ class SourceCurves:
         bytes: int64 [sources], bytes of text.
         tokens: int64 [merges + 1, sources], tokens after 0, 1, ... merges, with those of the tokenizer at the start.
         parallel: The same of the parallel texts that decided which language chose each merge; None without any.
+        lines: The lines of each source where all have the same lines, in different languages; else 0.
     """
 
     names: tuple[str, ...]
     bytes: NDArray[np.int64]
     tokens: NDArray[np.int64]
     parallel: SourceCurves | None = None
+    lines: int = 0
 
     def __post_init__(self) -> None:
         self.bytes.setflags(write=False)
@@ -153,11 +155,14 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
         CorpusError: As `count_text_work`.
     """
     curves = yield from _curves_work(run, text)
-    beside = parallel_corpus(languages_of(Corpus(tuple(text.sources), run.corpus.weights), run.config))
+    languages = languages_of(Corpus(tuple(text.sources), run.corpus.weights), run.config)
+    beside = parallel_corpus(languages)
     if not beside.sources:
         return curves
     plain = replace(run, config=replace(run.config.as_plain(), held_out=0.0))
-    return replace(curves, parallel=(yield from _curves_work(plain, beside)))
+    numbers = {lines_of(language.parallel) for language in languages if language.parallel is not None}
+    parallel = replace((yield from _curves_work(plain, beside)), lines=numbers.pop() if len(numbers) == 1 else 0)
+    return replace(curves, parallel=parallel)
 
 
 def _curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:

@@ -11,7 +11,6 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QHelpEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from tokstudio.core.algorithms.common.languages import languages_in, matching_texts
 from tokstudio.core.algorithms.common.prepare_corpus import CountedText
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
@@ -246,11 +245,9 @@ class GoalDialog(Dialog):
 
     def _take_texts(self, read: ReadTexts) -> None:
         """Ticks the languages of which the corpus has a text, or all where it has fewer than two."""
-        self._read, names = read, languages_in(self._corpus.current)
-        codes = {source.name: name for name, source in read.named}
-        there = {codes[code] for name in names for code in matching_texts([name], list(codes)).values()}
-        listed = list(codes.values())
-        self.languages.set_entries(zip(listed, listed, strict=True), there if len(there) > 1 else listed)
+        self._read, listed = read, [name for name, _ in read.named]
+        there = [name for name, _ in read.in_languages_of(self._corpus.current)]
+        self.languages.set_entries(zip(listed, listed, strict=True), there)
         self._tell_base()
         self._refresh()
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPixmap
 
 from tokstudio.gui.plot.scale import FloatArray, to_axis
 from tokstudio.gui.style.theme import LIGHT, Palette
@@ -40,6 +40,18 @@ def curve_pen(palette: Palette, hue: int, *, active: bool, dotted: bool = False)
     elif dashes := _DASHES[turn % len(_DASHES)]:
         pen.setDashPattern([part / pen.widthF() for part in dashes])
     return pen
+
+
+def swatch(pen: QPen, size: QSize, ratio: float) -> QPixmap:
+    """A piece of a curve with this pen, to stand before its name; `ratio` is the device pixels per pixel."""
+    picture = QPixmap(size * ratio)
+    picture.setDevicePixelRatio(ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    with QPainter(picture) as painter:
+        pen.setWidthF(pen.widthF() * 1.3 * ratio)
+        painter.setPen(pen)
+        painter.drawLine(0, size.height() // 2, size.width() - 4, size.height() // 2)
+    return picture
 
 
 def draw_mark(painter: QPainter, pen: QPen, place: QPointF, radius: float, *, active: bool) -> None:

@@ -44,7 +44,7 @@ from tokstudio.gui.panes.explore.pane import ExplorePane
 from tokstudio.gui.panes.guide import GuidePane
 from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.panes.runs.pane import RunsPane
-from tokstudio.gui.panes.sizes import MODEL_WIDTH, SizesPane
+from tokstudio.gui.panes.sizes.pane import MODEL_WIDTH, SizesPane
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane

@@ -14,7 +14,8 @@ from tests.gui.tables import click, row_texts
 from tokstudio import Tokenizer, __version__
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import whole_text
-from tokstudio.gui.panes.sizes import COLUMNS, MERGES, NOTE, RATIO, SAVED, VOCABULARY, SizesPane
+from tokstudio.gui.panes.sizes.pane import SizesPane
+from tokstudio.gui.panes.sizes.table import COLUMNS, MERGES, NOTE, RATIO, SAVED, VOCABULARY
 
 
 @pytest.fixture

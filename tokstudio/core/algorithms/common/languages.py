@@ -87,13 +87,18 @@ def check_parallel_lines(corpus: Corpus, config: TrainingConfig) -> None:
         ConfigError: They have different numbers of lines.
     """
     parallel = [language for language in languages_of(corpus, config) if language.parallel is not None]
-    lines = [(language.parallel or "").rstrip("\r\n").count("\n") + 1 for language in parallel]
+    lines = [lines_of(language.parallel or "") for language in parallel]
     other = next((number for number, count in enumerate(lines) if count != lines[0]), None)
     if other is not None:
         numbers = (
             f"{shown(parallel[0].name)} has {several(lines[0], 'line')}, {shown(parallel[other].name)} {lines[other]:,}"
         )
         raise ConfigError(f"The parallel texts must be the same lines in each language: that of {numbers}.")
+
+
+def lines_of(parallel: str) -> int:
+    """The lines of a parallel text."""
+    return parallel.rstrip("\r\n").count("\n") + 1
 
 
 def why_no_languages(corpus: Corpus, config: TrainingConfig) -> str:

@@ -9,12 +9,12 @@ from itertools import accumulate
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap
+from PySide6.QtGui import QAction, QFontMetrics, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.training.curves import SourceCurves
-from tokstudio.gui.plot.content import OTHER_CORPUS, Curve, curve_pen
+from tokstudio.gui.plot.content import OTHER_CORPUS, Curve, curve_pen, swatch
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.session.measuring.measurers import SourceMeasurer, has_sources
 from tokstudio.gui.state.run import StudioRun
@@ -166,16 +166,8 @@ class Legend(Fitting, QWidget):
                 return
 
     def _swatch(self, entry: LegendEntry) -> QPixmap:
-        ratio = self.devicePixelRatioF()
-        picture = QPixmap(_SWATCH * ratio)
-        picture.setDevicePixelRatio(ratio)
-        picture.fill(Qt.GlobalColor.transparent)
-        with QPainter(picture) as painter:
-            pen = curve_pen(self._theme.palette, entry.hue, active=entry.active, dotted=entry.held_out)
-            pen.setWidthF(pen.widthF() * 1.3 * ratio)
-            painter.setPen(pen)
-            painter.drawLine(0, _SWATCH.height() // 2, _SWATCH.width() - 4, _SWATCH.height() // 2)
-        return picture
+        pen = curve_pen(self._theme.palette, entry.hue, active=entry.active, dotted=entry.held_out)
+        return swatch(pen, _SWATCH, self.devicePixelRatioF())
 
 
 # --- The curves of the sources of the active run; by parity-aware BPE, those of its languages -------------------------

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from tokstudio.core.algorithms.common.languages import languages_in, matching_texts
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, ByteTokenizer, WordTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts, TokenStore
 from tokstudio.core.base.atomic_files import file_name
@@ -45,6 +46,14 @@ class ReadTexts:
     # Of held-out text: the hash of the whole of each, and what the training held out; see `text_work`.
     wholes: Sequence[str] = ()
     held_out: frozenset[str] = frozenset()
+
+    def in_languages_of(self, corpus: Corpus) -> list[tuple[str, Source]]:
+        """Of parallel texts, those in languages that a corpus has text of; all where these are fewer than two."""
+        codes = [source.name for _, source in self.named]
+        # One after another, as a corpus may have several texts of a language.
+        there = {code for name in languages_in(corpus) for code in matching_texts([name], codes).values()}
+        kept = [(name, source) for name, source in self.named if source.name in there]
+        return kept if len(kept) > 1 else list(self.named)
 
 
 @dataclass(frozen=True, eq=False)
