@@ -12,11 +12,11 @@ from typing import Any
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.training import chosen, read_texts, training_config, training_texts
-from tokstudio.core.base.wording import percent_text, printable, size_text
+from tokstudio.core.base.wording import printable
 from tokstudio.core.comparison.how_much_text import how_much_text_work
 from tokstudio.core.comparison.mixture import FoundMixture, MixtureGoal, MixtureSearch
 from tokstudio.core.comparison.parallel_set import open_parallel_work
-from tokstudio.core.comparison.table import MISSING, aligned
+from tokstudio.core.comparison.table import aligned
 from tokstudio.core.corpus.counts_file import counted_with
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.model.config import TrainingConfig
@@ -77,9 +77,4 @@ def how_much_text(arguments: argparse.Namespace, console: Console) -> None:
     if arguments.json:
         put(sys.stdout, json.dumps(found.to_plain()) + "\n")
         return
-    rows = [["share", "text", "bytes/token, held out", "tokens kept"]]
-    for row in found.rows:
-        ratio = MISSING if row.bytes_per_token is None else f"{row.bytes_per_token:.3f}"
-        share = "all" if row.share == 1 else f"1/{round(1 / row.share)}"
-        rows.append([share, size_text(row.bytes), ratio, percent_text(row.kept, 1)])
-    put(sys.stdout, "\n".join([*aligned(rows, [True] * len(rows[0])), "", found.sentence]) + "\n")
+    put(sys.stdout, "\n".join([*aligned(found.table, [True] * len(found.table[0])), "", found.sentence]) + "\n")

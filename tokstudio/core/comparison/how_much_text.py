@@ -13,7 +13,8 @@ from typing import Any
 from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.base.wording import size_text
+from tokstudio.core.base.wording import percent_text, size_text
+from tokstudio.core.comparison.table import MISSING
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import (
     LEAST_BLOCKS,
@@ -68,6 +69,16 @@ class HowMuchText:
             f"More text of this kind still changes the tokens: from {size_text(last.bytes)} to "
             f"{size_text(whole.bytes)}, {changed} of them; {halves}."
         )
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """Titles, and a row of texts for each part."""
+        table: list[tuple[str, ...]] = [("share", "text", "bytes/token, held out", "tokens kept")]
+        for row in self.rows:
+            ratio = MISSING if row.bytes_per_token is None else f"{row.bytes_per_token:.3f}"
+            share = "all" if row.share == 1 else f"1/{round(1 / row.share)}"
+            table.append((share, size_text(row.bytes), ratio, percent_text(row.kept, 1)))
+        return table
 
     def to_plain(self) -> dict[str, Any]:
         """All figures, for JSON."""

@@ -15,7 +15,7 @@ from PySide6.QtGui import QFont, QPixmap
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from tokstudio.core.analysis.token_store import TokenStore
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, several
 from tokstudio.core.comparison.sizes import merges_like, parallel_curves_work, ratios_of
 from tokstudio.core.corpus.corpus import Corpus
@@ -148,8 +148,7 @@ class ByTextPage(QWidget):
         self._found = found
         self.stack = stacked(self.empty, found)
         self.asked = Inquiry(session.jobs, self)
-        work = lambda: self.asked.progress  # noqa: E731
-        self.work = WorkLine("By Text", theme, {}, work, self.asked.cancel, self.asked.again)
+        self.work = WorkLine("By Text", theme, {}, self._progress, self.asked.cancel, self.asked.again)
         column(head, (self.stack, 1), self.work, spacing=6, parent=self)
         self.texts.currentIndexChanged.connect(self._choose_texts)
         self.base.currentIndexChanged.connect(self._choose_base)
@@ -249,6 +248,9 @@ class ByTextPage(QWidget):
         self.plot.set_labels(x, unit, f"{unit} by {'vocabulary size' if by_size else 'merges'}")
         self.note.setText(_SAME_LINES if curves.lines else _OTHER_SCRIPTS)
         self.show_playhead()
+
+    def _progress(self) -> Progress:
+        return self.asked.progress
 
     def _source_measured(self) -> None:
         if self._run is not None and self.texts.value is None and self.isVisible():

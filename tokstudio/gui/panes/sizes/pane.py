@@ -1,4 +1,4 @@
-"""The How Large? pane: which vocabulary size is enough, for all text and for each source or language.
+"""The How Large? pane: which vocabulary size is enough, for all text and for each source or language; how much text is.
 
 A size is a place of the playhead.
 """
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 from tokstudio.core.base.wording import in_units, percent_text, size_text
 from tokstudio.core.comparison.sizes import merges_for, size_after
 from tokstudio.core.guide.glossary import explained
+from tokstudio.gui.panes.sizes.amounts import AmountsPage
 from tokstudio.gui.panes.sizes.by_text import ByTextPage
 from tokstudio.gui.panes.sizes.table import SizesModel, SizesTable
 from tokstudio.gui.session.measuring.measurers import MeasuredText, measured_text
@@ -35,23 +36,22 @@ _LOW = 300  # pixels at the normal text size; a lower pane has fewer lines aroun
 _WIDEST = 1_000_000
 _LEAST_ROWS = 5  # of the table, where the texts above leave it so much room
 MODEL_WIDTH = 4096
-_BY_TEXT = 1  # the number of its tab
+_BY_TEXT, _AMOUNTS = 1, 2  # the numbers of tabs
 _EMPTY = "Each vocabulary size of a run is listed here, with what it compresses. Train a tokenizer first."
 _NO_SIZES = "Its sizes cannot be compared."
 _FORMULAS = (
     "95 %: at least 0.95 × the bytes per token at the end. Click a row to move the playhead there. Export can write "
     "the tokenizer at the playhead."
 )
-
-
 _TABS = {
     "Sizes": "What each size compresses, and what its embeddings cost",
     "By Text": "Which size a source or a language needs for what another one has",
+    "How Much Text?": "Whether more text would change the tokenizer",
 }
 
 
 class SizesPane(Pane):
-    """The sizes of the active run, and the field for a model's width; the sizes by source or language."""
+    """The sizes of the active run, and the field for a model's width; pages by source or language, and on more text."""
 
     widthChosen = Signal(int)  # the user changed the model's width
     tiedChosen = Signal(bool)  # the user changed whether the embeddings are tied
@@ -73,7 +73,9 @@ class SizesPane(Pane):
         self._page = TallBody(page, self.table)
         self.by_text = ByTextPage(session, theme)
         self._by_text = TallBody(self.by_text, self.by_text.table)
-        self.stack = stacked(self.empty, self._page, self._by_text)
+        self.amounts = AmountsPage(session, theme)
+        self._amounts = TallBody(self.amounts, self.amounts.table)
+        self.stack = stacked(self.empty, self._page, self._by_text, self._amounts)
         self.body.addWidget(self.stack)
         self.tabs = HeaderTabs("Views of the sizes", _TABS)
         self.tabs.currentChanged.connect(self._turn)
@@ -124,6 +126,10 @@ class SizesPane(Pane):
             self.by_text.show_run(run)
             self.stack.setCurrentWidget(self._by_text)
             return
+        if self.tabs.currentIndex() == _AMOUNTS:
+            self.amounts.refresh()
+            self.stack.setCurrentWidget(self._amounts)
+            return
         text = measured_text(run) if run is not None else None
         if run is None or text is None:
             self._model.clear()
@@ -138,6 +144,7 @@ class SizesPane(Pane):
 
     def leave(self) -> None:
         self.by_text.leave()
+        self.amounts.work.rest()
 
     def _turn(self) -> None:
         """Shows the page of another tab."""
@@ -150,9 +157,9 @@ class SizesPane(Pane):
             # A deleted run is released at once, even in a hidden pane.
             self._shown = ()
             self._model.clear()
-        if not self.seen:
+        if not self.seen or self.tabs.currentIndex() != _BY_TEXT:
             self.by_text.show_run(None)
-        elif self.tabs.currentIndex() or self._shown != _state(self._session.runs.active):
+        if self.seen and (self.tabs.currentIndex() or self._shown != _state(self._session.runs.active)):
             self.catch_up()
 
     def _grow(self) -> None:
