@@ -15,6 +15,7 @@ from tests.core.reference import encode_slowly, named_pattern, pieces
 from tests.core.texts import document, documents, patient, settings_of_runs
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
+from tokstudio.core.kernels.longest_match import ABOVE, BEFORE, LEAST, NO_TOKEN, TOKEN
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.tokenizer.encoder import MergeTable
@@ -94,26 +95,27 @@ def test_at_encodes_with_the_first_merges_only_and_compact_closes_the_gaps(token
 
 @settings(patient, max_examples=60)
 @given(tokenizers())
-def test_an_edge_of_the_trie_says_which_of_the_tokens_behind_it_is_made_first(tokenizer):
+def test_a_node_of_the_trie_says_which_of_the_tokens_behind_it_is_made_first(tokenizer):
     table = MergeTable(tokenizer.merges, tokenizer.merge_results)
     trie = table.trie_for(tokenizer.alphabet, 1 << 20)
-    edges = {} if trie is None else {int(row[0]): row.tolist() for row in trie.edges if row[0] != -1}
-    first = {}
-    for rank, result in enumerate(tokenizer.merge_results.tolist()):
-        spelling = [tokenizer.byte_ids[byte] for byte in tokenizer.tokens[result]]
-        if trie is None or encode_slowly(
-            tokenizer.tokens[result],
-            tokenizer.merges.tolist(),
-            tokenizer.merge_results.tolist(),
-            tokenizer.byte_ids.tolist(),
-        ) != [result]:
+    assert trie is not None
+    merges, results = tokenizer.merges.tolist(), tokenizer.merge_results.tolist()
+    byte_ids, number_of = tokenizer.byte_ids.tolist(), trie.numbers.tolist()
+    rows = trie.nodes.tolist()
+    first, ends = {}, {}
+    for result in results:
+        if encode_slowly(tokenizer.tokens[result], merges, results, byte_ids) != [result]:
             continue
-        node = spelling[0]
+        spelling = [number_of[byte_ids[byte]] for byte in tokenizer.tokens[result]]
+        row = spelling[0]
         for symbol in spelling[1:]:
-            edge = ((int(node) << 32 | int(symbol)) + (1 << 63)) % (1 << 64) - (1 << 63)  # in 64 bits with a sign
-            first[edge] = min(first.get(edge, rank + 1), rank + 1)
-            node = edges[edge][1] & 0xFFFFFFFF
-    assert {edge: row[2] for edge, row in edges.items()} == first
+            above, row = row, rows[row][BEFORE] ^ symbol
+            assert rows[row][ABOVE] == above
+            first[row] = min(first.get(row, NO_TOKEN), number_of[result])
+        ends[row] = number_of[result]
+    listed = {row: values for row, values in enumerate(rows) if values[ABOVE] >= 0}
+    assert {row: values[LEAST] for row, values in listed.items()} == first
+    assert {row: values[TOKEN] for row, values in listed.items() if values[TOKEN] != NO_TOKEN} == ends
 
 
 class TestLongTexts:

@@ -134,6 +134,26 @@ def test_a_text_has_the_tokens_of_merging(made, text, data):
     assert tokenizer.at(limit).encode(text) == encode_slowly(text, merges[:limit].tolist(), results.tolist())
 
 
+@settings(patient, max_examples=300)
+@given(
+    merge_lists(),
+    st.lists(st.sampled_from(LETTERS), min_size=1, max_size=9).map(bytes),
+    st.lists(st.sampled_from(LETTERS), max_size=9).map(bytes),
+    st.data(),
+)
+def test_a_text_that_is_cut_anywhere_has_the_tokens_of_merging(made, text, end, data):
+    """Long runs of the same letters, where the tokens behind a cut depend on all that is before it, too."""
+    merges, results = made
+    text = text * data.draw(st.integers(1, 12)) + end
+    limit = data.draw(st.integers(0, len(merges)))
+    tokenizer = Tokenizer(merges, results).at(limit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoder, "MATCHED", data.draw(st.integers(1, 20)))
+        tokenizer.encode(LETTERS * 4)  # so much makes the trie
+        ids = tokenizer.encode_array(text, threads=2).tolist()
+    assert ids == encode_slowly(text, merges[:limit].tolist(), results.tolist())
+
+
 def test_a_merge_may_name_a_token_that_nothing_makes():
     # Far beyond the others, so that a read there does not go unnoticed.
     merges, extra = [[97, 1_000_000], [97, 98]], {1_000_000: b"x"}
@@ -150,7 +170,10 @@ def test_runs_are_merged_from_the_left(text):
 def test_a_text_of_many_kinds_has_the_tokens_of_merging(monkeypatch):
     text = "".join(f"{n} {n * n:x} naïve 漢字{n % 7} \n\tdef f_{n}(x): return x**{n % 13}\n" for n in range(1_000))
     tokenizer = train(Corpus.from_text(text[::2]), TrainingConfig(vocabulary_size=1_500, pattern="none"))
-    matched = tokenizer.encode_array(text)
+    matched = tokenizer.encode_array(text, threads=1)
+    for size in (300, 50_000):
+        monkeypatch.setattr(encoder, "MATCHED", size)
+        assert np.array_equal(matched, tokenizer.encode_array(text, threads=3))
     monkeypatch.setattr(MergeTable, "trie_for", lambda *_: None)
     assert np.array_equal(matched, tokenizer.encode_array(text))
     assert tokenizer.decode(matched) == text
@@ -179,7 +202,7 @@ def test_a_trie_suits_the_alphabet_that_asks_for_it(monkeypatch):
     monkeypatch.setattr(longest_match, "describe", interrupted)
     trie = table.trie_for(large, 9)
     assert trie is not None
-    assert len(trie.tokens) == 701
+    assert len(trie.numbers) == 701
 
 
 def test_only_many_short_texts_make_a_trie_and_no_tokens_that_are_too_long_for_one():

@@ -9,11 +9,13 @@ Whether two tokens may stand beside each other follows from their merges, undone
 may a merge join the two that meet, before another takes one of them away.
 The facts are those of Berglund and van der Merwe (arXiv 2309.08715), and of the crate `bpe` of github/rust-gems.
 
-Tokens are rows of an int32 [ids, 4] array: `LEFT` and `RIGHT`, the parts; `RANK`, that of the merge, -1 for base
-tokens; `LENGTH`, in base tokens. Their spellings are a trie, whose node for the spelling of a token has its id as
-number; other nodes have the numbers from `FIRST_NODE` on. An edge from a node by a base token is a row of a hash table:
-node << 32 | base token; the rank + 1 of the token of the next node, or `NO_TOKEN`, << 32 | that node; the least rank +
-1 of a token there or further on, so that no path is followed to tokens that are all made later. -1 if it is free.
+Tokens have numbers: from 0 on those that no merge makes, here called base tokens, then `base` + rank for the results
+of merges. So of two numbers, the higher was made later. `parts` is int32 [numbers, 2], the left and right of each.
+Their spellings are a trie in a double array (Aoe 1989, doi:10.1109/32.31365): a node is a row of `nodes`, int32 [rows,
+4], and the next node by a base token is row `BEFORE` ^ base token if its `ABOVE` is the first node. A row has `TOKEN`,
+the token that ends there, or `NO_TOKEN`; and `LEAST`, the least token there or further on, so that no path is followed
+to tokens that are all made later. The nodes of base tokens are the first rows. Nodes that are found first stand at the
+beginning, as they belong to frequent tokens, whose rows stay in the processor's cache.
 """
 
 # SPDX-License-Identifier: MIT
@@ -28,147 +30,210 @@ from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.encode import Bytes, find_likely, is_set, set_bit, slot_of
 from tokstudio.core.kernels.tables import Int32, Int64
 
-LEFT, RIGHT, RANK, LENGTH = range(4)
+LEFT, RIGHT = range(2)
+ABOVE, BEFORE, TOKEN, LEAST = range(4)
+NODE, SYMBOL = 0, 1  # the first of these four in the list of nodes
 
 # Indexes of the state of an encoding (int64): the next place, and the tokens so far.
 PLACE, WRITTEN, STATE_SIZE = range(3)
 
-#: The rank of a node where no token ends, and the number of the first of them: no id is as large.
-NO_TOKEN, FIRST_NODE = 0x7FFFFFFF, 1 << 31
+#: No token has as high a number.
+NO_TOKEN = 0x7FFFFFFF
 
 _NONE = -1
-_LOW = 0xFFFFFFFF
+_MANY = 24  # a node with more next nodes is placed before others
+_TRIES = 200  # places that are tried for the next nodes of one before they are left to others
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _may_meet(pairs: Int64, bits: Bytes, tokens: Int32, left: int, right: int, limit: int) -> bool:
+def _may_meet(pairs: Int64, bits: Bytes, parts: Int32, base: int, left: int, right: int, limit: int) -> bool:
     """Whether no merge below rank `limit` joins the ends of two tokens while their own merges are made."""
     while True:
         if find_likely(pairs, bits, left, right, limit) != _NONE:
             return False
-        of_left, of_right = tokens[left, RANK], tokens[right, RANK]
-        if of_left > of_right:
-            # Its end was free until this merge. Of equal merges, those further left come first.
-            left, limit = np.int64(tokens[left, RIGHT]), of_left
-        elif of_right >= 0:
-            right, limit = np.int64(tokens[right, LEFT]), of_right + 1
-        else:
+        if max(left, right) < base:
             return True
+        # The later merge is undone, without a branch. The end of the left was free until then; of equal merges, those
+        # further left come first.
+        is_left = left > right
+        left_part, right_part = np.int64(parts[left, RIGHT]), np.int64(parts[right, LEFT])
+        limit = (left if is_left else right + 1) - base
+        left = left_part if is_left else left
+        right = right if is_left else right_part
 
 
 @njit(nogil=True, cache=True)
-def describe(
-    merges: Int32, results: Int32, pairs: Int64, bits: Bytes, tokens: Int32, reachable: NDArray[np.bool_]
-) -> int:
-    """Enters merges into `tokens` and `reachable`, which have the base tokens.
+def describe(pairs: Int64, bits: Bytes, base: int, parts: Int32, lengths: Int32, reachable: NDArray[np.bool_]) -> int:
+    """Enters the results of merges into `lengths` and `reachable`, which have the base tokens.
 
     A token is reachable if merging makes it of its own text.
 
     Args:
-        merges: int32 [n, 2], ids of left and right in rank order.
-        results: int32 [n], the id that each merge makes.
-        pairs: The hash table of the merges; see `encode`.
+        pairs: The hash table of the merges, by numbers; see `encode`.
         bits: Those of the pairs; see `encode.fill_pairs`.
-        tokens: int32 [ids, 4], written.
-        reachable: bool [ids], written.
+        base: The number of base tokens.
+        parts: int32 [numbers, 2].
+        lengths: int32 [numbers], written: base tokens.
+        reachable: bool [numbers], written.
 
     Returns:
         The most nodes that the merges can add to the trie.
     """
     most = np.int64(0)
-    for rank in range(len(merges)):
-        left, right, token = merges[rank, 0], merges[rank, 1], results[rank]
-        tokens[token, LEFT], tokens[token, RIGHT], tokens[token, RANK] = left, right, rank
-        tokens[token, LENGTH] = min(np.int64(tokens[left, LENGTH]) + tokens[right, LENGTH], 0x7FFFFFFF)
-        if reachable[left] and reachable[right] and _may_meet(pairs, bits, tokens, left, right, rank):
+    for token in range(base, len(parts)):
+        left, right = np.int64(parts[token, LEFT]), np.int64(parts[token, RIGHT])
+        lengths[token] = min(np.int64(lengths[left]) + lengths[right], 0x7FFFFFFF)
+        if reachable[left] and reachable[right] and _may_meet(pairs, bits, parts, base, left, right, token - base):
             reachable[token] = True
-            most += tokens[right, LENGTH]
+            most += lengths[right]
     return most
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _slot(edges: Int64, node: int, symbol: int) -> int:
-    """The row of an edge in its hash table, or the free row for it."""
-    edge, mask = (np.int64(node) << 32) | symbol, len(edges) - 1
-    slot = slot_of(edge, mask)
-    while edges[slot, 0] != edge and edges[slot, 0] != _NONE:
-        slot = (slot + 1) & mask
-    return slot
+@njit(nogil=True, cache=True)
+def list_nodes(order: Int32, parts: Int32, base: int, listed: Int32, shorter: Int32) -> int:
+    """Lists the nodes of the trie of the reachable tokens, each behind that before it, but for those of base tokens.
+
+    Args:
+        order: int32, the reachable tokens that merges make, ascending.
+        parts: int32 [numbers, 2].
+        base: The number of base tokens.
+        listed: int32 [4, most nodes], `NO_TOKEN` at first; written: `NODE`, the node before, which is a base token or
+            `base` + its place in this list; `SYMBOL`, the base token that leads here; `TOKEN` and `LEAST`.
+        shorter: int32 [numbers], -1 at first; afterwards the longest token that each begins with, but for itself.
+
+    Returns:
+        The number of nodes.
+    """
+    above, symbols, tokens, leasts = listed[NODE], listed[SYMBOL], listed[TOKEN], listed[LEAST]
+    most = len(above)
+    size = 4
+    while size < most + most // 2:
+        size *= 2
+    # A hash table: node << 32 | base token, and the next node.
+    edges = np.full((size, 2), _NONE, np.int64)
+    node_of, stack = np.empty(len(parts), np.int32), np.empty(most + 1, np.int32)
+    nodes = 0
+    for token in order:
+        left, held = np.int64(parts[token, LEFT]), 1
+        node = left if left < base else np.int64(node_of[left])
+        stack[0] = parts[token, RIGHT]
+        while held > 0:
+            part = np.int64(stack[held - 1])
+            if part >= base:
+                stack[held - 1], stack[held] = parts[part, RIGHT], parts[part, LEFT]
+                held += 1
+                continue
+            held -= 1
+            edge = (node << 32) | part
+            slot = slot_of(edge, size - 1)
+            while edges[slot, 0] != edge and edges[slot, 0] != _NONE:
+                slot = (slot + 1) & (size - 1)
+            if edges[slot, 0] == _NONE:
+                edges[slot, 0], edges[slot, 1] = edge, base + nodes
+                above[nodes], symbols[nodes] = node, part
+                nodes += 1
+            node = edges[slot, 1]
+        node_of[token], tokens[node - base] = node, token
+
+    for k in range(nodes):
+        leasts[k] = tokens[k]
+    for k in range(nodes - 1, -1, -1):
+        if above[k] >= base:
+            leasts[above[k] - base] = min(leasts[above[k] - base], leasts[k])
+
+    # The stack becomes the longest token that ends before each.
+    for k in range(nodes):
+        node = np.int64(above[k])
+        if node < base:
+            stack[k] = node
+        else:
+            stack[k] = stack[node - base] if tokens[node - base] == NO_TOKEN else tokens[node - base]
+    for token in order:
+        shorter[token] = stack[node_of[token] - base]
+    return nodes
 
 
 @njit(nogil=True, cache=True)
-def fill_trie(order: Int32, tokens: Int32, most: int, edges: Int64, shorter: Int32) -> None:
-    """Builds the trie of the reachable tokens.
+def place_nodes(base: int, listed: Int32, count: int, nodes: Int32) -> bool:
+    """Places the nodes of the trie in its rows; returns whether these are enough.
 
     Args:
-        order: int32, the reachable tokens that merges make, by rank.
-        tokens: int32 [ids, 4]; see the module.
-        most: The most nodes besides those of the base tokens.
-        edges: int64 [rows, 3], a free hash table; rows a power of two, more than `most`.
-        shorter: int32 [ids], -1 at first; afterwards the longest token that each begins with, but for itself.
+        base: The number of base tokens.
+        listed: int32 [4, at least `count`]; see `list_nodes`.
+        count: The number of nodes that are listed.
+        nodes: int32 [rows, 4], -1 at first; see the module. Rows are a multiple of a power of two from `base` on.
     """
-    # Until it is known where tokens end, the nodes after those of the base tokens are numbered as they come.
-    node_of = np.empty(len(tokens), np.int64)
-    above, symbol, token_at = np.empty(most, np.int64), np.empty(most, np.int32), np.full(most, _NONE, np.int32)
-    drafts, stack = np.full(edges.shape, _NONE, np.int64), np.empty(most + 1, np.int32)
-    nodes = 0
-    for token in order:
-        left, size = tokens[token, LEFT], 1
-        node = np.int64(left) if tokens[left, RANK] == _NONE else node_of[left]
-        stack[0] = tokens[token, RIGHT]
-        while size > 0:
-            part = stack[size - 1]
-            if tokens[part, RANK] != _NONE:
-                stack[size - 1], stack[size] = tokens[part, RIGHT], tokens[part, LEFT]
-                size += 1
+    above, symbols, size = listed[NODE, :count], listed[SYMBOL], len(nodes)
+    # The nodes after each, one list behind another.
+    starts = np.zeros(base + count + 1, np.int32)
+    for node in above:
+        starts[node + 1] += 1
+    for node in range(base + count):
+        starts[node + 1] += starts[node]
+    after, ends = np.empty(count, np.int32), starts[:-1].copy()
+    for k in range(count):
+        after[ends[above[k]]] = k
+        ends[above[k]] += 1
+    row_of, before_of = np.arange(base + count).astype(np.int32), np.zeros(base + count, np.int32)
+    # The free rows are a list that is linked in both directions.
+    following, previous = np.arange(1, size + 1).astype(np.int32), np.arange(-1, size - 1).astype(np.int32)
+    is_free = np.ones(size, np.bool_)
+    is_free[:base] = False
+    begin = top = np.int64(base)
+    for many in (True, False):
+        for child in range(count):
+            node = above[child]
+            first, end = np.int64(starts[node]), np.int64(starts[node + 1])
+            # A node takes its turn at the first of those after it.
+            if after[first] != child or (end - first > _MANY) != many:
                 continue
-            size -= 1
-            slot = _slot(drafts, node, part)
-            if drafts[slot, 0] == _NONE:
-                drafts[slot, 0], drafts[slot, 1] = (node << 32) | part, FIRST_NODE + nodes
-                above[nodes], symbol[nodes] = node, part
-                nodes += 1
-            node = drafts[slot, 1]
-        node_of[token], token_at[node - FIRST_NODE] = node, token
-
-    # The nodes before a node are above it.
-    least = np.empty(nodes, np.int64)
-    for k in range(nodes):
-        least[k] = NO_TOKEN if token_at[k] == _NONE else tokens[token_at[k], RANK] + 1
-    for k in range(nodes - 1, -1, -1):
-        if above[k] >= FIRST_NODE:
-            least[above[k] - FIRST_NODE] = min(least[above[k] - FIRST_NODE], least[k])
-
-    # The stack becomes the longest token that ends above each.
-    for k in range(nodes):
-        node = above[k]
-        token = node
-        if node >= FIRST_NODE:
-            token = token_at[node - FIRST_NODE]
-            stack[k] = stack[node - FIRST_NODE] if token == _NONE else token
-            node = node if token == _NONE else token
-        else:
-            stack[k] = node
-        token = token_at[k]
-        rank, number = (NO_TOKEN, FIRST_NODE + k) if token == _NONE else (tokens[token, RANK] + 1, token)
-        slot = _slot(edges, node, symbol[k])
-        edges[slot, 0], edges[slot, 1] = (node << 32) | symbol[k], (np.int64(rank) << 32) | number
-        edges[slot, 2] = least[k]
-    for token in order:
-        shorter[token] = stack[node_of[token] - FIRST_NODE]
+            # One that is alone fits anywhere.
+            row = top if end - first == 1 else begin
+            before, tries, fits = np.int64(0), 0, False
+            while row < size:
+                before, fits = row ^ symbols[child], True
+                for k in range(first, end):
+                    if not is_free[before ^ symbols[after[k]]]:
+                        fits = False
+                        break
+                if fits:
+                    break
+                row = np.int64(following[row])
+                tries += 1
+                if tries == _TRIES:
+                    begin, tries = row, 0
+            if not fits:
+                return False
+            before_of[node] = before
+            for k in range(first, end):
+                row = before ^ symbols[after[k]]
+                row_of[base + after[k]], is_free[row] = row, False
+                behind, ahead = np.int64(following[row]), np.int64(previous[row])
+                begin = behind if row == begin else begin
+                top = behind if row == top else top
+                if behind < size:
+                    previous[behind] = ahead
+                if ahead >= base:
+                    following[ahead] = behind
+    for symbol in range(base):
+        nodes[symbol, BEFORE], nodes[symbol, TOKEN] = before_of[symbol], symbol
+    for k in range(count):
+        row = row_of[base + k]
+        nodes[row, ABOVE], nodes[row, BEFORE] = row_of[above[k]], before_of[base + k]
+        nodes[row, TOKEN], nodes[row, LEAST] = listed[TOKEN, k], listed[LEAST, k]
+    return True
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _longest(edges: Int64, symbols: Int32, at: int, limit: int) -> int:
-    """The longest token below rank `limit` that begins at a place."""
-    node = token = np.int64(symbols[at])
+def _longest(nodes: Int32, numbers: Int32, symbols: Int32, at: int, bound: int) -> int:
+    """The longest token below `bound` that begins at a place."""
+    node = token = np.int64(numbers[symbols[at]])
     for k in range(at + 1, len(symbols)):
-        slot = _slot(edges, node, symbols[k])
-        if edges[slot, 0] == _NONE or edges[slot, 2] > limit:
+        row = np.int64(nodes[node, BEFORE]) ^ numbers[symbols[k]]
+        if nodes[row, ABOVE] != node or nodes[row, LEAST] >= bound:
             break
-        node = edges[slot, 1] & _LOW
-        if edges[slot, 1] >> 32 <= limit:
-            token = node
+        node, here = row, np.int64(nodes[row, TOKEN])
+        token = here if here < bound else token
     return token
 
 
@@ -176,12 +241,15 @@ def _longest(edges: Int64, symbols: Int32, at: int, limit: int) -> int:
 def encode_by_longest(
     pairs: Int64,
     bits: Bytes,
+    base: int,
     limit: int,
-    tokens: Int32,
+    parts: Int32,
+    lengths: Int32,
     shorter: Int32,
-    edges: Int64,
+    nodes: Int32,
+    numbers: Int32,
     symbols: Int32,
-    ids: NDArray[np.uint32],
+    tokens: NDArray[np.uint32],
     dead: Bytes,
     state: Int64,
     budget: int,
@@ -189,14 +257,17 @@ def encode_by_longest(
     """Encodes one sequence with the merges below rank `limit`, for `budget` tokens per call.
 
     Args:
-        pairs: The hash table of merges; see `encode`.
+        pairs: The hash table of merges, by numbers; see `encode`.
         bits: Those of the pairs; see `encode.fill_pairs`.
+        base: The number of base tokens.
         limit: The number of merges to apply.
-        tokens: int32 [ids, 4]; see the module.
-        shorter: int32 [ids]; see `fill_trie`.
-        edges: The hash table of the trie.
-        symbols: int32 [n], base tokens, n > 0.
-        ids: uint32 [n], written.
+        parts: int32 [numbers, 2]; see the module.
+        lengths: int32 [numbers], base tokens.
+        shorter: int32 [numbers]; see `list_nodes`.
+        nodes: int32 [rows, 4]; see the module.
+        numbers: int32 [ids], the number of each id.
+        symbols: int32 [n], ids of base tokens, n > 0.
+        tokens: uint32 [n], written: numbers.
         dead: uint8 [n // 8 + 1], zeros at first: a bit for each place where no token may follow.
         state: int64 [STATE_SIZE], zeros at first.
         budget: Tokens.
@@ -204,30 +275,30 @@ def encode_by_longest(
     Returns:
         Whether the sequence is encoded.
     """
-    at, written = state[PLACE], state[WRITTEN]
-    token = _longest(edges, symbols, at, limit)
+    at, written, bound = state[PLACE], state[WRITTEN], base + limit
+    token = _longest(nodes, numbers, symbols, at, bound)
     while budget > 0:
         budget -= 1
         while token != _NONE:
-            if tokens[token, RANK] < limit:
-                end = at + tokens[token, LENGTH]
+            if token < bound:
+                end = at + lengths[token]
                 if not is_set(dead, end) and (
-                    written == 0 or _may_meet(pairs, bits, tokens, ids[written - 1], token, limit)
+                    written == 0 or _may_meet(pairs, bits, parts, base, np.int64(tokens[written - 1]), token, limit)
                 ):
                     break
             token = np.int64(shorter[token])
         if token == _NONE:
             set_bit(dead, at)
             written -= 1
-            token = np.int64(ids[written])
-            at -= tokens[token, LENGTH]
+            token = np.int64(tokens[written])
+            at -= lengths[token]
             token = np.int64(shorter[token])
             continue
-        ids[written] = token
+        tokens[written] = token
         written += 1
-        at += tokens[token, LENGTH]
+        at += lengths[token]
         if at == len(symbols):
             break
-        token = _longest(edges, symbols, at, limit)
+        token = _longest(nodes, numbers, symbols, at, bound)
     state[PLACE], state[WRITTEN] = at, written
     return at == len(symbols)

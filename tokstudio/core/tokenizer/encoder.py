@@ -27,15 +27,22 @@ from tokstudio.core.text.unicode_classes import classes
 # --- The merges of a tokenizer in the form that the loops of encoding read --------------------------------------------
 
 _MOST_NODES = 1 << 24
+_ROOM, _MOST_ROOM = 1.125, 16  # rows for each node of a trie, at first and at most
 
 
 @dataclass(frozen=True, eq=False)
 class Trie:
-    """The spellings of the tokens that merging can make; see `kernels.longest_match`."""
+    """The spellings of the tokens that merging can make, which have numbers here; see `kernels.longest_match`."""
 
-    tokens: NDArray[np.int32]  # [ids, 4]
-    shorter: NDArray[np.int32]  # [ids], the longest token that each begins with, but for itself
-    edges: NDArray[np.int64]  # [a power of two, 3]
+    base: int  # base tokens, whose numbers are the lowest
+    ids: NDArray[np.uint32]  # [numbers]
+    numbers: NDArray[np.int32]  # [ids]
+    pairs: NDArray[np.int64]  # the hash table of merges, by numbers; see `kernels.encode`
+    bits: NDArray[np.uint8]  # those of the pairs in it
+    parts: NDArray[np.int32]  # [numbers, 2], left and right
+    lengths: NDArray[np.int32]  # [numbers], base tokens
+    shorter: NDArray[np.int32]  # [numbers], the longest token that each begins with, but for itself
+    nodes: NDArray[np.int32]  # [rows, 4]
 
 
 class MergeTable:
@@ -55,8 +62,6 @@ class MergeTable:
         chosen: NDArray[np.bool_] | None = None,
         ordered: bool = True,
     ) -> None:
-        from tokstudio.core.kernels.encode import fill_pairs
-
         self._has_trie = chosen is None and ordered
         if chosen is not None:
             # A pair that no text has takes the rank of a merge that is left out.
@@ -64,11 +69,7 @@ class MergeTable:
         self._merges, self._results = read_only(merges), read_only(results)
         self._encoded = 0
         self._trie: Trie | None = None
-        # int64 [2 s], the hash table; see `kernels.encode`
-        self.pairs = np.full(2 << max(4, (2 * len(merges)).bit_length()), -1, np.int64)
-        # uint8, those of the pairs in it; see `kernels.encode.fill_pairs`
-        self.bits = np.zeros(power_of_two(max(1, 4 * len(merges))), np.uint8)
-        fill_pairs(self._merges, self._results, self.pairs, self.bits)
+        self.pairs, self.bits = _hashed(self._merges, self._results)
 
     def trie_for(self, alphabet: Alphabet, size: int) -> Trie | None:
         """The trie for a text of so many base tokens.
@@ -79,32 +80,67 @@ class MergeTable:
         self._encoded += size
         if not self._has_trie or self._encoded < len(self._merges):
             return None
-        from tokstudio.core.kernels.longest_match import RANK
-
         ids = 1 + max(int(np.max(alphabet.ids, initial=0)), alphabet.unknown or 0)
         # Another thread may replace it by one for fewer ids at any time.
         trie = self._trie
-        if trie is None or len(trie.tokens) < ids:
+        if trie is None or len(trie.numbers) < ids:
             # A merge may name a token that nothing makes.
             last = max(int(np.max(self._results, initial=0)), int(np.max(self._merges, initial=0)))
             trie = self._trie = self._made(max(ids, last + 1))
-        if not len(trie.edges) or (alphabet.unknown is not None and trie.tokens[alphabet.unknown, RANK] >= 0):
+        if not len(trie.nodes) or (alphabet.unknown is not None and trie.numbers[alphabet.unknown] >= trie.base):
             return None
         return trie
 
-    def _made(self, ids: int) -> Trie:
+    def _made(self, size: int) -> Trie:
+        """The trie for ids below `size`; one without nodes where it would be too large."""
         from tokstudio.core.kernels import longest_match as kernel
 
-        tokens = np.zeros((ids, 4), np.int32)
-        tokens[:, kernel.RANK], tokens[:, kernel.LENGTH] = -1, 1
-        reachable = np.ones(ids, np.bool_)
-        reachable[self._results] = False
-        most = kernel.describe(self._merges, self._results, self.pairs, self.bits, tokens, reachable)
-        shorter = np.full(ids, -1, np.int32)
-        edges = np.full((power_of_two(most + most // 4 + 2) if most <= _MOST_NODES else 0, 3), -1, np.int64)
-        if len(edges):
-            kernel.fill_trie(self._results[reachable[self._results]], tokens, most, edges, shorter)
-        return Trie(tokens, shorter, edges)
+        is_base = np.ones(size, np.bool_)
+        is_base[self._results] = False
+        base = int(is_base.sum())
+        ids = np.concatenate([is_base.nonzero()[0], self._results])
+        numbers = np.empty(size, np.int32)
+        numbers[ids] = np.arange(size)
+        merges, results = numbers[self._merges], numbers[self._results]
+        pairs, bits = self.pairs, self.bits
+        if not np.array_equal(numbers, np.arange(size)):
+            pairs, bits = _hashed(merges, results)
+        parts, lengths = np.full((size, 2), -1, np.int32), np.ones(size, np.int32)
+        parts[base:] = merges
+        reachable, shorter = np.arange(size) < base, np.full(size, -1, np.int32)
+        most = kernel.describe(pairs, bits, base, parts, lengths, reachable)
+        nodes = np.empty((0, 4), np.int32)
+        if most <= _MOST_NODES:
+            listed = np.full((4, most), kernel.NO_TOKEN, np.int32)
+            count = kernel.list_nodes(results[reachable[base:]], parts, base, listed, shorter)
+            nodes = _placed(base, listed, count)
+        return Trie(base, ids.astype(np.uint32), numbers, pairs, bits, parts, lengths, shorter, nodes)
+
+
+def _hashed(merges: NDArray[np.int32], results: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """The hash table of merges, int64 [2 s], and its bits, uint8; see `kernels.encode.fill_pairs`."""
+    from tokstudio.core.kernels.encode import fill_pairs
+
+    pairs = np.full(2 << max(4, (2 * len(merges)).bit_length()), -1, np.int64)
+    bits = np.zeros(power_of_two(max(1, 4 * len(merges))), np.uint8)
+    fill_pairs(read_only(merges), read_only(results), pairs, bits)
+    return pairs, bits
+
+
+def _placed(base: int, listed: NDArray[np.int32], count: int) -> NDArray[np.int32]:
+    """The rows of so many listed nodes; none where they would be too many."""
+    from tokstudio.core.kernels.longest_match import place_nodes
+
+    # The next nodes of any node fit into so many rows if all of these are free.
+    step = power_of_two(base)
+    size = step * (2 + int(_ROOM * count) // step)
+    most = _MOST_ROOM * max(step, count)
+    while size <= most:
+        nodes = np.full((size, 4), -1, np.int32)
+        if place_nodes(base, listed, count, nodes):
+            return nodes
+        size *= 2
+    return np.empty((0, 4), np.int32)
 
 
 BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
@@ -112,6 +148,8 @@ _LONGEST_TEXT = 2**31 - 2
 PART = 1 << 21  # bytes of text for a thread
 GROUP = 1 << 20  # bytes of short pieces of text to encode together
 PIECE = 1 << 18  # bytes looked up at once
+MATCHED = 1 << 18  # base tokens of text that is not split, for a thread
+_SEAM = 4  # tokens on each side of a place where such text was cut, at first
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
 MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
 _MOST_BYTES = 1 << 26
@@ -182,7 +220,7 @@ class Encoder:
                 characters.
             pieces: The pieces; at least one.
             special_ids: int32, the id of each special token by its number in `pieces`, followed by -1.
-            threads: At most so many, for long text that a named pattern splits; None is one per core.
+            threads: At most so many, for long text that a named pattern splits, or none; None is one per core.
 
         Raises:
             ConfigError: A piece is too long, or has a character that is not in the vocabulary.
@@ -193,14 +231,15 @@ class Encoder:
         size = int(pieces.stops[-1] - pieces.starts[0])
         if threads != 1 and self._splitter.kind > NONE and size >= 2 * PART:
             return (yield from self._in_threads_work(data, pieces, special_ids, threads))
-        return (yield from self.marked_work(data, pieces, special_ids))
+        return (yield from self.marked_work(data, pieces, special_ids, threads))
 
     def marked_work(
-        self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32]
+        self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32], threads: int | None = 1
     ) -> Work[list[NDArray[np.uint32]]]:
         """Does the same as `encode_work` up to the joining: the tokens of runs are marked (see `model.word_runs`).
 
-        With `joining`, `BREAK` stands after each piece without a special token.
+        With `joining`, `BREAK` stands after each piece without a special token. Only text that is not split is encoded
+        in `threads`.
         """
         # A cache of known words is used by one thread at a time.
         try:
@@ -219,7 +258,7 @@ class Encoder:
             if last - first > 1:
                 (text, stops), offset, at = pieces.joined(data, first, last), at, 0
             elif self._splitter.kind == NONE:
-                work = self._sequence_work(data[at : stops[0]])
+                work = self._sequence_work(data[at : stops[0]], threads)
                 ids += yield from part_of(work, "encoding", at - start, int(stops[0]) - at, total - start)
                 ids += [(~behind).astype(np.uint32)] if behind[0] else []
                 continue
@@ -322,7 +361,7 @@ class Encoder:
             *known_words.arrays,
         )
 
-    def _sequence_work(self, text: NDArray[np.uint8]) -> Work[list[NDArray[np.uint32]]]:
+    def _sequence_work(self, text: NDArray[np.uint8], threads: int | None = 1) -> Work[list[NDArray[np.uint32]]]:
         """Encodes a text as one sequence, without splitting it."""
         if len(text) > _LONGEST_TEXT:
             raise ConfigError(
@@ -331,13 +370,13 @@ class Encoder:
         if len(text) <= self._longest_whole and (whole := self._whole_words.get(text.tobytes())) is not None:
             return [np.array([whole], np.uint32)]
         symbols = yield from self.symbols_work(text)
-        return (yield from self._encoded_work(symbols))
+        return (yield from self._encoded_work(symbols, threads))
 
-    def _encoded_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
+    def _encoded_work(self, symbols: NDArray[np.int32], threads: int | None) -> Work[list[NDArray[np.uint32]]]:
         """The tokens of one sequence of base tokens, in parts."""
         trie = self._merges.trie_for(self._alphabet, len(symbols)) if len(symbols) else None
         if trie is not None:
-            return (yield from self._matched_work(symbols, trie))
+            return (yield from self._matched_work(symbols, trie, threads))
         return (yield from self._merged_work(symbols, self.pairs))
 
     def _join_work(self, run: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
@@ -366,17 +405,79 @@ class Encoder:
                 yield Progress("encoding", 0, len(text))
         return symbols[:n]
 
-    def _matched_work(self, symbols: NDArray[np.int32], trie: Trie) -> Work[list[NDArray[np.uint32]]]:
+    def _matched_work(
+        self, symbols: NDArray[np.int32], trie: Trie, threads: int | None
+    ) -> Work[list[NDArray[np.uint32]]]:
         """Does the same as `_merged_work`, for any length in linear time."""
+        n = len(symbols)
+        if threads == 1 or n < 2 * MATCHED:
+            parts = [(yield from self._numbers_work(symbols, trie))]
+        else:
+            parts = yield from self._matched_in_threads_work(symbols, trie, threads)
+        for part in parts:
+            for at in range(0, len(part), PIECE):
+                part[at : at + PIECE] = trie.ids[part[at : at + PIECE]]
+                yield Progress("encoding", n, n)
+        return parts
+
+    def _numbers_work(self, symbols: NDArray[np.int32], trie: Trie) -> Work[NDArray[np.uint32]]:
+        """The tokens of one sequence, by their numbers."""
         from tokstudio.core.kernels import longest_match as kernel
 
         n = len(symbols)
-        ids, dead = np.empty(n, np.uint32), np.zeros(n // 8 + 1, np.uint8)
+        tokens, dead = np.empty(n, np.uint32), np.zeros(n // 8 + 1, np.uint8)
         state = np.zeros(kernel.STATE_SIZE, np.int64)
-        tables = (self.pairs, self._merges.bits, self.limit, trie.tokens, trie.shorter, trie.edges)
-        while not kernel.encode_by_longest(*tables, symbols, ids, dead, state, BUDGET):
+        tables = (trie.pairs, trie.bits, trie.base, self.limit, trie.parts, trie.lengths, trie.shorter, trie.nodes)
+        while not kernel.encode_by_longest(*tables, trie.numbers, symbols, tokens, dead, state, BUDGET):
             yield Progress("encoding", int(state[kernel.PLACE]), n)
-        return [ids[: state[kernel.WRITTEN]]]
+        return tokens[: state[kernel.WRITTEN]]
+
+    def _matched_in_threads_work(
+        self, symbols: NDArray[np.int32], trie: Trie, threads: int | None
+    ) -> Work[list[NDArray[np.uint32]]]:
+        """The tokens of one sequence by their numbers, in parts: cut anywhere, encoded in threads, and joined."""
+        starts = range(0, len(symbols), MATCHED)
+        works = [partial(self._numbers_work, symbols[start : start + MATCHED], trie) for start in starts]
+        results: dict[int, NDArray[np.uint32] | TokStudioError] = {}
+        for progress in in_threads("encoding", works, results.__setitem__, threads):
+            yield Progress("encoding", len(symbols) * progress.done // progress.total, len(symbols))
+        parts: list[NDArray[np.uint32]] = []
+        for number, start in enumerate(starts):
+            part = results[number]
+            if isinstance(part, TokStudioError):
+                raise part
+            if parts:
+                yield from self._join_parts_work(symbols, start, parts, part, trie)
+            else:
+                parts.append(part)
+        return parts
+
+    def _join_parts_work(
+        self,
+        symbols: NDArray[np.int32],
+        start: int,
+        parts: list[NDArray[np.uint32]],
+        right: NDArray[np.uint32],
+        trie: Trie,
+    ) -> Work[None]:
+        """Adds the tokens of the text from `start` on to those of the text before.
+
+        All are right if each two neighbours are. So the text of some tokens on both sides of `start` is encoded anew,
+        until the outermost of them are the same again.
+        """
+        size, left = _SEAM, parts.pop()
+        while True:
+            while parts and len(left) < size:
+                left = np.concatenate([parts.pop(), left])
+            before, behind = left[-size:], right[:size]
+            at, end = (int(trie.lengths[tokens].sum(dtype=np.int64)) for tokens in (before, behind))
+            middle = yield from self._numbers_work(symbols[start - at : start + end], trie)
+            begins = len(before) < size or middle[0] == before[0]
+            if begins and (len(behind) < size or middle[-1] == behind[-1]):
+                break
+            size *= 4
+            yield Progress("encoding", len(symbols), len(symbols))
+        parts += [tokens for tokens in (left[:-size], middle, right[size:]) if len(tokens)]
 
     def _merged_work(self, symbols: NDArray[np.int32], pairs: NDArray[np.int64]) -> Work[list[NDArray[np.uint32]]]:
         """Merges one sequence of any length by a table of merges; yields its tokens in parts, at least one."""

@@ -69,7 +69,7 @@ class PickyEncoder(Encoder):
         replay_words(self._events, self.limit, ids, offsets, first, last)
         return why, last
 
-    def _encoded_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
+    def _encoded_work(self, symbols: NDArray[np.int32], threads: int | None) -> Work[list[NDArray[np.uint32]]]:
         following = yield from self._replay_work(symbols, np.empty(0, np.int64), 0)
         return (yield from self.collected_work(symbols, following))
 

@@ -446,7 +446,8 @@ class Tokenizer:
     ) -> NDArray[np.uint32]:
         """The ids of a text as uint32 [tokens]; like `encode`.
 
-        From 4 MiB on, text that a named pattern splits is encoded in at most so many `threads`; None is one per core.
+        From 4 MiB on, text that a named pattern splits is encoded in at most so many `threads`, and from 512 Ki base
+        tokens on, text that is not split; None is one per core.
         """
         short = self._short_ids(text, allowed_special)
         return finish(self.encode_work(text, allowed_special, threads)) if short is None else np.array(short, np.uint32)
