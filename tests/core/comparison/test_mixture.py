@@ -68,6 +68,12 @@ def test_the_premiums_at_smaller_sizes_are_those_of_trainings_to_these(found, pa
     assert found.premiums[-1] == found.reported.worst_premium
     smaller = train(found.mixture, replace(CONFIG, vocabulary_size=400))
     assert found.premiums[found.sizes == 400] == worst_premium(smaller, parallel, 1)
+    last = {"vocabulary_size": 500, "worst_premium": found.reported.worst_premium}
+    assert found.to_plain()["by_size"] == [last]
+    larger = mixture_for(found.corpus, replace(CONFIG, vocabulary_size=600), found.goal, parallel, most_trainings=1)
+    by_size = {each["vocabulary_size"]: each["worst_premium"] for each in larger.to_plain()["by_size"]}
+    assert sorted(by_size) == [512, 600]
+    assert by_size[512] == worst_premium(train(larger.mixture, replace(CONFIG, vocabulary_size=512)), parallel, 1)
 
 
 def test_neither_threads_nor_an_earlier_count_change_the_path(found, texts, parallel, monkeypatch):

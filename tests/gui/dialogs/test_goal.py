@@ -27,6 +27,7 @@ def dialog(qtbot, session, theme, opened) -> GoalDialog:
 
 def test_weights_are_found_shown_as_dots_set_and_undone(qtbot, session, dialog):
     assert not dialog.use.isEnabled()
+    assert not dialog.tabs.isTabEnabled(1)
     dialog.goal.combo.setCurrentIndex(2)
     assert dialog.limit.value == 3.0
     dialog.limit.set_value(10.0)
@@ -38,6 +39,15 @@ def test_weights_are_found_shown_as_dots_set_and_undone(qtbot, session, dialog):
     assert len(dialog.path.dots) == len(search.trials) >= 1
     assert dialog.path.best == search.best
     assert all(dialog.path.rect().contains(place.toPoint()) for place in dialog.path.places())
+    assert dialog.tabs.isTabEnabled(1)
+    dialog.tabs.setCurrentIndex(1)
+    assert dialog.sizes.isVisible()
+    assert dialog.sizes.curve.x.tolist() == list(range(256, 401))
+    # The last size is that of the search, on the lines that it reports.
+    told = dialog.note.text().partition("not looked at: ")[2]
+    assert told.startswith(f"worst premium {dialog.sizes.curve.y[-1]:.3f}")
+    qtbot.keyClick(dialog.sizes, Qt.Key.Key_Home)
+    assert dialog.sizes.accessibleDescription().startswith("256 tokens · worst premium ")
     wanted = search.trials[search.best].weights
     assert wanted != (1000, 1000, 1000)
     dialog.use.click()
@@ -45,6 +55,17 @@ def test_weights_are_found_shown_as_dots_set_and_undone(qtbot, session, dialog):
     assert session.corpus.weights == wanted
     session.history.undo()
     assert session.corpus.weights == (1000, 1000, 1000)
+
+
+def test_another_search_begins_without_the_sizes_of_the_last(qtbot, dialog):
+    dialog.limit.set_value(100.0)
+    dialog.start.click()
+    qtbot.waitUntil(lambda: dialog.tabs.isTabEnabled(1), timeout=PATIENCE)
+    dialog.tabs.setCurrentIndex(1)
+    dialog.start.click()
+    assert dialog.tabs.currentIndex() == 0
+    assert not dialog.tabs.isTabEnabled(1)
+    qtbot.waitUntil(dialog.use.isEnabled, timeout=PATIENCE)
 
 
 def test_stop_keeps_the_best_so_far(qtbot, session, dialog):

@@ -20,6 +20,7 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work
+from tokstudio.core.comparison.sizes import usual_sizes
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, Corpus
 from tokstudio.core.corpus.source import entries
 from tokstudio.core.model.config import TrainingConfig
@@ -267,7 +268,18 @@ class FoundMixture:
                 }
                 for trial in self.path
             ],
+            "by_size": self._by_size(),
         }
+
+    def _by_size(self) -> list[dict[str, float]]:
+        """The worst premium on the odd lines at the usual sizes and the last one."""
+        if not len(self.sizes):
+            return []
+        least, last = int(self.sizes[0]), int(self.sizes[-1])
+        return [
+            {"vocabulary_size": size, "worst_premium": float(self.premiums[size - least])}
+            for size in sorted({*usual_sizes(least, last), last})
+        ]
 
     def _plain(self, figures: MixtureFigures) -> dict[str, object]:
         return {

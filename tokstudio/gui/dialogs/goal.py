@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QHelpEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
@@ -26,6 +27,7 @@ from tokstudio.core.comparison.mixture import (
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.gui.plot.plot_view import ReadingPlot
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.measuring.compared import ReadTexts
 from tokstudio.gui.session.session import Session
@@ -34,15 +36,15 @@ from tokstudio.gui.state.training_plans import MixtureEntry, entries_of, weight_
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, DecimalField, NumberField, TicksField
-from tokstudio.gui.widgets.labels import guarded_painter
-from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.labels import guarded_painter, named, paragraph_label
+from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.menus import push_button
-from tokstudio.gui.widgets.pane import Dialog
+from tokstudio.gui.widgets.pane import Dialog, HeaderTabs
 
 _SIZE = QSize(620, 720)
 _USUAL_SIZE = 32_000
 _MOST = 1_000.0
-_LIST_HEIGHT = 110
+_LIST_HEIGHT = 84
 _LANGUAGES = "Only those that are ticked count."
 _NOT_OURS = "Only trainings by TokStudio itself follow weights so fast: choose another algorithm in Configure."
 _GOALS = (
@@ -55,7 +57,16 @@ _TITLES = {
     "above_average": "worst above the average, in %",
     "base_loss": "base language worse, in %",
 }
+_TABS = {
+    "Trainings": "What each training of the search reached",
+    "By Size": "The worst premium at each smaller vocabulary of the best training",
+}
+_BY_SIZE = "Worst premium by tokens of the vocabulary, of the best training, on the lines that were not looked at."
 _FIRST = {"worst_premium": 1.3, "above_average": 10.0, "base_loss": 3.0}
+
+
+def _premium_words(size: float, premium: float) -> str:
+    return f"{size:,.0f} tokens · worst premium {premium:.3f}"
 
 
 def _value(figures: MixtureFigures, kind: str) -> float:
@@ -74,7 +85,7 @@ class _Path(QWidget):
         self.best: int | None = None
         self.goal, self._title = 0.0, ""
         self._words: list[str] = []
-        self.setMinimumHeight(theme.scaled(160))
+        self.setMinimumHeight(theme.scaled(120))
         self.setAccessibleName("The trainings of the search, as dots")
         theme.changed.connect(self.update)
 
@@ -212,13 +223,23 @@ class GoalDialog(Dialog):
         self.languages = TicksField("Lan&guages", _LANGUAGES, theme)
         self.languages.list.setMaximumHeight(theme.scaled(_LIST_HEIGHT))
         self.path = _Path(theme)
+        self.sizes = named(ReadingPlot(theme, _premium_words), "Worst premium by vocabulary size")
+        self.sizes.set_log(True, False)
+        self.sizes.set_labels("tokens of the vocabulary", "worst premium")
+        by_size = QWidget()
+        column((self.sizes, 1), paragraph_label("muted", _BY_SIZE), spacing=2, parent=by_size)
+        self.tabs = HeaderTabs("Views of the search", _TABS)
+        views = stacked(self.path, by_size)
+        self.tabs.currentChanged.connect(views.setCurrentIndex)
         self.stop = push_button("&Stop", self._stop)
         self.start = push_button("&Find", self._find, is_main=True)
         self.use = push_button("&Use These Weights", self._use)
         self._close = push_button("Close", self.reject)
         self._fields = (self.goal, self.limit, self.size_field, self.texts, self.languages)
         buttons = row(STRETCH, self._close, self.stop, self.start, self.use, spacing=8)
-        self.fill(theme, _SIZE, *self._fields, (self.path, 1), self.note, buttons)
+        numbers = row((self.limit, 1), (self.size_field, 1), spacing=24)
+        above = self.goal, numbers, self.texts, self.languages
+        self.fill(theme, _SIZE, *above, self.tabs, (views, 1), self.note, buttons)
         self.goal.changed.connect(self._choose)
         self.texts.changed.connect(self._read_texts)
         self.languages.changed.connect(self._tell_base)
@@ -234,8 +255,22 @@ class GoalDialog(Dialog):
 
     def _choose(self) -> None:
         self.limit.set_value(_FIRST[self.goal.value])
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begins without trainings."""
         self._searching = _Searching()
+        self._show_sizes(None)
         self._refresh()
+
+    def _show_sizes(self, found: FoundMixture | None) -> None:
+        """Draws the worst premium at each size, where more than the last can be measured."""
+        has_sizes = found is not None and len(found.sizes) > 1
+        if found is not None and has_sizes:
+            self.sizes.set_values(found.sizes.astype(np.float64), found.premiums)
+        else:
+            self.tabs.setCurrentIndex(0)
+        self.tabs.setTabEnabled(1, has_sizes)
 
     def _read_texts(self) -> None:
         self._read = None
@@ -292,10 +327,10 @@ class GoalDialog(Dialog):
             return
         corpus = self._corpus.current
         kept = self._corpus.counts.find(corpus, config)
-        self._searching = _Searching()
-        named = [(name, source) for name, source in read.named if name in ticked]
+        self._begin()
+        chosen = [(name, source) for name, source in read.named if name in ticked]
         counted = None if kept is None else kept.counted
-        given = (corpus, config, goal, self.texts.value.title, named, self._base(), counted)
+        given = (corpus, config, goal, self.texts.value.title, chosen, self._base(), counted)
         self._job.run(partial(self._searching.work, *given))
         self._timer.start()
         self.say("Reading the parallel texts…")
@@ -315,6 +350,7 @@ class GoalDialog(Dialog):
     def _take(self, found: FoundMixture) -> None:
         self._timer.stop()
         self._refresh()
+        self._show_sizes(found)
         self.say(found.told)
         self.use.setFocus()
 
