@@ -216,6 +216,16 @@ def test_names_are_as_wide_as_they_need_and_written_from_left_to_right(qtbot, wi
 
 
 @at_window()
+def test_no_figure_of_a_large_document_is_cut(qtbot, window):
+    window.session.corpus.add_text("one\n" * 120_000, "large.txt")
+    page = explored(qtbot, window)
+    at = titles(page.rows).index("Lines")
+    text = page.rows.index(0, at).data()
+    assert text == "120,000"
+    assert page.table_view.columnWidth(at) >= page.table_view.fontMetrics().horizontalAdvance(text) + 12
+
+
+@at_window()
 def test_documents_of_a_data_set_of_several_files_say_which_it_is(qtbot, tmp_path, window, answers):
     for number in (1, 2):
         rows = "".join(f'{{"text": "row {row} of {number}"}}\n' for row in range(2))

@@ -22,7 +22,7 @@ from tokstudio.core.exploration.document_filter import DocumentFilter
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.text.languages import SCRIPTS
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.panes.explore.page import ExplorePage, ListRows, ListTable
+from tokstudio.gui.panes.explore.page import ExplorePage, ListRows, ListTable, widest_number
 from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable, table_work
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
@@ -199,12 +199,14 @@ class DocumentRows(ListRows):
         columns = self.listed.columns
         self.titles = [f"Uses of {token}" if each.key == "uses" else each.title for each in columns]
         self.tips = [each.tip for each in columns]
-        self.widest = [self._widest(each) for each in columns]
+        self.widest = list(map(self._widest, columns, self.listed.values))
         self.numbers = [number for number, each in enumerate(columns) if each.kind != "name"]
         self.endResetModel()
 
-    def _widest(self, each: _Column) -> str:
-        """The longest name of sources or files, cut where it is long; else what a column may need."""
+    def _widest(self, each: _Column, values: NDArray[Any]) -> str:
+        """The greatest number; the longest name of sources or files, cut where it is long; else what it may need."""
+        if each.kind == "count":
+            return widest_number(each.widest, values)
         names = () if each.key == "script" else self.listed.documents.names.get(each.key, ())
         return max(names, key=len, default=each.widest)[:_LONGEST_NAME]
 

@@ -16,7 +16,7 @@ from PySide6.QtGui import QFont
 
 from tokstudio.core.analysis.token_index import Texts, order_of_texts_work
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.panes.explore.page import ExplorePage, ListRows, ListTable
+from tokstudio.gui.panes.explore.page import ExplorePage, ListRows, ListTable, widest_number
 from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable, table_work
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
@@ -128,7 +128,9 @@ class ItemRows(ListRows):
         self.items, self.rows = items, rows if items is not None else rows[:0]
         if items is not None:
             self.titles = (items.title, *(each.title for each in items.columns))
-            self.widest = (_WIDEST, *(each.widest for each in items.columns))
+            forms = (",.2f" if each.kind == "ratio" else ",.0f" for each in items.columns)
+            leasts = (each.widest for each in items.columns)
+            self.widest = (_WIDEST, *map(widest_number, leasts, items.values, forms))
             self.tips = ("", *(each.tip for each in items.columns))
             self.numbers = range(1, len(self.titles))
         self.endResetModel()

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QItemSelectionModel, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QWidget
@@ -28,6 +30,11 @@ class ListRows(TableModel):
     """Rows over arrays, up to millions; `widest` has the widest text that each column must hold."""
 
     widest: Sequence[str] = ()
+
+
+def widest_number(least: str, values: NDArray[Any], form: str = ",.0f") -> str:
+    """The greatest of some numbers, NaN left out, in a form; or `least` where that is longer."""
+    return max(least, f"{float(np.fmax.reduce(values, initial=0)):{form}}", key=len)
 
 
 class ListTable(Fitting, ReadOnlyTable):

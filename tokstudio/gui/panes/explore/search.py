@@ -228,10 +228,13 @@ class BarTable(Fitting, ReadOnlyTable):
     def fit(self) -> None:
         """Gives the columns but the last the widths of what they can hold, and names a third at most."""
         header, metrics = self.horizontalHeader(), self.fontMetrics()
-        names = [self.rows.text(row, SOURCE) or "" for row in range(self.rows.count())]
-        for at, widest in ((HITS, "0,000,000"), (RATE, "Per million    ")):
-            header.resizeSection(at, metrics.horizontalAdvance(widest) + self._theme.scaled(14))
-        name = metrics.horizontalAdvance(max(names, key=len, default="")) + self._theme.scaled(20)
+        leasts = {SOURCE: "", HITS: "0,000,000", RATE: "Per million    "}
+        rows = range(self.rows.count())
+        texts = {at: (least, *(self.rows.text(row, at) or "" for row in rows)) for at, least in leasts.items()}
+        widest = {at: max(some, key=len) for at, some in texts.items()}
+        for at in (HITS, RATE):
+            header.resizeSection(at, metrics.horizontalAdvance(widest[at]) + self._theme.scaled(14))
+        name = metrics.horizontalAdvance(widest[SOURCE]) + self._theme.scaled(20)
         header.resizeSection(SOURCE, min(max(name, self._theme.scaled(90)), self.viewport().width() // 3))
 
     def bar_near(self, index: QModelIndex, at: QPoint) -> int:
