@@ -57,6 +57,10 @@ if TYPE_CHECKING:
     from tokstudio.core.project import save_project as save_project
     from tokstudio.core.shards.dataset import EncodedDataset as EncodedDataset
     from tokstudio.core.shards.dataset import encode_dataset as encode_dataset
+    from tokstudio.core.surgery.extension_sheet import ExtensionSheet as ExtensionSheet
+    from tokstudio.core.surgery.extension_sheet import SheetRow as SheetRow
+    from tokstudio.core.surgery.extension_sheet import SheetText as SheetText
+    from tokstudio.core.surgery.extension_sheet import extension_sheet as extension_sheet
     from tokstudio.core.surgery.join import join as join
     from tokstudio.core.surgery.proof import EmbeddingMap as EmbeddingMap
     from tokstudio.core.surgery.proof import embedding_map as embedding_map
@@ -112,6 +116,10 @@ _MODULES = {
     "count_shard": "pretokenization.count_words",
     "Batch": "tokenizer.batch",
     "Tokenizer": "tokenizer.tokenizer",
+    "extension_sheet": "surgery.extension_sheet",
+    "ExtensionSheet": "surgery.extension_sheet",
+    "SheetRow": "surgery.extension_sheet",
+    "SheetText": "surgery.extension_sheet",
     "prune": "surgery.prune",
     "Pruned": "surgery.prune",
     "join": "surgery.join",

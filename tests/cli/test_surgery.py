@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tokstudio import Corpus, TrainingConfig, extend, load, prune, save, train, verify
+from tokstudio import Corpus, TrainingConfig, extend, extension_sheet, load, prune, save, train, verify
 from tokstudio.cli import training
 from tokstudio.core.surgery import proof as verifying
 from tokstudio.core.tokenizer.origin import Point, Proof
@@ -84,6 +87,43 @@ def test_extending_from_some_merges_with_forbidden_tokens_prints_its_own_merges(
 def test_reserved_ids_are_filled_within_the_same_size(new, run):
     run(0, f"extend old.json de.txt --vocab-size 310 --fill <|r1|> {EXPORT} -q")
     assert (len(new()), new().special_tokens, new().merge_results[-1]) == (310, {"<|r0|>": 308}, 309)
+
+
+def test_a_sheet_tells_what_each_number_of_added_tokens_gives(old, new, write, run):
+    write("de.txt", GERMAN * 9)
+    write("more/en.txt", "the Kater\n")
+    words = "--vocab-size 330 --fill <|r1|> --reference en.txt --sheet more/en.txt"
+    told = run(0, f"extend old.json de.txt {words} {EXPORT}")
+    assert "10 % of the text is held out of the training" in told.err.replace("\u00a0", " ")
+    corpus = Corpus((replace(Corpus.from_text(GERMAN * 9).sources[0], name="de.txt"),))
+    config = TrainingConfig(vocabulary_size=331, pattern="gpt2")
+    references = {"en.txt": ENGLISH, os.path.join("more", "en.txt"): "the Kater\n"}
+    sheet = extension_sheet(old, corpus, config, references, fill=["<|r1|>"])
+    rows = [re.split(" {2,}", row.strip()) for row in told.out.splitlines()]
+    assert rows == [[*row] for row in (sheet.titles, *map(sheet.cells, sheet.rows))]
+    assert (len(new()), sheet.rows[-1].vocabulary_size) == (330, 330)
+    made = run(0, f"extend old.json de.txt {words} --held-out 0.2 --json").json
+    again = extension_sheet(old, corpus, config, references, 0.2, fill=["<|r1|>"])
+    assert made["sheet"] == json.loads(json.dumps(again.to_plain()))
+    assert made["sheet"]["texts"][0]["bytes"] > sheet.texts[0].bytes
+    assert "sheet" not in run(0, "extend old.json de.txt --vocab-size 330 --json").json
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("de.txt --vocab-size 330 --sheet", "measures text that is held out of the training, which needs at least 20"),
+        ("de.txt --vocab-size 310 --sheet", "greater than 310"),
+        ("long.txt --vocab-size 330 --sheet empty.txt", "empty.txt: the reference text is empty"),
+        ("long.txt --vocab-size 330 --sheet nowhere.txt", "nowhere.txt"),
+        ("long.txt --vocab-size 330 --sheet en.txt --report en.txt --force", "the command reads this file"),
+    ],
+)
+def test_a_sheet_that_cannot_be_made_is_refused_before_the_training(write, run, monkeypatch, words, told):
+    write("long.txt", GERMAN * 9)
+    write("empty.txt", "")
+    monkeypatch.setattr(training, "Trainer", None)  # which no refused command makes
+    run(1, f"extend old.json {words}", says=told)
 
 
 def test_training_with_forbidden_tokens(new, run):

@@ -40,7 +40,7 @@ Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 READ_TOKENIZERS = ("source", "other", "by", "tokenizer", "tokenizers")
 READ_FILES = (
     "file", "files", "texts", "corpus", "counts", "parallel", "base_vocabulary", "sample", "reference", "theirs",
-    "leave_out_list", "model",
+    "leave_out_list", "model", "sheet",
 )  # fmt: skip
 # The arguments that name what it writes, beside exports.
 RESULTS = ("project", "out", "csv", "map", "report", "log_file", "left_out", "experiment")
@@ -262,6 +262,14 @@ def export_bytes(arguments: argparse.Namespace, console: Console) -> int:
     return DONE
 
 
+def read_reference(path: Path, console: Console) -> str:
+    """A reference text; raises CorpusError where it cannot be read, or is empty."""
+    raw = console.finish(read_file_work(path))
+    if not raw:
+        raise CorpusError(f"{path.name}: the reference text is empty.")
+    return raw.decode("utf-8", "replace")
+
+
 class Proving:
     """What the arguments of `parser.add_proof` ask for: the nine points, the map of ids in a file, and a report.
 
@@ -273,10 +281,7 @@ class Proving:
 
     def __init__(self, reference: Path | None, map: Path | None, report: Path | None, console: Console) -> None:
         self._map, self._report, self._console = map, report, console
-        raw = b"" if reference is None else console.finish(read_file_work(reference))
-        if reference is not None and not raw:
-            raise CorpusError(f"{reference.name}: the reference text is empty.")
-        self.reference = raw.decode("utf-8", "replace")
+        self.reference = "" if reference is None else read_reference(reference, console)
 
     def prove(self, tokenizer: Tokenizer, sample: bytes = b"") -> Proof:
         """Proves the nine points and reports them; raises ConfigError where one fails."""

@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -18,7 +19,7 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-from tokstudio.cli.exporting import Exports, Proving, check_losses, export
+from tokstudio.cli.exporting import Exports, Proving, check_losses, export, read_reference
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put, reason
 from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.cli.reading import (
@@ -38,7 +39,9 @@ from tokstudio.core.algorithms.common.languages import check_parallel_lines, sil
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import free_memory
-from tokstudio.core.base.wording import count_text, in_units, several, shown
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import count_text, in_units, percent_text, several, shown
+from tokstudio.core.comparison.table import aligned
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.counts_file import counted_with, documents_counted_with
 from tokstudio.core.corpus.sampling import sample_work
@@ -57,6 +60,7 @@ from tokstudio.core.model.settings import SETTINGS
 from tokstudio.core.project import EXPERIMENT, Project, ProjectRun, save_work
 from tokstudio.core.project import SUFFIX as PROJECT
 from tokstudio.core.project.schema import Json
+from tokstudio.core.surgery.extension_sheet import HELD_OUT, ExtensionSheet, check_sheet_work, sheet_work
 from tokstudio.core.surgery.specials import check_reserved, fill_reserved
 from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -151,6 +155,7 @@ class Extension:
         self, whole: Tokenizer, merges: int | None, fill: Sequence[str], proving: Proving, console: Console
     ) -> None:
         self._unused, self._fill, self.proving, self._console = _unused_ids(whole), fill, proving, console
+        self._references: dict[str, str] | None = None  # of the sheet; None where none is wanted
         self.start: Tokenizer = whole if merges is None else whole.at(merges)
         check_reserved(self.start, fill)
 
@@ -164,6 +169,23 @@ class Extension:
                 f"tokens{besides}."
             )
         return None if size is None else size + filled
+
+    def prepare_sheet(self, corpus: Corpus, reference: Path | None, others: Sequence[Path]) -> None:
+        """Reads the reference texts of the sheet; raises TokStudioError where there can be none."""
+        paths: list[Path] = [*([] if reference is None else [reference]), *others]
+        paths = list(dict.fromkeys(paths))
+        names = Counter(file_name(path) for path in paths)
+        self._references = {
+            file_name(path) if names[file_name(path)] == 1 else str(path): read_reference(path, self._console)
+            for path in paths
+        }
+        self._console.finish(check_sheet_work(self.start, corpus, self._references, self._fill))
+
+    def sheet_work(self, trainer: Trainer) -> Work[ExtensionSheet | None]:
+        """What each number of added tokens would give; None where that is not wanted."""
+        if self._references is None:
+            return None
+        return (yield from sheet_work(trainer, self._references, self._fill))
 
     def finished(self, tokenizer: Tokenizer, sample: bytes) -> tuple[Tokenizer, Proof]:
         """The trained tokenizer with its reserved ids filled, and its proof; raises ConfigError where it fails."""
@@ -236,10 +258,15 @@ def extend(arguments: argparse.Namespace, console: Console) -> int:
     whole = load_tokenizer_or_run(arguments.source, arguments.run, arguments.pattern, console)
     extension = Extension(whole, arguments.merges, arguments.fill, proving, console)
     size = extension.training_size(arguments.vocab_size)
+    if arguments.sheet is not None and not arguments.held_out:
+        arguments.held_out = HELD_OUT
+        console.say(f"For the sheet, {percent_text(HELD_OUT)} of the text is held out of the training.")
     values = chosen(arguments, TrainingConfig) | {"pattern": extension.start.pattern, "vocabulary_size": size}
     config = check_start(extension.start, TrainingConfig(**values))
     arguments.counts = files_at_hand(arguments.counts, console)
     read = read_texts(training_texts(arguments), console)
+    if arguments.sheet is not None:
+        extension.prepare_sheet(read.corpus, arguments.reference, arguments.sheet)
     return train_on(config, read, arguments, console, extension).told(arguments)
 
 
@@ -285,11 +312,16 @@ def train_on(
         code = console.signals.code
     measured = _Measured()
     # Last, because the rest of the result is ready without it; after an interruption it is skipped.
-    if code in (DONE, FAILED) and not _measure(measured, trainer, console):
+    if code in (DONE, FAILED) and not _measure(measured, trainer, console, extension):
         code = console.signals.code
     facts = _as_json(run, written.reports, measured.ratio, kept) | read.as_json() | written.facts
     if _has_sources(run):
         facts["sources"] = _sources_as_json(run, corpus, measured.curves)
+    if (sheet := measured.sheet) is not None:
+        facts["sheet"] = sheet.to_plain()
+        if not arguments.json:
+            rows = [sheet.titles, *map(sheet.cells, sheet.rows)]
+            put(sys.stdout, "\n".join(aligned(rows, [True] * len(sheet.titles))) + "\n")
     return TrainingOutcome(code or (FAILED if written.failed else DONE), facts)
 
 
@@ -341,6 +373,7 @@ class _Measured:
 
     ratio: float | None = None  # bytes per token of the held-out text
     curves: SourceCurves | None = None
+    sheet: ExtensionSheet | None = None
 
 
 def _has_sources(run: Run) -> bool:
@@ -348,8 +381,8 @@ def _has_sources(run: Run) -> bool:
     return run.corpus.weights is not None or len(run.languages) > 0
 
 
-def _measure(measured: _Measured, trainer: Trainer, console: Console) -> bool:
-    """Measures the text by source and the held-out text; returns whether it was not interrupted."""
+def _measure(measured: _Measured, trainer: Trainer, console: Console, extension: Extension | None) -> bool:
+    """Measures the text by source, the held-out text and the sheet; returns whether it was not interrupted."""
     run, what = trainer.run, "text by source"
     try:
         if _has_sources(run):
@@ -359,8 +392,11 @@ def _measure(measured: _Measured, trainer: Trainer, console: Console) -> bool:
             assert trainer.prepared is not None
             held_out = trainer.prepared.held_out
             measured.ratio = report_held_out(trainer.tokenizer(), held_out, run.config, console)
+        what = "sheet"
+        if extension is not None:
+            measured.sheet = console.finish(extension.sheet_work(trainer))
     except KeyboardInterrupt:
-        console.say(f"Interrupted: the {what} was not measured.")
+        console.say(f"Interrupted: the {what} was not {'made' if what == 'sheet' else 'measured'}.")
         return False
     return True
 

@@ -141,6 +141,16 @@ def extend(words: Sequence[str]) -> argparse.Namespace:
     )
     _add_corpus(parser)
     _add_group(parser, "limits and merging", "limits", without=("pattern",))
+    add = parser.add_argument_group("how many tokens to add").add_argument
+    add(
+        "--sheet",
+        nargs="*",
+        type=Path,
+        metavar="TEXT",
+        help="print what each number of added tokens up to this one would give: the share of tokens saved on text that "
+        "is held out of each source (a tenth, or --held-out) and on these reference texts and --reference, the added "
+        "tokens that the held-out text uses, whole words among them, and the lines of reference texts that change",
+    )
     shared.add_proof(parser)
     _add_results(parser)
     parser.set_defaults(project=None, experiment=None)

@@ -165,13 +165,19 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
     return replace(curves, parallel=parallel)
 
 
-def _curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:
-    names = tuple({number: name for name, number in entries(text.sources)}.values())
+def check_entries(sources: Sequence[Source]) -> tuple[str, ...]:
+    """The names of the entries of a corpus; raises ConfigError where there are more than `MOST_SOURCES`."""
+    names = tuple({number: name for name, number in entries(sources)}.values())
     if len(names) > MOST_SOURCES:
         raise ConfigError(
-            f"Curves by source are for at most {MOST_SOURCES} sources, and the corpus has {len(names):,}: "
+            f"Figures by source are for at most {MOST_SOURCES} sources, and the corpus has {len(names):,}: "
             "open them as a folder, which counts as one."
         )
+    return names
+
+
+def _curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurves]:
+    names = check_entries(text.sources)
     size, pieces = np.zeros(len(names), np.int64), [np.empty((0, len(names)), np.int64)]
     for tokenizer in stages_of(Tokenizer.from_run(run)):
         counted = yield from _counted_work(run, text, tokenizer.pattern)
@@ -206,7 +212,23 @@ def _tokens_work(
         alphabet = replace(run.alphabet, unknown=after)
     pattern = tokenizer.pattern if run.config.algorithm.joins_words else "none"
     encoder = tokenizer.encoder(pattern, alphabet=alphabet)
-    size, totals = np.zeros(sources, np.int64), np.zeros((sources, after + 1), np.int64)
+    size, totals = yield from uses_by_entry_work(encoder, counted, sources, after + 1)
+    tokens = np.empty((len(tokenizer.merges) + 1, sources), np.int64)
+    for number, counts in enumerate(totals):
+        tokens[:, number] = tokens_by_merge(tokenizer.merges, tokenizer.merge_results, counts)
+        yield Progress(_PHASE, number, sources)
+    return size, tokens
+
+
+def uses_by_entry_work(
+    encoder: Encoder, counted: CountedText, sources: int, ids: int
+) -> Work[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Encodes counted text, each distinct word once.
+
+    Returns:
+        int64 [sources], the bytes of each entry of the text, and int64 [sources, ids], the uses of each token in it.
+    """
+    size, totals = np.zeros(sources, np.int64), np.zeros((sources, ids), np.int64)
     if counted.counts is not None:
         yield from _add_words_work(encoder, counted.counts, size, totals)
     total, done = sum(len(part.data) for _, part, _ in counted.documents), 0
@@ -214,11 +236,7 @@ def _tokens_work(
         work = _documents_work(encoder, part, totals[number])
         size[number] += yield from part_of(work, _PHASE, done, len(part.data), total)
         done += len(part.data)
-    tokens = np.empty((len(tokenizer.merges) + 1, sources), np.int64)
-    for number, counts in enumerate(totals):
-        tokens[:, number] = tokens_by_merge(tokenizer.merges, tokenizer.merge_results, counts)
-        yield Progress(_PHASE, number, sources)
-    return size, tokens
+    return size, totals
 
 
 def _add_words_work(
