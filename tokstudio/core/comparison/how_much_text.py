@@ -105,8 +105,8 @@ def how_much_text(corpus: Corpus, config: TrainingConfig, held_out: float = 0.1,
         >>> from tokstudio import Corpus, TrainingConfig, how_much_text
         >>> corpus = Corpus.from_texts(f"line {number} of a text" for number in range(400))
         >>> found = how_much_text(corpus, TrainingConfig(vocabulary_size=270))
-        >>> [row.share for row in found.rows][-2:], found.rows[-1].kept
-        ([0.5, 1.0], 1.0)
+        >>> found.rows[-2].share, found.rows[-1].kept
+        (0.5, 1.0)
     """
     return finish(how_much_text_work(corpus, config, held_out, seed))
 

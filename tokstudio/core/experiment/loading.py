@@ -52,8 +52,8 @@ def load_experiment(path: AnyPath) -> Experiment:
         >>> text = 'experiment = 1\n[settings]\nvocabulary_size = 300\n[[source]]\npath = "book.txt"\n'
         >>> size = Path("mine.toml").write_text(text)
         >>> experiment = load_experiment("mine.toml")
-        >>> [source.path for source in experiment.sources]
-        ['book.txt']
+        >>> experiment.sources[0].path
+        'book.txt'
 
     Raises:
         ConfigError: It is no experiment, or of a later version of TokStudio, or has an unknown key or a value of a
