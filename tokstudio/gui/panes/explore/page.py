@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QItemSelectionModel, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.progress import Progress
@@ -24,6 +24,7 @@ from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.work_line import WorkLine
 
 _MOST_COPIED = 1 << 12  # rows
+_AROUND = 20  # pixels beside the text of a cell: the padding, and the margins of the style
 
 
 class ListRows(TableModel):
@@ -92,14 +93,16 @@ class ListTable(Fitting, ReadOnlyTable):
     def fit(self) -> None:
         """Gives each column the width of its title and its values, and the first what is left."""
         header, metrics = self.horizontalHeader(), self.fontMetrics()
+        figures = QFontMetrics(self._theme.tabular_font())
         shown = tuple(zip(self._rows.titles, self._rows.widest, strict=True))
         room = self.viewport().width()
         if (shown, room) == self._fitted or not shown:
             return
         self._fitted = shown, room
         for at, texts in enumerate(shown):
-            width = max(map(metrics.horizontalAdvance, (texts[0] + "   ", texts[1])))
-            header.resizeSection(at, width + self._theme.scaled(12))
+            title = metrics.horizontalAdvance(texts[0] + "   ") + self._theme.scaled(12)
+            value = max(each.horizontalAdvance(texts[1]) for each in (metrics, figures)) + _AROUND
+            header.resizeSection(at, max(title, value))
         header.resizeSection(0, max(header.sectionSize(0), header.sectionSize(0) + room - header.length()))
 
     def _click_title(self, at: int) -> None:
