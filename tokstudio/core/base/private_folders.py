@@ -1,4 +1,4 @@
-"""Folders that only this user can write to, for code that is run and for sockets.
+"""Folders that only this user can write to, for code that is run, sockets and caches; and the files of a cache.
 
 In a folder that all users share, another user may have created a folder of the name that TokStudio would use. Trusted
 are the administrator and the user's private group: the primary group, with the user's name or number. A group that
@@ -9,12 +9,15 @@ its parent, but neither access control lists nor the folders above.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import hashlib
 import os
+import secrets
 import shutil
 import stat
 import tempfile
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
@@ -23,6 +26,7 @@ from tokstudio.core.base.leftovers import hidden_name, remove_of_ended
 
 _WORK = "work"  # the folder for `TemporaryFolder`
 _BLOCK = bytes(1 << 16)
+_DIGEST = hashlib.sha256().digest_size
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -114,6 +118,38 @@ def remove_left_folders() -> None:
     """Removes the temporary folders that killed processes of this user have left."""
     if (folder := temporary_folder()) is not None:
         remove_of_ended(folder / _WORK)
+
+
+def read_whole(file: Path) -> bytes | None:
+    """The content that `write_whole` has written; None where the file is missing or damaged."""
+    try:
+        content = file.read_bytes()
+    except (OSError, ValueError):
+        return None
+    digest, rest = content[:_DIGEST], content[_DIGEST:]
+    return rest if hashlib.sha256(rest).digest() == digest else None
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Writes a file after the digest of its content, so that another process sees all of it or none.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    beside = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
+    try:
+        beside.write_bytes(hashlib.sha256(content).digest() + content)
+        beside.replace(file)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+
+
+def note_use(path: Path) -> None:
+    """Notes that a file or folder of a cache is used now: times of access are not reliable."""
+    with suppress(OSError):
+        os.utime(path)
 
 
 def check_space(folder: Path, size: int) -> None:

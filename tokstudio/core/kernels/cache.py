@@ -5,7 +5,7 @@ loops, the compiler and the interpreter, so that stale loops are never loaded, b
 installation. A process for which that folder is not complete uses the loops that the installation has: those that
 Debian's package has compiled for this computer, or those for a common kind of processor (`shipped`).
 
-Each file begins with the digest of its content: damaged code is not run, but compiled again.
+A damaged loop is not run, but compiled again.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import secrets
 import shutil
 import sys
 import time
@@ -29,7 +28,16 @@ from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from typing import Any
 
-from tokstudio.core.base.private_folders import cache_folder, check_space, is_root_only, make_private, session_folders
+from tokstudio.core.base.private_folders import (
+    cache_folder,
+    check_space,
+    is_root_only,
+    make_private,
+    note_use,
+    read_whole,
+    session_folders,
+    write_whole,
+)
 
 # --- The loops that a bundle or a wheel brings with it, compiled for a common kind of processor -----------------------
 # They were compiled when it was made (`packaging/bundling.py`, `packaging/build_loops.py`). A process that finds no
@@ -95,7 +103,6 @@ OWN_ONLY = "TOKSTUDIO_OWN_LOOPS"
 _OLD = 30 * 86_400  # seconds; two versions that are used side by side must not delete each other's loops
 # Created by `packaging/linux/postinst`; only root may write there.
 SYSTEM = Path("/var/cache/tokstudio")
-_DIGEST = hashlib.sha256().digest_size
 _problems: list[str] = []
 
 
@@ -124,9 +131,9 @@ def choose_places() -> Places:
     """Chooses the folders, and updates the time of last use of the own one."""
     own = _own_folder()
     if own is not None:
-        _note_use(own)
+        note_use(own)
         if is_complete(own):
-            _note_use(own / _list_name())
+            note_use(own / _list_name())
             return Places(own, own)
     if not os.environ.get(OWN_ONLY):
         if is_root_only(SYSTEM) and is_complete(SYSTEM):
@@ -184,28 +191,6 @@ def list_all(folder: Path) -> None:
     write_whole(folder / _list_name(), b"\0".join(map(os.fsencode, names)))
 
 
-def read_whole(file: Path) -> bytes | None:
-    """The content that `write_whole` has written; None where the file is missing or damaged."""
-    try:
-        content = file.read_bytes()
-    except (OSError, ValueError):
-        return None
-    digest, rest = content[:_DIGEST], content[_DIGEST:]
-    return rest if hashlib.sha256(rest).digest() == digest else None
-
-
-def write_whole(file: Path, content: bytes) -> None:
-    """Writes a file so that another process sees all of it or none; raises OSError where it cannot be written."""
-    beside = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
-    try:
-        beside.write_bytes(hashlib.sha256(content).digest() + content)
-        beside.replace(file)
-    except OSError:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise
-
-
 def remove_older(folder: Path) -> None:
     """Removes files beside a folder or in it that belong to other versions and have not been used for long."""
     own = "[0-9a-f]" * 16
@@ -218,12 +203,6 @@ def remove_older(folder: Path) -> None:
         for other in folder.parent.glob(f"compiled-{own}"):
             if other != folder and _is_old(other):
                 shutil.rmtree(other, ignore_errors=True)
-
-
-def _note_use(path: Path) -> None:
-    # Access times of files and folders are not reliable.
-    with suppress(OSError):
-        os.utime(path)
 
 
 def _is_old(path: Path) -> bool:

@@ -16,8 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokstudio.core.base.private_folders import read_whole, write_whole
 from tokstudio.core.kernels import cache as shipped
-from tokstudio.core.kernels.cache import identity, note_problem, places, read_whole, write_whole
+from tokstudio.core.kernels.cache import identity, note_problem, places
 
 if TYPE_CHECKING:
     from numba import njit as njit
