@@ -15,6 +15,7 @@ from tokstudio.core.base.leftovers import recover_work
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.formats.common.format import Loaded
 from tokstudio.core.formats.common.text_readers import open_file
+from tokstudio.core.formats.kept_tokenizers import read_or_kept_work
 from tokstudio.core.formats.known_formats import format_of
 from tokstudio.core.hub.names import name_of
 from tokstudio.core.pretokenization.patterns import check_pattern
@@ -59,7 +60,7 @@ def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
     for file in files:
         # Before a pattern is asked for.
         open_file(file, file_name(file), chosen.largest_read)[0].close()
-    tokenizer = yield from chosen.read(files, tuple(file_name(file) for file in files), pattern)
+    tokenizer = yield from read_or_kept_work(chosen, files, tuple(file_name(file) for file in files), pattern)
     return Loaded(tokenizer, files, chosen.name)
 
 
