@@ -48,7 +48,7 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
     allowed: list[str] = arguments.allow_special
     if arguments.dropout:
         tokenizer = tokenizer.with_dropout(arguments.dropout, arguments.seed)
-    specials: AllowedSpecial = "all" if "all" in allowed else allowed
+    specials: AllowedSpecial = "all" if "all" in allowed else tuple(allowed)
     if remote is not None:
         sources = read_corpus(texts_of(arguments, [remote]), console).corpus.sources
         name = sources[0].name

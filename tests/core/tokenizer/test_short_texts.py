@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -16,10 +18,12 @@ from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.kernels import longest_match
 from tokstudio.core.model.alphabet import Alphabet
-from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.pretokenization.patterns import NAMES, splitter
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.pretokenization.word_table import WordTable
-from tokstudio.core.tokenizer import encoder
+from tokstudio.core.tokenizer import encoder, little_text
 from tokstudio.core.tokenizer.encoder import MergeTable
+from tokstudio.core.tokenizer.little_text import LittleTexts
 
 # --- Short texts are encoded as long ones -----------------------------------------------------------------------------
 
@@ -33,6 +37,7 @@ def trained(pattern, **more):
 
 
 TRAINED = {pattern: trained(pattern) for pattern in NAMES}
+OWN = trained(r"\p{L}+|[^\p{L}]")
 
 
 def by_arrays(tokenizer, text, allowed=()):
@@ -104,6 +109,89 @@ def test_whole_words_cost_a_text_little(many_whole, monkeypatch, at_once):
         assert tokenizer.encode(text) == [*ids, *merged[b" 2"]] == by_arrays(tokenizer, text)
         assert tokenizer.encode(f"{n}") == [1_000 + n] == by_arrays(tokenizer, f"{n}")
     assert len(calls) < 300 / min(at_once, 50) + 50
+
+
+# --- A little text is encoded without the compiled loops, as they encode it -------------------------------------------
+
+
+def by_plain_python(tokenizer, text):
+    words = {tokenizer.tokens[token]: token for token in tokenizer.whole_words}
+    raw = text.encode() if isinstance(text, str) else text
+    return LittleTexts(tokenizer.content, words).encode(raw)
+
+
+@pytest.mark.parametrize("pattern", [*NAMES, OWN.pattern])
+@settings(patient, max_examples=30)
+@given(text=st.one_of(texts, st.text(max_size=99)), merges=st.integers(0, 73))
+def test_a_little_text_has_the_ids_that_the_loops_give(pattern, text, merges):
+    tokenizer = OWN if pattern not in NAMES else TRAINED[pattern]
+    tokenizer = tokenizer.at(min(merges, len(tokenizer.merges)))
+    if max(map(len, splitter(pattern).split(text)), default=0) <= little_text.LONGEST_WORD:
+        assert by_plain_python(tokenizer, text) == by_arrays(tokenizer, text)
+
+
+@settings(patient, max_examples=200)
+@given(st.data())
+def test_a_little_text_has_the_tokens_of_merging_by_any_merges(data):
+    merges, results = data.draw(merge_lists())
+    text = data.draw(st.lists(st.sampled_from(LETTERS), max_size=40).map(bytes))
+    tokenizer = Tokenizer(merges, results)
+    limit = data.draw(st.integers(0, len(merges)))
+    slowly = encode_slowly(text, merges[:limit].tolist(), results.tolist())
+    assert by_plain_python(tokenizer.at(limit), text) == slowly == by_arrays(tokenizer.at(limit), text)
+
+
+def test_a_little_text_that_the_loops_must_encode_is_left_to_them():
+    tokenizer, characters = TRAINED["gpt2"], trained("gpt2", base="characters")
+    assert by_plain_python(characters, "the cat") == by_arrays(characters, "the cat")
+    assert by_plain_python(characters, "the ÿ") is None
+    assert by_plain_python(tokenizer, b"the c\xffat") is None
+    assert by_plain_python(tokenizer, "t" * little_text.LONGEST_WORD) is not None
+    assert by_plain_python(tokenizer, "t" * (little_text.LONGEST_WORD + 1)) is None
+    little = LittleTexts(tokenizer.content, {})
+    assert [little.encode(b"the " * 900) is None for _ in range(6)] == [False] * 4 + [True] * 2
+    changed = [
+        tokenizer.with_dropout(0.5),
+        trained("gpt2", algorithm="boundless"),
+        trained("gpt2", algorithm="picky"),
+        tokenizer.changed(preparation=Preparation(nfc=True)),
+        tokenizer.changed(preparation=Preparation(prefix_space=True)),
+    ]
+    assert not any(LittleTexts.can_use(other.content) for other in changed)
+    assert LittleTexts.can_use(tokenizer.content)
+
+
+def test_whole_words_unknown_characters_and_ranks_of_any_order_are_those_of_the_loops():
+    whole = TRAINED["gpt2"].changed(extra_tokens={1_000: b" catsat", 1_001: b"12"}, whole_words=[1_000, 1_001])
+    ids = by_arrays(whole, "the catsat 12")
+    assert 1_000 in ids
+    assert by_plain_python(whole, "the catsat 12") == ids
+    unknown = trained("none", base="characters", unknown_token="<|end|>")
+    assert by_plain_python(unknown, "the ÿ cat") == by_arrays(unknown, "the ÿ cat")
+    # The merge of rank 0 joins a token that only that of rank 1 makes.
+    late = Tokenizer(np.array([[300, 99], [97, 98]], np.int32), np.array([301, 300], np.int32), checked=True)
+    for merges in range(3):
+        assert by_plain_python(late.at(merges), "abcab") == by_arrays(late.at(merges), "abcab")
+    assert by_plain_python(late, "abc") == [301]
+
+
+def test_only_the_first_little_texts_of_a_process_are_encoded_without_the_compiler():
+    script = """
+import sys
+import numpy as np
+from tokstudio import Tokenizer
+late = {"special_tokens": {"<|end|>": 300}, "pattern": "cl100k"}
+tokenizer = Tokenizer(np.array([[104, 101]], np.int32), np.array([256], np.int32), **late)
+assert tokenizer.encode("he's größer <|end|>")[:3] == [256, 39, 115]
+assert tokenizer.encode_array(b"the").tolist() == [116, 256]
+assert tokenizer.decode([116, 256]) == "the"
+assert "numba" not in sys.modules
+assert tokenizer.encode("he<|end|>", "all") == [256, 300]
+assert "numba" in sys.modules
+assert tokenizer.encode("the") == [116, 256]
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 # --- Long texts, encoded by longest matches: the same tokens as by merging --------------------------------------------

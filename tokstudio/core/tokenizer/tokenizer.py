@@ -44,6 +44,8 @@ from tokstudio.core.tokenizer.content import SharedTables, TokenizerContent, con
 from tokstudio.core.tokenizer.documents import as_text_work, joined_texts, marked_work, without_marks
 from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
 from tokstudio.core.tokenizer.encoder import LONGEST, Encoder, ShortTexts
+from tokstudio.core.tokenizer.little_text import LONGEST as MOST_OF_LITTLE
+from tokstudio.core.tokenizer.little_text import LittleTexts, compiler_is_loaded
 from tokstudio.core.tokenizer.model_input import (
     ModelInput,
     as_model_input,
@@ -672,7 +674,8 @@ class Tokenizer:
 
     def _short_ids(self, text: Text, allowed_special: AllowedSpecial) -> list[int] | None:
         """The ids of a short text; None for others."""
-        check_text(text)
+        if (ids := self._ids_of_little(text, allowed_special)) is not None:
+            return ids
         if allowed_special == () and len(text) <= LONGEST and self._short_texts is not None:
             raw = to_utf8(text)
             is_short = len(raw) <= LONGEST and (self._content.alphabet.base == "bytes" or isinstance(text, str))
@@ -680,10 +683,23 @@ class Tokenizer:
                 return self._short_texts.encode(raw)
         return None
 
+    def _ids_of_little(self, text: Text, allowed_special: AllowedSpecial) -> list[int] | None:
+        """The ids of a little text where the compiler would have to be loaded for it; None for others."""
+        check_text(text)
+        may = not compiler_is_loaded() and allowed_special == () and len(text) <= MOST_OF_LITTLE
+        if not may or self._little_texts is None:
+            return None
+        raw = to_utf8(text)
+        if len(raw) > MOST_OF_LITTLE or (self._always_found is not None and self._always_found.search(raw)):
+            return None
+        return self._little_texts.encode(raw)
+
     def encode_work(
         self, text: Text, allowed_special: AllowedSpecial = (), threads: int | None = None
     ) -> Work[NDArray[np.uint32]]:
         """Does the same as `encode_array` in bounded pieces."""
+        if (ids := self._ids_of_little(text, allowed_special)) is not None:
+            return np.array(ids, np.uint32)
         prepared = yield from self.prepared_work(text, allowed_special)
         return (yield from self._encode_work(prepared, threads))
 
@@ -828,9 +844,12 @@ class Tokenizer:
 
             return PickyEncoder(alphabet, events, limit, pattern)
         joining = None if known_name(pattern) == "none" else tables.joining
-        chosen = self.whole_words if whole_words else ()
-        words = {tables.parts[token]: token for token in chosen if self.tokens.in_use(token)}
+        words = self._spelled_whole() if whole_words else {}
         return Encoder(alphabet, tables.merge_table, limit, pattern, words, joining)
+
+    def _spelled_whole(self) -> dict[bytes, int]:
+        """The ids of the tokens that an equal pre-token becomes, by their bytes."""
+        return {self._tables.parts[token]: token for token in self.whole_words if self.tokens.in_use(token)}
 
     @property
     def events(self) -> Events | None:
@@ -942,6 +961,13 @@ class Tokenizer:
         """Finds added tokens that are not special; None where there are none."""
         ordinary = sorted(self.preparation.ordinary)
         return re.compile(b"|".join(re.escape(token.encode()) for token in ordinary)) if ordinary else None
+
+    @cached_property
+    def _little_texts(self) -> LittleTexts | None:
+        """None where a little text needs all that others do."""
+        if self.library is not None or not LittleTexts.can_use(self._content):
+            return None
+        return LittleTexts(self._content, self._spelled_whole())
 
     @cached_property
     def _short_texts(self) -> ShortTexts | None:
