@@ -199,8 +199,8 @@ def test_a_row_in_words_and_plain_values(old):
     sheet = extension_sheet(old, corpus_of(german()), CONFIG, {"English": ENGLISH})
     row = sheet.rows[-1]
     assert sheet.titles == (
-        *("added", "vocabulary", "german.txt: tokens saved", "English: tokens saved"),
-        *("used", "whole words", "English: lines changed"),
+        *("added", "vocabulary", "tokens saved: german.txt", "tokens saved: English"),
+        *("used", "whole words", "lines changed: English"),
     )
     saved = 1 - row.tokens[0] / sheet.texts[0].tokens
     assert sheet.cells(row)[:3] == ("40", "330", f"{100 * saved:.1f}\u00a0%")

@@ -78,8 +78,8 @@ class ExtensionSheet:
     @property
     def titles(self) -> tuple[str, ...]:
         """What stands above the columns of `cells`."""
-        saved = (f"{text.name}: tokens saved" for text in self.texts)
-        changed = (f"{text.name}: lines changed" for text in self.texts if text.lines is not None)
+        saved = (f"tokens saved: {text.name}" for text in self.texts)
+        changed = (f"lines changed: {text.name}" for text in self.texts if text.lines is not None)
         return ("added", "vocabulary", *saved, "used", "whole words", *changed)
 
     def cells(self, row: SheetRow) -> tuple[str, ...]:
@@ -150,19 +150,25 @@ def extension_sheet_work(
     """See `extension_sheet`."""
     if not 0 < held_out < 1:
         raise ConfigError(f"The held-out share must be above 0 and below 1, not {held_out:g}.")
-    check_reserved(tokenizer, fill)
     yield from check_sheet_work(tokenizer, corpus, references or {}, fill)
-    trainer = Trainer(corpus, replace(config, held_out=held_out), start=tokenizer)
+    trainer = yield from trained_for_sheet_work(tokenizer, corpus, replace(config, held_out=held_out))
+    return (yield from sheet_work(trainer, references or {}, fill, sizes))
+
+
+def trained_for_sheet_work(tokenizer: Tokenizer, corpus: Corpus, config: TrainingConfig) -> Work[Trainer]:
+    """The training of a sheet, at its end; of one, sheets with any reference texts can be made."""
+    trainer = Trainer(corpus, config, start=tokenizer)
     while trainer.ended is None:
         trainer.advance()
         yield trainer.progress
-    return (yield from sheet_work(trainer, references or {}, fill, sizes))
+    return trainer
 
 
 def check_sheet_work(
     start: Tokenizer, corpus: Corpus, references: Mapping[str, str], fill: Sequence[str] = ()
 ) -> Work[None]:
     """Raises the errors of a sheet that a training does not, before there is one."""
+    check_reserved(start, fill)
     sources = in_use(corpus.sources, corpus.weights)
     if any(source.counts is not None for source in sources):
         raise ConfigError("Word counts have no lines to hold out, which the sheet measures: open the texts.")

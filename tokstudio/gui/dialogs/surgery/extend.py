@@ -20,9 +20,11 @@ from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.settings import RULES, SETTINGS, TIE_RULES
 from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.surgery.extension_sheet import HELD_OUT
 from tokstudio.core.surgery.specials import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.surgery.parts import FieldError, SurgeryDialog
+from tokstudio.gui.dialogs.surgery.sheet import SheetDialog, SheetPlan
 from tokstudio.gui.dialogs.surgery.works import Effect, at_merge, closes_gaps, extension_work, short_name
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -30,6 +32,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField, TicksField
+from tokstudio.gui.widgets.menus import push_button
 
 # --- The field of reserved special tokens whose ids new tokens get ----------------------------------------------------
 
@@ -110,7 +113,9 @@ class ExtendDialog(SurgeryDialog):
         fields = (self.size_limit, self.reserved, self.frequency, self.pattern, self.ties, self.longest, self.rules)
         for field in fields:
             field.changed.connect(self.ask)
-        self.build(run.name, size, self._about(), fields)
+        tip = "What each number of new tokens would save and change, from one training"
+        self.sizes_button = push_button("Compare Si&zes…", self._compare_sizes, tip)
+        self.build(run.name, size, self._about(), fields, beside=[self.sizes_button])
         self.size_limit.number.setFocus()
 
     def _about(self) -> str:
@@ -127,6 +132,25 @@ class ExtendDialog(SurgeryDialog):
             else:
                 kept += " All ids stay, and new ones follow the highest."
         return f"{kept} {corpus}"
+
+    # ---- the sizes
+
+    def say(self, text: str, role: str = "muted", *, why_not: str = "") -> None:
+        """Says as all dialogs do; sizes can be compared where the change can be made."""
+        super().say(text, role, why_not=why_not)
+        self.sizes_button.setEnabled(not why_not)
+
+    def _compare_sizes(self) -> None:
+        config, filled = self._config(), self.reserved.value
+        config = replace(config, held_out=self._session.training.settings.held_out or HELD_OUT)
+        start = partial(_start_work, self._old, self._merges, self._pattern)
+        dialog = SheetDialog(self._session, self._theme, SheetPlan(start, self._corpus, config, filled), self)
+        dialog.chosen.connect(partial(self._choose_added, len(filled)))
+        dialog.open()
+
+    def _choose_added(self, filled: int, added: int) -> None:
+        self.size_limit.set_value(self._size + added - filled)
+        self.ask()
 
     # ---- the change
 

@@ -137,11 +137,17 @@ class SurgeryDialog(Dialog):
         self.finished.connect(self._end)
 
     def build(
-        self, name: str, size: int, about: str, fields: Sequence[QWidget], growing: QWidget | None = None
+        self,
+        name: str,
+        size: int,
+        about: str,
+        fields: Sequence[QWidget],
+        growing: QWidget | None = None,
+        beside: Sequence[QWidget] = (),
     ) -> None:
         """Lays out the name of the tokenizer, what is to be known, and the fields, which scroll in little room.
 
-        One field may be `growing`: it takes the height that is left.
+        One field may be `growing`: it takes the height that is left. Buttons `beside` stand at the left of the others.
         """
         self.caption = Caption()
         self.caption.say(name, [several(size, "token")])
@@ -152,7 +158,7 @@ class SurgeryDialog(Dialog):
         head = column(self.caption, paragraph_label("muted", about), spacing=2)
         self.cancel_button = push_button("Cancel", self.reject)
         self.apply_button = push_button(self._verb, self._apply, is_main=True)
-        buttons = row(STRETCH, self.cancel_button, self.apply_button, spacing=8)
+        buttons = row(*beside, STRETCH, self.cancel_button, self.apply_button, spacing=8)
         column(head, (sides, 1), self.note, buttons, spacing=12, margins=(20, 16, 20, 16), parent=self)
         resize_on_screen(self, self._theme, self.room)
         self.ask()

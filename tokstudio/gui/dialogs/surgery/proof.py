@@ -28,7 +28,7 @@ from tokstudio.core.surgery.proof import (
 )
 from tokstudio.core.tokenizer.origin import Point, Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.dialogs.surgery.works import SAMPLE
+from tokstudio.gui.dialogs.surgery.works import LARGEST_REFERENCE, SAMPLE, beginning_of
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -100,7 +100,6 @@ _NEUTRAL = "•"  # before a point that holds, but tells a change
 _MAP_FILTERS = "NumPy (*.npz);;JSON (*.json)"
 OF_TEXT, OF_CORPUS = "The text of the Text pane", "The first lines of the corpus"
 OF_FILE = "A file…"
-_LARGEST_REFERENCE = 1 << 22  # bytes of a file whose lines are compared
 
 
 class ProofDialog(Dialog):
@@ -278,7 +277,7 @@ def _proof_work(
     # Those of word counts have words, one after another.
     texts = (np.asarray(source.data).tobytes() for source in sample_in_one(corpus, SAMPLE).sources)
     if isinstance(reference, Path):
-        text = _beginning(Corpus.from_files([reference]), _LARGEST_REFERENCE)
+        text = _beginning(Corpus.from_files([reference]), LARGEST_REFERENCE)
     else:
         text = reference if reference is not None else _beginning(corpus, _BEGINNING)
     proof = yield from verify_all_work(tokenizer, texts, text)
@@ -286,12 +285,8 @@ def _proof_work(
 
 
 def _beginning(corpus: Corpus, size: int) -> str:
-    """The first lines of the corpus; a document, such as a row of a data set, ends its line."""
-    if not corpus.sources:
-        return ""
-    source = corpus.sources[0]
-    documents = np.split(np.asarray(source.data[:size]), source.ends[: np.searchsorted(source.ends, size)])
-    return "\n".join(document.tobytes().decode("utf-8", "ignore").removesuffix("\n") for document in documents)
+    """The first lines of the corpus."""
+    return beginning_of(corpus.sources[0], size) if corpus.sources else ""
 
 
 def _map_work(tokenizer: Tokenizer, path: Path) -> Work[Path]:

@@ -18,6 +18,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_in_one
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import DEFAULT, FileSettings
 from tokstudio.core.project import ProjectTokenizer, keep_changed_work
@@ -162,6 +163,15 @@ def _ratio(size: int, tokens: int) -> str:
 
 def _signed(share: float) -> str:
     return f"{'+' if share > 0 else '−'}{percent_text(abs(share), 1)}"
+
+
+LARGEST_REFERENCE = 1 << 22  # bytes of a reference text whose lines are compared
+
+
+def beginning_of(source: Source, size: int) -> str:
+    """The first bytes of a text, in lines; a document, such as a row of a data set, ends its line."""
+    documents = np.split(np.asarray(source.data[:size]), source.ends[: np.searchsorted(source.ends, size)])
+    return "\n".join(document.tobytes().decode("utf-8", "ignore").removesuffix("\n") for document in documents)
 
 
 # ---- pruning
