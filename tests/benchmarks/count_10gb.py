@@ -31,7 +31,8 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.readers import files as text_store
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.pretokenization.count_words import CountedPart, Counting
+from tokstudio.core.pretokenization.count_words import Counting
+from tokstudio.core.pretokenization.word_counts import WordCounts
 
 _TIMES = 10  # how often each permuted copy is given
 _FILES, _GIVEN = 8, 20  # of the text that the workers count, and how often each is given
@@ -85,15 +86,15 @@ def by_workers(chosen: argparse.Namespace) -> None:
         folder = Path(name)
         entries = [Entry(path, name) for path in cut(file.read_bytes(), _FILES, folder)] * _GIVEN
 
-        def alone() -> CountedPart:
-            return finish(counting.count_work(entries, threads=1))
+        def alone() -> WordCounts:
+            return finish(counting.count_work(entries, threads=1)).counts
 
-        def together() -> CountedPart:
+        def together() -> WordCounts:
             with Console(False) as console:
-                return count_on_cluster(counting, entries, cluster.scheduler_address, console)
+                return count_on_cluster(counting, entries, cluster.scheduler_address, console)[0].counts
 
         # The first calls load the loops, in the workers too.
-        tables = [job().counts.save(folder / "counts.parquet").read_bytes() for job in (alone, together)]
+        tables = [job().save(folder / "counts.parquet").read_bytes() for job in (alone, together)]
         took: dict[str, list[float]] = {"one process, one thread": [], "two workers": []}
         for _ in range(chosen.runs):
             for times, job in zip(took.values(), (alone, together), strict=True):

@@ -16,8 +16,7 @@ import distributed
 import pytest
 
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.cli import cluster
-from tokstudio.cli.process.terminal import Console
+from tokstudio.cli import cluster, counting
 from tokstudio.core.pretokenization.count_words import Counting, WordCounter
 
 WORDS = ["the cat ", "a hat\n", "isn't 12 ", "dogs <e> and\n", "日本 "]
@@ -180,21 +179,60 @@ def test_what_was_dropped_and_an_error_of_a_worker_are_said(write, dask, run):
     run(1, f"count b.txt {words}", says="b.txt")
 
 
+@pytest.mark.parametrize(("partitions", "least"), [(1, 2), (3, 1), (5, 40), (32, 41)])
+def test_rare_words_are_left_out_by_the_workers_as_here(
+    files, write, tmp_path, monkeypatch, run, dask, partitions, least
+):
+    """Some words are rare in some of the files, others in all together."""
+    monkeypatch.setattr(counting, "PARTITIONS", partitions)
+    write("a.txt", "the cat " * 39 + "seldom")
+    came, leave_out = [], counting._frequent
+
+    def noted(*given):
+        came.append(leave_out(*given))
+        return came[-1]
+
+    monkeypatch.setattr(counting, "_frequent", noted)
+    words = f"count {FILES} --pattern gpt2 --special=<e> --min-count {least} --json --out"
+    alone, cluster = (run(0, f"{words} {name}.parquet", *more) for name, more in (("alone", ()), ("cluster", (dask,))))
+    assert (tmp_path / "alone.parquet").read_bytes() == (tmp_path / "cluster.parquet").read_bytes()
+    assert cluster.json | {"file": ""} == alone.json | {"file": ""}
+    assert (cluster.json["rare_words"] > 0) is (least > 1)
+    assert len(came) == 1 + partitions
+    written = Corpus.from_counts(tmp_path / "cluster.parquet").sources
+    left = sum(int(source.counts.sum()) for source in written)
+    assert sum(int(each.counts.counts.sum()) for each in came[1:]) == left, "no more comes from a worker"
+
+
+def test_a_cluster_writes_nothing_where_all_words_are_rare_or_there_are_none(files, write, tmp_path, run, dask):
+    write("empty.txt", "<e>")
+    words = f"--pattern gpt2 --special=<e> --out counts.parquet {dask}"
+    run(
+        1, f"count {FILES} --min-count 9999 {words}", says="--min-count 9999: every word occurs less often: nothing was"
+    )
+    run(1, f"count empty.txt --min-count 2 {words}", says="There are no words in these texts: nothing was written.")
+    assert not (tmp_path / "counts.parquet").exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
-def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypatch):
-    alone, show, killed = counted(FILES, "alone"), Console.show, []
+@pytest.mark.parametrize("when", ["counting", "joining"])
+def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypatch, when):
+    """Also where it is killed with the tables that it has counted, which are not yet joined."""
+    alone, wait, killed = counted(FILES, "alone"), counting.waited_work, []
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
     with distributed.LocalCluster(n_workers=2, **options) as workers:
         worker = next(iter(workers.workers.values()))
         worker.close_gracefully()  # then it is not started again
         victim = worker.pid
 
-        def killing(self, progress, *more):
-            if progress.phase == "counting" and not killed:
-                killed.append(os.kill(victim, signal.SIGKILL))
-            show(self, progress, *more)
+        calls = iter(("counting", "joining"))
 
-        monkeypatch.setattr(Console, "show", killing)
+        def killing(*given):
+            if not killed and next(calls) == when:
+                killed.append(os.kill(victim, signal.SIGKILL))
+            return (yield from wait(*given))
+
+        monkeypatch.setattr(counting, "waited_work", killing)
         assert counted(FILES, "cluster", "--dask", workers.scheduler_address) == alone
     assert killed
     with pytest.raises(ProcessLookupError):

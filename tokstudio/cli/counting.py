@@ -30,27 +30,52 @@ from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import printable, several, size_text
 from tokstudio.core.corpus.readers.folders import Entry, Folder, numbered_work, remote_entries_work
-from tokstudio.core.corpus.source import CountedWith
+from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.hub.addresses import address_of
-from tokstudio.core.pretokenization.count_words import CountedPart, Counting, count_corpus_work, stored_bytes
+from tokstudio.core.pretokenization.count_words import (
+    CountedPart,
+    Counting,
+    count_corpus_work,
+    numbers_of_parts,
+    stored_bytes,
+)
 from tokstudio.core.pretokenization.word_counts import WordCounts
+from tokstudio.core.pretokenization.word_table import PARTITIONS
 
 if TYPE_CHECKING:
-    from distributed import Future
+    from distributed import Client, Future
 
-# --- Counts files on a Dask cluster: tasks that count neighbouring files, and a tree of tasks that join the tables ----
+# --- Counts files on a Dask cluster: tasks that count neighbouring files, and one for each partition of the words -----
 
-_TASKS_PER_CORE = 2  # few, as each table is joined with others; more than one, as files take unequal time
+_TASKS_PER_CORE = 2  # few, as each table is divided and joined; more than one, as files take unequal time
 
 
-def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str, console: Console) -> CountedPart:
+@dataclass(frozen=True, eq=False)
+class _Frequent:
+    """The words that occur often enough, and what is left out: words, and how often they occur in all."""
+
+    counts: WordCounts
+    rare: int
+    uses: int
+
+    def __sizeof__(self) -> int:
+        return sys.getsizeof(self.counts)
+
+
+def count_on_cluster(
+    counting: Counting, entries: Sequence[Entry], address: str, console: Console, least: int = 1
+) -> tuple[_Frequent, tuple[Source, ...]]:
     """Counts files with the workers of a cluster, which must see the same paths; the table is that of one pass.
+
+    The table is divided by a hash of the word. A task joins what all files have of a partition, and leaves out its rare
+    words, so that only the others come together here.
 
     Args:
         counting: How files are read and counted.
         entries: The files.
         address: That of the scheduler, such as "tcp://10.0.0.1:8786"; "local" starts workers here, one per core.
         console: Shows the progress.
+        least: Words that occur less often in all files are left out.
 
     Raises:
         ConfigError: Dask is not installed.
@@ -60,56 +85,115 @@ def count_on_cluster(counting: Counting, entries: Sequence[Entry], address: str,
         entries = list(map(absolute, entries))
         cores = console.finish(cores_work(client, address))
         shards = list(neighbours(entries, list(map(stored_bytes, entries)), _TASKS_PER_CORE * cores))
-        parts = client.map(_count, shards, counting=counting, pure=False)
-        tables: list[Future] = list(parts)
-        joins: list[Future] = []
-        while len(tables) > 1:
-            pairs = [
-                client.submit(_join, *tables[at : at + 2], pure=False) if at + 1 < len(tables) else tables[at]
-                for at in range(0, len(tables), 2)
-            ]
-            joins += [future for future in pairs if future not in tables]
-            tables = pairs
-        futures = [*parts, *joins]
+        facts, numbers, joined = _submit(client, counting, shards, least)
+        steps = len(facts) + len(joined)
 
         def progress() -> Progress:
-            return Progress("counting", sum(future.done() for future in futures), len(futures))
+            fetched = PARTITIONS - len(joined)
+            return Progress("counting", fetched + sum(future.done() for future in (*facts, *joined)), steps)
 
-        counted: _Counted = console.finish(waited_work(tables[0], progress, "counted"))
-        read = size_text(sum(map(stored_bytes, entries)) - len(entries))
-        console.say(
-            f"Read {read} in {several(len(parts), 'task')}; the slowest took {counted.seconds:,.1f} s, "
-            f"from {printable(counted.file)} on."
-        )
-        return counted.part
+        placed: _Placed = console.finish(waited_work(numbers, progress, "counted"))
+        parts: list[_Frequent] = []
+        while joined:
+            parts.append(console.finish(waited_work(joined[0], progress, "counted")))
+            joined.pop(0)
+    rare, uses = sum(part.rare for part in parts), sum(part.uses for part in parts)
+    counts = [part.counts for part in parts]
+    parts.clear()  # a partition is freed when it is joined
+    frequent = _Frequent(console.finish(WordCounts.of_partitions_work(counts)), rare, uses)
+    read = size_text(sum(map(stored_bytes, entries)) - len(entries))
+    console.say(
+        f"Read {read} in {several(len(shards), 'task')}; the slowest took {placed.seconds:,.1f} s, "
+        f"from {printable(placed.file)} on."
+    )
+    return frequent, placed.sources
+
+
+def _submit(
+    client: Client, counting: Counting, shards: Sequence[Sequence[Entry]], least: int
+) -> tuple[list[Future], Future, list[Future]]:
+    """The facts about each shard, the numbers of all sources, and the partitions.
+
+    No other result is asked for here, so that workers free the tables of the shards as soon as they are joined.
+    """
+    counted = client.map(_count, shards, counting=counting, partitions=PARTITIONS, pure=False)
+    facts: list[Future] = client.map(_facts, counted, pure=False)
+    placed = client.submit(_place, facts, pure=False)
+    joined: list[Future] = []
+    for number in range(PARTITIONS):
+        parts = client.map(_partition, counted, number=number, pure=False)
+        joined.append(client.submit(_join, parts, placed, least, pure=False))
+    return facts, placed, joined
 
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """A table with the seconds of the slowest task that counted for it, and its first file."""
+    """A counted shard: its sources and files, the seconds it took, its first file, and its table in partitions."""
 
-    part: CountedPart
+    sources: tuple[Source, ...]
+    files: int
+    seconds: float
+    file: str
+    partitions: Sequence[WordCounts] = ()
+
+    def __sizeof__(self) -> int:
+        return sum(map(sys.getsizeof, self.partitions))
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """All sources, the numbers for the table of each shard, and the seconds of the slowest with its first file."""
+
+    sources: tuple[Source, ...]
+    numbers: list[tuple[list[int], int]]
     seconds: float
     file: str
 
 
-def _count(shard: Sequence[Entry], counting: Counting) -> _Counted | TokStudioError:
+def _count(shard: Sequence[Entry], counting: Counting, partitions: int) -> _Counted | TokStudioError:
     """Counts a shard; an error is its result, as a worker would print an exception."""
     begun = time.monotonic()
     try:
         part = finish(counting.count_work(shard, threads=1))
     except TokStudioError as error:
         return error
-    return _Counted(part, time.monotonic() - begun, shard[0].path.name)
+    tables = part.counts.divided(partitions)
+    return _Counted(part.sources, part.counts.files, time.monotonic() - begun, shard[0].path.name, tables)
 
 
-def _join(first: _Counted | TokStudioError, later: _Counted | TokStudioError) -> _Counted | TokStudioError:
-    if isinstance(first, TokStudioError):
-        return first
-    if isinstance(later, TokStudioError):
-        return later
-    slowest = max(first, later, key=lambda one: one.seconds)
-    return replace(slowest, part=finish(first.part.joined_work(later.part)))
+def _facts(counted: _Counted | TokStudioError) -> _Counted | TokStudioError:
+    return counted if isinstance(counted, TokStudioError) else replace(counted, partitions=())
+
+
+def _partition(counted: _Counted | TokStudioError, number: int) -> WordCounts | None:
+    return None if isinstance(counted, TokStudioError) else counted.partitions[number]
+
+
+def _place(shards: Sequence[_Counted | TokStudioError]) -> _Placed | TokStudioError:
+    counted: list[_Counted] = []
+    for shard in shards:
+        if isinstance(shard, TokStudioError):
+            return shard
+        counted.append(shard)
+    slowest = max(counted, key=lambda one: one.seconds)
+    sources = tuple(source for one in counted for source in one.sources)
+    numbers = numbers_of_parts([(one.sources, one.files) for one in counted])
+    return _Placed(sources, numbers, slowest.seconds, slowest.file)
+
+
+def _join(
+    parts: Sequence[WordCounts | None], placed: _Placed | TokStudioError, least: int
+) -> _Frequent | TokStudioError:
+    if isinstance(placed, TokStudioError):
+        return placed
+    tables = [part.renumbered(*where) for part, where in zip(parts, placed.numbers, strict=True) if part is not None]
+    return _frequent(finish(WordCounts.merge_work(tables)), least)
+
+
+def _frequent(counts: WordCounts, least: int) -> _Frequent:
+    """The words that are not rare in a joined table, so that it does not matter how texts were divided."""
+    frequent = counts.at_least(least) if least > 1 else counts
+    return _Frequent(frequent, len(counts) - len(frequent), int(counts.counts.sum() - frequent.counts.sum()))
 
 
 # --- The command `count`: counts the pre-tokens of texts and writes the table, for training later or elsewhere --------
@@ -122,43 +206,37 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
     counting = Counting(settings, texts.reading, texts.encoding)
     if "-" in arguments.files:
         raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
+    least: int = arguments.min_count
     with plain_reading_errors():
         folders = list[Folder]()
         if texts.leave_out or texts.leave_out_lists:
             part, folders = _count_without(replace(texts, documents=arguments.documents), settings, console)
+            frequent, sources = _frequent(part.counts, least), part.sources
         else:
             entries = console.finish(_entries_work(texts, folders, console))
             if arguments.dask is not None:
-                part = count_on_cluster(counting, entries, arguments.dask, console)
+                frequent, sources = count_on_cluster(counting, entries, arguments.dask, console, least)
             else:
                 part = console.finish(counting.count_work(entries))
-            report_read(part.sources, console)
-    counts, least = part.counts, arguments.min_count
-    if not len(counts):
+                frequent, sources = _frequent(part.counts, least), part.sources
+                del part  # with its rare words
+            report_read(sources, console)
+    counts = frequent.counts
+    if not len(counts) and not frequent.rare:
         raise CorpusError("There are no words in these texts: nothing was written.")
     if least > 1:
-        counts = _frequent(counts, least, console)
+        rare, uses = several(frequent.rare, "word"), several(frequent.uses, "use")
+        console.say(f"Left out {rare} with fewer than {least:,} uses: {uses} in all.")
+    if not len(counts):
+        raise CorpusError(f"--min-count {least}: every word occurs less often: nothing was written.")
     out = console.finish(counts.save_work(arguments.out))
     if arguments.json:
-        put(sys.stdout, json.dumps(_as_json(counts, out) | read_as_json(folders, part.sources)) + "\n")
+        put(sys.stdout, json.dumps(_as_json(frequent, out) | read_as_json(folders, sources)) + "\n")
     text = sum(total.bytes for total in counts.totals)
     console.say(
         f"Counted {several(text, 'byte')} of {several(len(counts.totals), 'source')}: "
         f"{several(len(counts), 'distinct word')}, in {out.name}."
     )
-
-
-def _frequent(counts: WordCounts, least: int, console: Console) -> WordCounts:
-    """The words that are not rare in the joined table, so that it does not matter how texts were divided among workers.
-
-    Reports what is left out.
-    """
-    frequent = counts.at_least(least)
-    rare, uses = len(counts) - len(frequent), int(counts.counts.sum() - frequent.counts.sum())
-    console.say(f"Left out {several(rare, 'word')} with fewer than {least:,} uses: {several(uses, 'use')} in all.")
-    if not len(frequent):
-        raise CorpusError(f"--min-count {least}: every word occurs less often: nothing was written.")
-    return frequent
 
 
 def _entries_work(texts: TextsToRead, folders: list[Folder], console: Console) -> Work[list[Entry]]:
@@ -185,10 +263,13 @@ def _count_without(texts: TextsToRead, settings: CountedWith, console: Console) 
     return CountedPart(counts, read.corpus.sources), list(read.folders)
 
 
-def _as_json(counts: WordCounts, out: Path) -> dict[str, object]:
+def _as_json(frequent: _Frequent, out: Path) -> dict[str, object]:
+    counts = frequent.counts
     return {
         "file": str(out),
         "words": len(counts),
+        "rare_words": frequent.rare,
+        "rare_uses": frequent.uses,
         "sources": [{"name": one.name, "bytes": one.bytes, "documents": one.documents} for one in counts.totals],
         "special_tokens": dict(counts.cut_out),
     }

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,6 +65,41 @@ def test_shards_counted_in_any_order_give_the_table_of_one_pass(parts, order):
     assert joined.totals == whole.totals
     if len(whole):
         assert rows_of(joined) == rows_of(whole)
+
+
+@settings(patient, max_examples=60)
+@given(
+    st.lists(documents, min_size=1, max_size=4),
+    st.integers(1, 40),
+    st.integers(1, 4),
+    st.randoms(use_true_random=False),
+)
+def test_partitions_merged_in_any_order_are_the_table_without_the_words_that_are_rare_in_all(
+    parts, partitions, least, order
+):
+    """A word is rare by its uses in all parts, never by those in one."""
+    sources = [Source.from_texts(texts, f"{number}.txt") for number, texts in enumerate(parts)]
+    whole = count(Corpus(tuple(sources)), "gpt2")
+    tables = [count_shard(one, "gpt2", number=n, file=n).divided(partitions) for n, one in enumerate(sources)]
+    order.shuffle(tables)
+    merged = [WordCounts.merge(same_words).at_least(least) for same_words in zip(*tables, strict=True)]
+    words = [{word for word, *_ in rows_of(one)} for one in merged if len(one)]
+    assert sum(map(len, words)) == len(set().union(*words)), "a word is in one partition"
+    order.shuffle(merged)
+    found = finish(WordCounts.of_partitions_work(merged))
+    uses = Counter()
+    for word, _, number, _ in rows_of(whole) if len(whole) else []:
+        uses[word] += number
+    kept = [row for row in (rows_of(whole) if len(whole) else []) if uses[row[0]] >= least]
+    assert (rows_of(found) if len(found) else []) == kept
+    assert found.words.tolist() == sorted_by_first([word for word, *_ in kept])
+    assert (found.totals, found.files, merged) == (whole.totals, whole.files, [])
+
+
+def sorted_by_first(words):
+    """The number of each word, where words are numbered in the order in which they are first met."""
+    numbers = {}
+    return [numbers.setdefault(word, len(numbers)) for word in words]
 
 
 @pytest.mark.parametrize(("threads", "pattern"), [(1, r"\w+|\W"), (3, "gpt2")])
@@ -148,6 +184,8 @@ def test_what_cannot_be_counted_or_joined_is_refused():
     ):
         with pytest.raises(CorpusError, match=words):
             WordCounts.merge(tables)
+    with pytest.raises(CorpusError, match="give each its own number of source and file"):
+        finish(WordCounts.of_partitions_work([one, other]))
 
 
 def test_a_table_has_a_row_for_each_word_and_source_in_the_order_of_places():

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern, pre_tokens, train_slowly
 from tests.core.texts import patient
-from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, count, extend, train
+from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, WordCounts, count, extend, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import content_work
 from tokstudio.core.corpus.readers.contents import Reading
@@ -31,7 +31,7 @@ from tokstudio.core.corpus.source import CountedWith, Source, entries
 from tokstudio.core.library_training.train import lines_work
 from tokstudio.core.model.algorithms import TIE_BREAKS, Picky, SuperBPE
 from tokstudio.core.pretokenization import count_words
-from tokstudio.core.pretokenization.count_words import Counting
+from tokstudio.core.pretokenization.count_words import Counting, numbers_of_parts
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.teaching.check import Checker, CheckSettings
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -113,7 +113,7 @@ def counted(corpus: Corpus, config: TrainingConfig, order, folder) -> Corpus:
 
 
 def counted_on_cluster(rows, config: TrainingConfig, order, folder) -> Corpus:
-    """Several files, each counted by a task of its own; the tables of neighbours are joined in any order."""
+    """Several files, each counted by a task of its own."""
     counting = Counting(CountedWith(config.pattern, config.special_tokens), Reading(field="text", split_by="lang"))
     size, parts = order.randint(1, len(rows)), []
     for first in range(0, len(rows), size):
@@ -122,10 +122,17 @@ def counted_on_cluster(rows, config: TrainingConfig, order, folder) -> Corpus:
             file = folder / f"{first}.jsonl"
             file.write_bytes(json_lines(here))
             parts.append(finish(counting.count_work([Entry(file)])))
-    while len(parts) > 1:
-        at = order.randrange(len(parts) - 1)
-        parts[at : at + 2] = [finish(parts[at].joined_work(parts[at + 1]))]
-    return Corpus.from_counts(parts[0].counts.save(folder / "counts.parquet"))
+    return Corpus.from_counts(merged(parts, order, order.randint(1, 40)).save(folder / "counts.parquet"))
+
+
+def merged(parts, order, partitions):
+    """The table of adjacent parts of a corpus, joined partition by partition in any order."""
+    numbers = numbers_of_parts([(part.sources, part.counts.files) for part in parts])
+    tables = [part.counts.renumbered(*where).divided(partitions) for part, where in zip(parts, numbers, strict=True)]
+    order.shuffle(tables)
+    joined = list(map(WordCounts.merge, zip(*tables, strict=True)))
+    order.shuffle(joined)
+    return finish(WordCounts.of_partitions_work(joined))
 
 
 def recounted(rows, config: TrainingConfig, weights):
@@ -333,7 +340,7 @@ def test_joined_sources_are_counted_and_joined_as_one_in_a_table(two_files, tmp_
     assert sum(total.documents for total in whole.totals) == len(rows)
     counting = Counting(CountedWith("gpt2"), Reading(field="text", split_by="lang", join_values=True))
     parts = [finish(counting.count_work([file])) for file in files]
-    joined = finish(parts[0].joined_work(parts[1])).counts
+    joined = merged(parts, random.Random(1), 3)
     written = [table.save(tmp_path / f"{number}.parquet").read_bytes() for number, table in enumerate((whole, joined))]
     assert written[0] == written[1]
     config, weights = TrainingConfig(min_frequency=2, pattern="gpt2"), {"ru": 3, "en": 0}

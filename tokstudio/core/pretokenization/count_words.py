@@ -102,14 +102,20 @@ class CountedPart:
     counts: WordCounts
     sources: tuple[Source, ...]  # without their texts
 
-    def joined_work(self, later: CountedPart) -> Work[CountedPart]:
-        """Joins the table of the files after these; the result equals that of one pass over both."""
-        # The files of one large folder are one source, and so are parts that are joined by value.
-        sources = self.sources + later.sources
-        whole = entries(sources)[len(self.sources) :]
-        numbers = {part: number for (_, part), (_, number) in zip(entries(later.sources), whole, strict=True)}
-        moved = later.counts.renumbered([numbers[part] for part in range(len(numbers))], self.counts.files)
-        return CountedPart((yield from WordCounts.merge_work([self.counts, moved])), sources)
+
+def numbers_of_parts(parts: Sequence[tuple[Sequence[Source], int]]) -> list[tuple[list[int], int]]:
+    """What `WordCounts.renumbered` takes for the tables of adjacent parts of a corpus, to merge them as of one pass.
+
+    Each part is given by its sources and its number of files.
+    """
+    # The files of one large folder are one source, and so are parts that are joined by value.
+    whole = iter(entries([source for sources, _ in parts for source in sources]))
+    numbers, before = list[tuple[list[int], int]](), 0
+    for sources, files in parts:
+        of_part = {own: number for (_, own), (_, number) in zip(entries(sources), whole, strict=False)}
+        numbers.append(([of_part[own] for own in range(len(of_part))], before))
+        before += files
+    return numbers
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.counts_file import CountedRows, SourceTotals, write_counted_rows_work
 from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.pretokenization.word_table import Rows, TableBuilder, TablePart
+from tokstudio.core.pretokenization.word_table import Joined, Partitions, Rows, TableBuilder, TablePart, sorted_work
 from tokstudio.core.text.utf8 import AnyPath
 
 _GATHERED = 1 << 20  # words copied by one call of a loop that holds no lock
@@ -91,6 +91,11 @@ class WordCounts:
     def __len__(self) -> int:
         return len(self.ends)
 
+    def __sizeof__(self) -> int:
+        """Bytes of memory; a Dask cluster decides by them which worker goes on with a table."""
+        arrays = self.data, self.ends, self.words, self.sources, self.counts, self.firsts
+        return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
+
     def weighted(self, weights: Sequence[int]) -> Sequences:
         """The words with their counts times the weight of each source, in the order of first occurrence.
 
@@ -129,7 +134,8 @@ class WordCounts:
     def at_least(self, least: int) -> WordCounts:
         """The table of the words that occur so often in all sources together; the totals stay those of all words.
 
-        That is for a whole table: words that are rare in every part may be frequent in all.
+        That is for a whole table, or one that `divided` gave of it: words that are rare in every part of a corpus may
+        be frequent in all.
         """
         whole = np.zeros(len(self), np.int64)
         np.add.at(whole, self.words, self.counts)
@@ -146,6 +152,26 @@ class WordCounts:
             counts=self.counts[rows],
             firsts=self.firsts[rows],
         )
+
+    def divided(self, partitions: int) -> list[WordCounts]:
+        """Divides the table by a hash of the word, the same for any table; `of_partitions_work` undoes this.
+
+        The tables of the parts of a corpus can so be merged by partition, each with all that is counted of its words.
+        """
+        parts, tables = Partitions(self.data, np.concatenate([[0], self.ends]), partitions), list[WordCounts]()
+        for number, here in enumerate(parts.of_rows(self.words)):
+            words, offsets = parts.words(number)
+            rows = parts.numbers[self.words[here]], self.sources[here], self.counts[here], self.firsts[here]
+            tables.append(replace(self, **Joined(words, offsets[1:], *rows)._asdict()))
+        return tables
+
+    @classmethod
+    def of_partitions_work(cls, partitions: list[WordCounts]) -> Work[WordCounts]:
+        """Joins the partitions of one table, in bounded pieces; empties the list, to free its memory."""
+        first, tables = partitions[0], list[TablePart]()
+        while partitions:
+            tables.append(_table_of(partitions.pop()))
+        return replace(first, **(yield from _joined_work(sorted_work(tables)))._asdict())
 
     def save(self, path: AnyPath) -> Path:
         """Writes the table to a Parquet file; raises FormatError where it cannot be written."""
@@ -185,14 +211,12 @@ class WordCounts:
             raise CorpusError("The word counts were made with different settings: count the texts again.")
         builder = TableBuilder()
         for part in parts:
-            yield from builder.add_work(TablePart(part.data, np.concatenate([[0], part.ends]), _rows_of(part)))
+            yield from builder.add_work(_table_of(part))
         totals = [_added(each) for each in zip_longest(*(part.totals for part in parts), fillvalue=_NO_SOURCE)]
         cut_out = Counter[str]()
         for part in parts:
             cut_out.update(dict(part.cut_out))
-        joined = yield from builder.joined_work()
-        if not np.all(joined.firsts[1:] > joined.firsts[:-1]):
-            raise CorpusError("Two tables have words of the same file: give each its own number of source and file.")
+        joined = yield from _joined_work(builder.joined_work())
         files = max(part.files for part in parts)
         return cls(*joined, tuple(totals), parts[0].settings, tuple(sorted(cut_out.items())), files)
 
@@ -206,11 +230,20 @@ def _added(parts: Sequence[SourceTotals]) -> SourceTotals:
     return SourceTotals(name, sum(part.bytes for part in parts), sum(part.documents for part in parts))
 
 
-def _rows_of(table: WordCounts) -> list[Rows]:
+def _joined_work(work: Work[Joined]) -> Work[Joined]:
+    """The rows that a work joins, of which no two may have the same place."""
+    joined = yield from work
+    if not np.all(joined.firsts[1:] > joined.firsts[:-1]):
+        raise CorpusError("Two tables have words of the same file: give each its own number of source and file.")
+    return joined
+
+
+def _table_of(table: WordCounts) -> TablePart:
     order = np.argsort(table.sources, kind="stable")
     borders = np.flatnonzero(np.diff(table.sources[order])) + 1
-    return [
+    rows = [
         Rows(int(table.sources[rows[0]]), table.words[rows], table.counts[rows], table.firsts[rows])
         for rows in np.split(order, borders)
         if len(rows)
     ]
+    return TablePart(table.data, np.concatenate([[0], table.ends]), rows)

@@ -251,23 +251,19 @@ def _joined(one: Rows, other: Rows, scratch: NDArray[np.int32]) -> Rows:
     return Rows(one.source, words[:used], counts[:used], firsts[:used])
 
 
-def sorted_work(parts: Sequence[TablePart]) -> Work[Joined]:
-    """Sorts rows by place; the tables of several parts have no word in common."""
+def sorted_work(parts: list[TablePart]) -> Work[Joined]:
+    """Sorts rows by place; the tables of several parts have no word in common. Empties the list, to free its memory."""
     from tokstudio.core.kernels.words import gather, renumber
 
-    number_of_words = sum(len(part.offsets) - 1 for part in parts)
-    rows = list(_renumbered(parts))
-    words = np.concatenate([np.empty(0, np.int32), *(each.words for each in rows)])
-    counts = np.concatenate([np.empty(0, np.int64), *(each.counts for each in rows)])
-    firsts = np.concatenate([np.empty(0, np.int64), *(each.firsts for each in rows)])
-    sources = np.repeat(np.array([each.source for each in rows], np.int32), [len(each.words) for each in rows])
+    words, sources, counts, firsts, arena, offsets = _together(parts)
+    number_of_words = len(offsets) - 1
     if not np.all(firsts[1:] > firsts[:-1]):
         order = np.argsort(firsts, kind="stable")
         words, sources = words.take(order), sources.take(order)
         counts, firsts = counts.take(order), firsts.take(order)
+        yield Progress("joining")
     order = np.empty(number_of_words, np.int64)
     renumber(words, np.full(number_of_words, -1, np.int32), order)
-    arena, offsets = _words_of(parts)
     data, ends = np.empty(int(offsets[-1]) + PADDING, np.uint8), np.empty(number_of_words, np.int64)
     arena, offsets, order = read_only(arena), read_only(offsets), read_only(order)
     for first in range(0, number_of_words, _GATHERED):
@@ -276,28 +272,91 @@ def sorted_work(parts: Sequence[TablePart]) -> Work[Joined]:
     return Joined(data, ends, words, sources, counts, firsts)
 
 
-def _renumbered(parts: Sequence[TablePart]) -> Iterator[Rows]:
-    """The rows with the numbers that the words have in all tables together."""
-    before = 0
-    for part in parts:
-        for each in part.rows:
-            yield replace(each, words=each.words + np.int32(before)) if before else each
-        before += len(part.offsets) - 1
+def _together(
+    parts: list[TablePart],
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.uint8],
+    NDArray[np.int64],
+]:
+    """Words, sources, counts and places of all rows; and the words of all tables, with the start of each.
+
+    A part is freed when it is copied.
+    """
+    size = sum(len(each.words) for part in parts for each in part.rows)
+    words, sources = np.empty(size, np.int32), np.empty(size, np.int32)
+    counts, firsts = np.empty(size, np.int64), np.empty(size, np.int64)
+    is_one = len(parts) == 1
+    arena = parts[0].words if is_one else np.empty(sum(int(part.offsets[-1]) for part in parts), np.uint8)
+    offsets = parts[0].offsets if is_one else np.zeros(1 + sum(len(part.offsets) - 1 for part in parts), np.int64)
+    row = before = at = 0
+    parts.reverse()
+    while parts:
+        table, starts, rows = parts.pop()
+        for each in rows:
+            here = slice(row, row + len(each.words))
+            words[here], sources[here] = each.words, each.source
+            words[here] += np.int32(before)
+            counts[here], firsts[here] = each.counts, each.firsts
+            row = here.stop
+        if not is_one:
+            arena[at : at + int(starts[-1])] = table[: int(starts[-1])]
+            offsets[before + 1 : before + len(starts)] = starts[1:] + at
+        before, at = before + len(starts) - 1, at + int(starts[-1])
+    return words, sources, counts, firsts, arena, offsets
 
 
-def _words_of(parts: Sequence[TablePart]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    if len(parts) == 1:
-        return parts[0].words, parts[0].offsets
-    sizes = [int(part.offsets[-1]) for part in parts]
-    begins = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    arena = np.concatenate([part.words[:size] for part, size in zip(parts, sizes, strict=True)])
-    offsets = [part.offsets[:-1] + begin for part, begin in zip(parts, begins, strict=False)]
-    return arena, np.concatenate([*offsets, begins[-1:]])
+# --- Parts of a table by a hash of the word: a word is in one of them, whichever table it is counted in ---------------
+
+PARTITIONS = 32
+
+
+class Partitions:
+    """The words of a table by their hashes, in at most 256 partitions.
+
+    Args:
+        words: As in `TablePart`.
+        offsets: As there.
+        partitions: How many there are.
+
+    Attributes:
+        numbers: int32, the number of each word in its partition.
+    """
+
+    def __init__(self, words: NDArray[np.uint8], offsets: NDArray[np.int64], partitions: int = PARTITIONS) -> None:
+        from tokstudio.core.kernels.words import partition
+
+        self._words, self._offsets = read_only(words), read_only(offsets)
+        which = np.empty(len(offsets) - 1, np.int32)
+        partition(self._words, self._offsets, partitions, which)
+        self._which = which.astype(np.uint8)  # such numbers are sorted in linear time
+        self._partitions = partitions
+        self._chosen = self.of_rows(np.arange(len(which), dtype=np.int32))
+        self.numbers = np.empty(len(which), np.int32)
+        for chosen in self._chosen:
+            self.numbers[chosen] = np.arange(len(chosen))
+
+    def of_rows(self, words: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+        """Which rows are in each partition, in their order; `words` has the word of each row."""
+        which = self._which[words]
+        borders = np.cumsum(np.bincount(which, minlength=self._partitions))
+        return np.split(np.argsort(which, kind="stable"), borders[:-1])
+
+    def words(self, number: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The words of a partition, with `PADDING`, and their starts."""
+        from tokstudio.core.kernels.words import gather
+
+        chosen = read_only(self._chosen[number])
+        ends = np.empty(len(chosen), np.int64)
+        data = np.zeros(int((self._offsets[chosen + 1] - self._offsets[chosen]).sum()) + PADDING, np.uint8)
+        gather(self._words, self._offsets, chosen, data, ends, 0, len(chosen))
+        return data, np.concatenate([[0], ends])
 
 
 # --- Counts that do not fit into memory: on disk, in partitions by a hash of the word, each of which fits -------------
-
-_PARTITIONS = 32
 
 
 class Spill:
@@ -320,28 +379,18 @@ class Spill:
 
     def add(self, table: WordTable, rows: list[Rows]) -> None:
         """Writes the words of a table, and rows that refer to them."""
-        from tokstudio.core.kernels.words import gather, partition
-
         try:
             with self._making:  # two folders would lose the counts in one of them
                 if self._folder is None:
                     self._folder = TemporaryFolder()
-            number, number_of_words = next(self._numbers), len(table)
-            part = np.empty(number_of_words, np.int32)
-            words, offsets = read_only(table.words), read_only(table.offsets)
-            partition(words, offsets, _PARTITIONS, part)
-            for which in range(_PARTITIONS):
-                chosen = np.flatnonzero(part == which)
-                numbers = np.full(number_of_words, -1, np.int32)
-                numbers[chosen] = np.arange(len(chosen), dtype=np.int32)
-                ends = np.empty(len(chosen), np.int64)
-                data = np.zeros(int(np.diff(table.offsets)[chosen].sum()) + PADDING, np.uint8)
-                gather(words, offsets, read_only(chosen), data, ends, 0, len(chosen))
+            number, partitions = next(self._numbers), Partitions(table.words, table.offsets)
+            rows_of = [partitions.of_rows(each.words) for each in rows]
+            for which in range(PARTITIONS):
                 with (self._folder.path / f"{which}-{number}").open("wb") as file:
-                    _write(file, data, np.concatenate([[0], ends]), np.array([len(rows)]))
-                    for each in rows:
-                        here = np.flatnonzero(part[each.words] == which)
-                        row = (numbers[each.words[here]], each.counts[here], each.firsts[here])
+                    _write(file, *partitions.words(which), np.array([len(rows)]))
+                    for each, of_each in zip(rows, rows_of, strict=True):
+                        here = of_each[which]
+                        row = partitions.numbers[each.words[here]], each.counts[here], each.firsts[here]
                         _write(file, np.array([each.source]), *row)
         except OSError as error:
             what = "there is no space left on the disk" if error.errno == errno.ENOSPC else f"{error.strerror}"
@@ -350,7 +399,7 @@ class Spill:
     def joined_work(self) -> Work[Joined]:
         """All rows, joined partition by partition."""
         parts: list[TablePart] = []
-        for which in range(_PARTITIONS):
+        for which in range(PARTITIONS):
             builder = TableBuilder()
             for part in self._read(which):
                 yield from builder.add_work(part)
