@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tokstudio.core.analysis.baselines import ByteTokenizer as ByteTokenizer
     from tokstudio.core.analysis.baselines import CharacterTokenizer as CharacterTokenizer
     from tokstudio.core.analysis.baselines import WordTokenizer as WordTokenizer
+    from tokstudio.core.analysis.infer_mixture.inference import InferredMixture as InferredMixture
+    from tokstudio.core.analysis.infer_mixture.inference import infer_mixture as infer_mixture
     from tokstudio.core.base.errors import ConfigError as ConfigError
     from tokstudio.core.base.errors import CorpusError as CorpusError
     from tokstudio.core.base.errors import FormatError as FormatError
@@ -111,6 +113,8 @@ _MODULES = {
     "ByteTokenizer": "analysis.baselines",
     "CharacterTokenizer": "analysis.baselines",
     "WordTokenizer": "analysis.baselines",
+    "InferredMixture": "analysis.infer_mixture.inference",
+    "infer_mixture": "analysis.infer_mixture.inference",
     "WordCounts": "pretokenization.word_counts",
     "count": "pretokenization.count_words",
     "count_shard": "pretokenization.count_words",

@@ -18,7 +18,7 @@ from tokstudio.core.kernels import cache
 from tokstudio.core.kernels.cache import Places
 
 OWN = Path("own").absolute()
-EVERY = ["merging", "text", "algorithms", "rules", "exploration"]
+EVERY = ["merging", "text", "algorithms", "rules", "exploration", "inference"]
 
 
 class Process:

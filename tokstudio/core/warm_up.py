@@ -35,7 +35,7 @@ from tokstudio.core.kernels.cache import (
 
 COMMON = "common"
 #: The compiled loops of what every training needs, and of all parts.
-FIRST_LOOPS, ALL_LOOPS = 76, 164
+FIRST_LOOPS, ALL_LOOPS = 76, 172
 _PATIENCE = 0.02  # seconds between two reports of progress
 _BAR = 40  # characters
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
@@ -211,12 +211,35 @@ def _exercise_exploration() -> None:
     here.boilerplate()
 
 
+def _exercise_inference() -> None:
+    import numpy as np
+
+    from tokstudio.core.analysis.infer_mixture.pair_counts import (
+        CandidateCounts,
+        candidate_words_work,
+        pair_records_work,
+    )
+    from tokstudio.core.base.arrays import read_only
+    from tokstudio.core.corpus.corpus import Corpus
+    from tokstudio.core.kernels.pair_history import find_violations
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer(np.array([[97, 98]], np.int32))
+    words = finish(candidate_words_work(tokenizer, [Corpus.from_text("ab").sources], 257, 1))
+    counts = CandidateCounts(words, finish(pair_records_work(words, tokenizer.merges, tokenizer.merge_results, 1)))
+    totals = read_only(finish(counts.totals_work()))
+    ids, number, none = read_only(np.zeros(1, np.int32)), np.zeros(1, np.int32), read_only(np.zeros(1))
+    places = read_only(np.zeros((1, 1), np.int32))
+    find_violations(totals, none, ids, none, ids, ids, none, places, 0.0, 0, 0, number, number, np.zeros(1))
+
+
 _PARTS = {
     "merging": _exercise_merging,
     "text": _exercise_text,
     "algorithms": _exercise_algorithms,
     "rules": _exercise_rules,
     "exploration": _exercise_exploration,
+    "inference": _exercise_inference,
 }
 # What every training needs; compiled side by side, as they share few loops.
 _FIRST = "merging", "text"
