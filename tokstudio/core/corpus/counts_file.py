@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
@@ -261,11 +262,12 @@ class CountedRows:
     """The content of a file of counted words, sorted by place.
 
     Attributes:
-        data: uint8, the words of the rows one after another.
-        ends: int64 [rows], the end of each word.
+        data: uint8, words one after another.
+        ends: int64, the end of each word.
         sources: int32 [rows], the number of the source, from 0.
         counts: int64 [rows], at least 1.
         firsts: int64 [rows], ascending.
+        words: int32 [rows], the number of the word; None where each row has the next.
     """
 
     data: NDArray[np.uint8]
@@ -276,6 +278,24 @@ class CountedRows:
     totals: tuple[SourceTotals, ...]
     settings: CountedWith
     cut_out: Mapping[str, int]
+    words: NDArray[np.int32] | None = None
+
+    def texts(self) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
+        """The words of some rows at a time, one after another, and the end of each."""
+        if self.words is None:
+            for first in range(0, len(self.ends), _ROWS):
+                ends, start = self.ends[first : first + _ROWS], int(self.ends[first - 1]) if first else 0
+                yield self.data[start : int(ends[-1])], ends - start
+            return
+        from tokstudio.core.kernels.words import gather
+
+        data, offsets = read_only(self.data), read_only(np.concatenate([[0], self.ends]))
+        for first in range(0, len(self.words), _ROWS):
+            words = self.words[first : first + _ROWS].astype(np.int64)
+            ends = np.empty(len(words), np.int64)
+            text = np.empty(int((offsets[words + 1] - offsets[words]).sum()), np.uint8)
+            gather(data, offsets, read_only(words), text, ends, 0, len(words))
+            yield text, ends
 
 
 def write_counted_rows_work(rows: CountedRows, path: Path) -> Work[Path]:
@@ -394,11 +414,8 @@ def _pieces(rows: CountedRows) -> Iterator[bytes]:
     sink = _Sink()
     schema = _schema()
     with pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=False, store_schema=False) as writer:
-        for first in range(0, len(rows.ends), _ROWS):
-            here = slice(first, first + _ROWS)
-            start = int(rows.ends[first - 1]) if first else 0
-            ends = rows.ends[here] - start
-            text = rows.data[start : start + int(ends[-1])]
+        for number, (text, ends) in enumerate(rows.texts()):
+            here = slice(number * _ROWS, (number + 1) * _ROWS)
             buffers = [None, pa.py_buffer(np.concatenate([[0], ends])), pa.py_buffer(text)]
             words = pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
             columns = [words.cast(pa.binary()), rows.sources[here], rows.counts[here], rows.firsts[here]]
@@ -444,14 +461,13 @@ class _Sink:
 
 
 def _sha256(rows: CountedRows) -> str:
-    digest = hashlib.sha256()
-    for array, kind in (
-        (rows.data[: int(rows.ends[-1]) if len(rows.ends) else 0], "u1"),
-        (rows.ends, "<i8"),
-        (rows.sources, "<i4"),
-        (rows.counts, "<i8"),
-        (rows.firsts, "<i8"),
-    ):
+    """The hash of the words of all rows one after another, of their ends, and of the other columns."""
+    digest, ends, before = hashlib.sha256(), np.empty(len(rows.counts), np.int64), 0
+    for number, (text, some) in enumerate(rows.texts()):
+        digest.update(text.data)
+        ends[number * _ROWS : (number + 1) * _ROWS] = some + before
+        before += len(text)
+    for array, kind in ((ends, "<i8"), (rows.sources, "<i4"), (rows.counts, "<i8"), (rows.firsts, "<i8")):
         digest.update(np.ascontiguousarray(array.astype(kind, copy=False)).data)
     return digest.hexdigest()
 

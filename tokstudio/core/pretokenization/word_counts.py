@@ -18,13 +18,11 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import CorpusError
-from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.corpus.counts_file import CountedRows, SourceTotals, write_counted_rows_work
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.pretokenization.word_table import Joined, Partitions, Rows, TableBuilder, TablePart, sorted_work
 from tokstudio.core.text.utf8 import AnyPath
-
-_GATHERED = 1 << 20  # words copied by one call of a loop that holds no lock
 
 FILE = 1 << 40  # places from the beginning of one file to that of the next
 
@@ -179,17 +177,16 @@ class WordCounts:
 
     def save_work(self, path: AnyPath) -> Work[Path]:
         """Does the same as `save` in bounded pieces."""
-        from tokstudio.core.kernels.words import gather
-
-        rows, starts = len(self.words), read_only(np.concatenate([[0], self.ends]))
-        ends = np.cumsum(np.diff(starts)[self.words], dtype=np.int64)
-        data = np.empty(int(ends[-1]) if rows else 0, np.uint8)
-        order = read_only(self.words.astype(np.int64))
-        for first in range(0, rows, _GATHERED):
-            gather(read_only(self.data), starts, order, data, ends, first, min(rows, first + _GATHERED))
-            yield Progress("writing", first, rows)
         content = CountedRows(
-            data, ends, self.sources, self.counts, self.firsts, self.totals, self.settings, dict(self.cut_out)
+            self.data,
+            self.ends,
+            self.sources,
+            self.counts,
+            self.firsts,
+            self.totals,
+            self.settings,
+            dict(self.cut_out),
+            self.words,
         )
         return (yield from write_counted_rows_work(content, Path(path)))
 
